@@ -1,0 +1,162 @@
+//! What one member says about one note.
+
+use crate::{LabelId, NoteView, Span, SpanError};
+
+/// A member's claim that a span is PHI.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Annotation {
+    /// Bytes of the original note.
+    pub span: Span,
+    /// What it is.
+    pub label: LabelId,
+    /// The member's confidence, 0 to 1. Rules give 1 where the text proves itself (a check digit), less by evidence.
+    pub score: f32,
+    /// The rule behind it, for the audit; empty for members that have no rules. Never text of a note.
+    pub rule: &'static str,
+}
+
+/// Why a member's annotations were refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnnotationError {
+    /// A span is not one of the note.
+    #[error(transparent)]
+    Span(#[from] SpanError),
+    /// A span covers nothing.
+    #[error("span {0} is empty")]
+    Empty(Span),
+}
+
+/// One member's annotations of one note: every span in bounds and on character boundaries, sorted by start, then by
+/// longer first, then by label; no triple twice.
+///
+/// Spans of one member may overlap: the vote decides.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Annotations(Vec<Annotation>);
+
+impl Annotations {
+    /// Checks, sorts and keeps the best score of equal triples.
+    ///
+    /// # Errors
+    /// [`AnnotationError`] for the first span that is not one of `text`.
+    pub fn new(text: &str, mut annotations: Vec<Annotation>) -> Result<Self, AnnotationError> {
+        for annotation in &annotations {
+            annotation.span.check(text)?;
+            if annotation.span.is_empty() {
+                return Err(AnnotationError::Empty(annotation.span));
+            }
+        }
+        let key = |a: &Annotation| (a.span.start(), std::cmp::Reverse(a.span.end()), a.label);
+        annotations.sort_by(|a, b| key(a).cmp(&key(b)).then(b.score.total_cmp(&a.score)));
+        annotations.dedup_by_key(|a| key(a));
+        Ok(Self(annotations))
+    }
+
+    /// In order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Annotation> {
+        self.0.iter()
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<'a> IntoIterator for &'a Annotations {
+    type Item = &'a Annotation;
+    type IntoIter = std::slice::Iter<'a, Annotation>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// Collects a member's annotations of one note by token, the usual way.
+pub struct Collector<'a> {
+    note: NoteView<'a>,
+    found: Vec<Annotation>,
+}
+
+impl<'a> Collector<'a> {
+    /// An empty collector for a note.
+    pub fn new(note: NoteView<'a>) -> Self {
+        Self {
+            note,
+            found: Vec::new(),
+        }
+    }
+
+    /// Adds tokens `first` to `last`, both included.
+    ///
+    /// # Panics
+    /// If they are not tokens of the note.
+    pub fn tokens(&mut self, first: usize, last: usize, label: LabelId, score: f32, rule: &'static str) {
+        self.span(self.note.tokens_span(first, last), label, score, rule);
+    }
+
+    /// Adds a span.
+    pub fn span(&mut self, span: Span, label: LabelId, score: f32, rule: &'static str) {
+        self.found.push(Annotation {
+            span,
+            label,
+            score,
+            rule,
+        });
+    }
+
+    /// What was added so far, in the order it was.
+    pub fn found(&self) -> &[Annotation] {
+        &self.found
+    }
+
+    /// Checks and sorts.
+    ///
+    /// # Errors
+    /// As [`Annotations::new`].
+    pub fn finish(self) -> Result<Annotations, AnnotationError> {
+        Annotations::new(self.note.text, self.found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn annotation(start: u32, end: u32, score: f32) -> Annotation {
+        Annotation {
+            span: Span::between(start, end),
+            label: LabelId(0),
+            score,
+            rule: "",
+        }
+    }
+
+    #[test]
+    fn annotations_are_sorted_and_equal_triples_keep_the_best_score() {
+        let found = vec![
+            annotation(3, 5, 0.2),
+            annotation(0, 2, 0.5),
+            annotation(3, 5, 0.9),
+            annotation(0, 4, 0.1),
+        ];
+        let sorted = Annotations::new("abcdef", found).unwrap();
+        let spans: Vec<_> = sorted
+            .iter()
+            .map(|a| (a.span.start(), a.span.end(), a.score))
+            .collect();
+        assert_eq!(spans, [(0, 4, 0.1), (0, 2, 0.5), (3, 5, 0.9)]);
+    }
+
+    #[test]
+    fn a_span_outside_the_note_or_inside_a_character_or_empty_is_refused() {
+        for (start, end) in [(0, 9), (2, 3), (1, 1)] {
+            assert!(Annotations::new("aéb", vec![annotation(start, end, 1.0)]).is_err());
+        }
+    }
+}

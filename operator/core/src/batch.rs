@@ -1,0 +1,703 @@
+//! A batch of notes as one Arrow record batch, and the borrowed view of one note that members read.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    ArrayBuilder, Int32Builder, Int64Builder, StringBuilder, UInt8Builder, UInt32Builder,
+};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type, TimestampMillisecondType, UInt8Type, UInt32Type};
+use arrow_array::{
+    Array, ArrayRef, ListArray, RecordBatch, StringArray, StructArray, TimestampMillisecondArray, UInt8Array,
+    UInt32Array,
+};
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
+
+use crate::{
+    Coordinates, EventKind, KnownKind, NoteEvent, Record, Span, SpanError, Token, TokenKind, sentence_ends,
+    tokenize,
+};
+
+/// What an output row stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum RowKind {
+    /// A note with its text.
+    Note = 0,
+    /// A note withdrawn at its source, or a record without payload.
+    Tombstone = 1,
+    /// An event that could not be handled.
+    Quarantined = 2,
+}
+
+impl RowKind {
+    /// The name written to output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Tombstone => "tombstone",
+            Self::Quarantined => "quarantined",
+        }
+    }
+
+    const fn from_u8(value: u8) -> Self {
+        match value {
+            0 => Self::Note,
+            1 => Self::Tombstone,
+            _ => Self::Quarantined,
+        }
+    }
+}
+
+/// Why a record batch is no note batch.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// The columns are not those of [`NoteBatch::schema`].
+    #[error("the record batch has not the schema of a note batch")]
+    Schema,
+    /// A token of this row is not a span of its text.
+    #[error("row {row}: token {token}: {source}")]
+    Token {
+        /// Row of the batch.
+        row: usize,
+        /// Index of the token in its row.
+        token: usize,
+        /// What is wrong with it.
+        source: SpanError,
+    },
+    /// Arrow refuses the columns, for instance because together they pass 2 GiB.
+    #[error("arrow: {0}")]
+    Arrow(#[from] ArrowError),
+}
+
+/// Notes as Arrow columns: one row a consumed record, in the order of their offsets.
+///
+/// | column | type | |
+/// |---|---|---|
+/// | `topic`, `partition`, `offset` | utf8, int32, int64 | where the record came from |
+/// | `row_kind` | uint8 | [`RowKind`] |
+/// | `error` | utf8? | [`QuarantineCode`](crate::QuarantineCode) of a quarantined row |
+/// | `note_id`, `version`, `patient_id`, `encounter_id`, `note_type`, `author_id`, `authored_at` | | carried metadata |
+/// | `event_kind` | uint8 | [`EventKind`] |
+/// | `text` | utf8? | the original note; null unless `row_kind` is a note |
+/// | `tokens` | list<struct<start: uint32, end: uint32, kind: uint8>> | bytes of `text` |
+/// | `sentence_ends` | list<uint32> | exclusive token indices |
+/// | `known` | list<struct<kind: uint8, value: utf8>> | the patient's own identifiers |
+#[derive(Clone)]
+pub struct NoteBatch {
+    record: RecordBatch,
+}
+
+mod column {
+    pub(super) const TOPIC: usize = 0;
+    pub(super) const PARTITION: usize = 1;
+    pub(super) const OFFSET: usize = 2;
+    pub(super) const ROW_KIND: usize = 3;
+    pub(super) const ERROR: usize = 4;
+    pub(super) const EVENT_KIND: usize = 12;
+    pub(super) const NOTE_ID: usize = 5;
+    pub(super) const TEXT: usize = 13;
+    pub(super) const TOKENS: usize = 14;
+    pub(super) const SENTENCE_ENDS: usize = 15;
+    pub(super) const KNOWN: usize = 16;
+}
+
+fn token_fields() -> Fields {
+    Fields::from(vec![
+        Field::new("start", DataType::UInt32, false),
+        Field::new("end", DataType::UInt32, false),
+        Field::new("kind", DataType::UInt8, false),
+    ])
+}
+
+fn known_fields() -> Fields {
+    Fields::from(vec![
+        Field::new("kind", DataType::UInt8, false),
+        Field::new("value", DataType::Utf8, false),
+    ])
+}
+
+fn list_of(item: DataType) -> DataType {
+    DataType::List(Arc::new(Field::new("item", item, false)))
+}
+
+impl NoteBatch {
+    /// The columns, in order.
+    pub fn schema() -> SchemaRef {
+        let utf8 = |name: &str| Field::new(name, DataType::Utf8, true);
+        Arc::new(Schema::new(vec![
+            Field::new("topic", DataType::Utf8, false),
+            Field::new("partition", DataType::Int32, false),
+            Field::new("offset", DataType::Int64, false),
+            Field::new("row_kind", DataType::UInt8, false),
+            utf8("error"),
+            utf8("note_id"),
+            Field::new("version", DataType::Int64, true),
+            utf8("patient_id"),
+            utf8("encounter_id"),
+            utf8("note_type"),
+            utf8("author_id"),
+            Field::new(
+                "authored_at",
+                DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())),
+                true,
+            ),
+            Field::new("event_kind", DataType::UInt8, false),
+            utf8("text"),
+            Field::new("tokens", list_of(DataType::Struct(token_fields())), false),
+            Field::new("sentence_ends", list_of(DataType::UInt32), false),
+            Field::new("known", list_of(DataType::Struct(known_fields())), false),
+        ]))
+    }
+
+    /// Tokenises records into a batch, one row each, in the order given.
+    ///
+    /// # Errors
+    /// [`BatchError::Arrow`] if the texts together pass 2 GiB.
+    pub fn from_records(records: impl IntoIterator<Item = Record>) -> Result<Self, BatchError> {
+        let mut rows = Rows::default();
+        for record in records {
+            rows.push(record)?;
+        }
+        rows.finish()
+    }
+
+    /// A batch of bare texts, with their index as offset: for trying members on text that is no event.
+    ///
+    /// # Errors
+    /// As [`NoteBatch::from_records`].
+    pub fn from_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, BatchError> {
+        Self::from_records(texts.into_iter().enumerate().map(|(i, text)| {
+            let at = Coordinates {
+                offset: i as i64,
+                ..Coordinates::default()
+            };
+            Record::Note(NoteEvent {
+                at,
+                text: text.into(),
+                ..NoteEvent::default()
+            })
+        }))
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.record.num_rows()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The Arrow form.
+    pub fn record(&self) -> &RecordBatch {
+        &self.record
+    }
+
+    /// `len` rows from `first`, without a copy.
+    ///
+    /// # Panics
+    /// If they are not rows of this batch.
+    #[must_use]
+    pub fn slice(&self, first: usize, len: usize) -> Self {
+        Self {
+            record: self.record.slice(first, len),
+        }
+    }
+
+    /// What row `row` stands for.
+    pub fn row_kind(&self, row: usize) -> RowKind {
+        RowKind::from_u8(
+            self.record
+                .column(column::ROW_KIND)
+                .as_primitive::<UInt8Type>()
+                .value(row),
+        )
+    }
+
+    /// Where row `row` came from.
+    pub fn coordinates(&self, row: usize) -> (&str, i32, i64) {
+        (
+            self.strings(column::TOPIC).value(row),
+            self.record
+                .column(column::PARTITION)
+                .as_primitive::<Int32Type>()
+                .value(row),
+            self.record
+                .column(column::OFFSET)
+                .as_primitive::<Int64Type>()
+                .value(row),
+        )
+    }
+
+    /// The quarantine code's name, if the row is quarantined.
+    pub fn error(&self, row: usize) -> Option<&str> {
+        let errors = self.strings(column::ERROR);
+        errors.is_valid(row).then(|| errors.value(row))
+    }
+
+    /// The name of what happened to row `row`'s note.
+    pub fn event_kind(&self, row: usize) -> &'static str {
+        match self
+            .record
+            .column(column::EVENT_KIND)
+            .as_primitive::<UInt8Type>()
+            .value(row)
+        {
+            0 => EventKind::Create.name(),
+            1 => EventKind::Amend.name(),
+            _ => EventKind::Delete.name(),
+        }
+    }
+
+    /// One note, borrowed. A row that is no note reads as an empty text.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn note(&self, row: usize) -> NoteView<'_> {
+        let text = self.strings(column::TEXT);
+        let tokens = self.record.column(column::TOKENS).as_list::<i32>();
+        let (from, to) = range(tokens, row);
+        let fields = tokens.values().as_struct();
+        let sentences = self.record.column(column::SENTENCE_ENDS).as_list::<i32>();
+        let (s_from, s_to) = range(sentences, row);
+        NoteView {
+            row,
+            text: if text.is_valid(row) { text.value(row) } else { "" },
+            tokens: Tokens {
+                starts: &fields.column(0).as_primitive::<UInt32Type>().values()[from..to],
+                ends: &fields.column(1).as_primitive::<UInt32Type>().values()[from..to],
+                kinds: &fields.column(2).as_primitive::<UInt8Type>().values()[from..to],
+            },
+            sentence_ends: &sentences.values().as_primitive::<UInt32Type>().values()[s_from..s_to],
+            known: self.record.column(column::KNOWN).as_list::<i32>(),
+        }
+    }
+
+    /// All notes, in row order.
+    pub fn notes(&self) -> impl Iterator<Item = NoteView<'_>> {
+        (0..self.len()).map(|row| self.note(row))
+    }
+
+    /// The row's note id.
+    pub fn note_id(&self, row: usize) -> Option<&str> {
+        let ids = self.strings(column::NOTE_ID);
+        ids.is_valid(row).then(|| ids.value(row))
+    }
+
+    fn strings(&self, index: usize) -> &StringArray {
+        self.record.column(index).as_string::<i32>()
+    }
+
+    /// The column of that name, for carrying metadata to the output.
+    pub(crate) fn carried(&self, name: &str) -> Option<&ArrayRef> {
+        self.record.column_by_name(name)
+    }
+}
+
+impl TryFrom<RecordBatch> for NoteBatch {
+    type Error = BatchError;
+
+    /// Takes a record batch that came from elsewhere, checking the schema and every token.
+    fn try_from(record: RecordBatch) -> Result<Self, BatchError> {
+        if record.schema().fields() != Self::schema().fields() {
+            return Err(BatchError::Schema);
+        }
+        let batch = Self { record };
+        for note in batch.notes() {
+            for (i, token) in note.tokens.iter().enumerate() {
+                token.span.check(note.text).map_err(|source| BatchError::Token {
+                    row: note.row,
+                    token: i,
+                    source,
+                })?;
+            }
+        }
+        Ok(batch)
+    }
+}
+
+impl std::fmt::Debug for NoteBatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "NoteBatch({} rows, {} bytes)",
+            self.len(),
+            self.strings(column::TEXT).value_data().len()
+        )
+    }
+}
+
+fn range(list: &ListArray, row: usize) -> (usize, usize) {
+    let offsets = list.value_offsets();
+    (offsets[row] as usize, offsets[row + 1] as usize)
+}
+
+/// One note of a batch, borrowed.
+#[derive(Clone, Copy)]
+pub struct NoteView<'a> {
+    /// The row it stands in.
+    pub row: usize,
+    /// The original text.
+    pub text: &'a str,
+    /// Its tokens.
+    pub tokens: Tokens<'a>,
+    /// Where its sentences end, as exclusive token indices.
+    pub sentence_ends: &'a [u32],
+    known: &'a ListArray,
+}
+
+impl<'a> NoteView<'a> {
+    /// The text of token `i`.
+    ///
+    /// # Panics
+    /// If there is no such token.
+    pub fn word(&self, i: usize) -> &'a str {
+        self.tokens.span(i).of(self.text)
+    }
+
+    /// What lies between token `i` and the one after it; to the end of the text after the last one.
+    ///
+    /// # Panics
+    /// If there is no token `i`.
+    pub fn gap_after(&self, i: usize) -> &'a str {
+        let end = self
+            .tokens
+            .starts
+            .get(i + 1)
+            .map_or(self.text.len(), |&start| start as usize);
+        Span::between(self.tokens.ends[i], end as u32).of(self.text)
+    }
+
+    /// The span from token `first` to token `last`, both included.
+    ///
+    /// # Panics
+    /// If there is no such token.
+    pub fn tokens_span(&self, first: usize, last: usize) -> Span {
+        Span::between(self.tokens.starts[first], self.tokens.ends[last])
+    }
+
+    /// The identifiers that the event carries of its patient.
+    pub fn known(&self) -> impl Iterator<Item = (KnownKind, &'a str)> {
+        let (from, to) = range(self.known, self.row);
+        let fields = self.known.values().as_struct();
+        let kinds = fields.column(0).as_primitive::<UInt8Type>();
+        let values = fields.column(1).as_string::<i32>();
+        (from..to).filter_map(move |i| Some((KnownKind::from_u8(kinds.value(i))?, values.value(i))))
+    }
+}
+
+impl std::fmt::Debug for NoteView<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "NoteView(row {}, {} bytes, {} tokens)",
+            self.row,
+            self.text.len(),
+            self.tokens.len()
+        )
+    }
+}
+
+/// The tokens of one note, as three parallel slices.
+#[derive(Clone, Copy, Debug)]
+pub struct Tokens<'a> {
+    /// First bytes.
+    pub starts: &'a [u32],
+    /// One past the last bytes.
+    pub ends: &'a [u32],
+    /// [`TokenKind`]s by number.
+    pub kinds: &'a [u8],
+}
+
+impl<'a> Tokens<'a> {
+    /// How many.
+    pub const fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// Where token `i` stands.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn span(&self, i: usize) -> Span {
+        Span::between(self.starts[i], self.ends[i])
+    }
+
+    /// What token `i` is made of.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn kind(&self, i: usize) -> TokenKind {
+        TokenKind::from_u8(self.kinds[i])
+    }
+
+    /// Token `i`, if there is one.
+    pub fn get(&self, i: usize) -> Option<Token> {
+        (i < self.len()).then(|| Token {
+            span: self.span(i),
+            kind: self.kind(i),
+        })
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Token> + 'a {
+        let tokens = *self;
+        (0..tokens.len()).map(move |i| Token {
+            span: tokens.span(i),
+            kind: tokens.kind(i),
+        })
+    }
+
+    /// The index of the first token that starts at or after byte `offset`; the number of tokens if none does.
+    pub fn at_or_after(&self, offset: usize) -> usize {
+        self.starts.partition_point(|&start| (start as usize) < offset)
+    }
+}
+
+/// Columns under construction.
+#[derive(Default)]
+struct Rows {
+    topic: StringBuilder,
+    partition: Int32Builder,
+    offset: Int64Builder,
+    row_kind: UInt8Builder,
+    error: StringBuilder,
+    strings: [StringBuilder; 5],
+    version: Int64Builder,
+    authored_at: Vec<Option<i64>>,
+    event_kind: UInt8Builder,
+    text: StringBuilder,
+    text_bytes: usize,
+    starts: Vec<u32>,
+    ends: Vec<u32>,
+    kinds: Vec<u8>,
+    token_offsets: Vec<i32>,
+    sentences: UInt32Builder,
+    sentence_offsets: Vec<i32>,
+    known_kind: UInt8Builder,
+    known_value: StringBuilder,
+    known_offsets: Vec<i32>,
+    scratch: Vec<Token>,
+}
+
+impl Rows {
+    fn push(&mut self, record: Record) -> Result<(), BatchError> {
+        let (at, kind, error, event) = match record {
+            Record::Note(event) => {
+                let kind = if event.kind == EventKind::Delete {
+                    RowKind::Tombstone
+                } else {
+                    RowKind::Note
+                };
+                (event.at.clone(), kind, None, event)
+            }
+            Record::Tombstone(at) => (
+                at,
+                RowKind::Tombstone,
+                None,
+                NoteEvent {
+                    kind: EventKind::Delete,
+                    ..NoteEvent::default()
+                },
+            ),
+            Record::Quarantined(at, code) => {
+                (at, RowKind::Quarantined, Some(code.name()), NoteEvent::default())
+            }
+        };
+        let text = event.text.expose();
+        self.text_bytes += text.len();
+        if self.text_bytes > i32::MAX as usize {
+            return Err(ArrowError::InvalidArgumentError("the texts of a batch pass 2 GiB".into()).into());
+        }
+        self.topic.append_value(&at.topic);
+        self.partition.append_value(at.partition);
+        self.offset.append_value(at.offset);
+        self.row_kind.append_value(kind as u8);
+        self.error.append_option(error);
+        let carried = [
+            (!event.note_id.is_empty()).then(|| event.note_id.expose()),
+            event.patient_id.as_ref().map(|id| id.expose()),
+            event.encounter_id.as_ref().map(|id| id.expose()),
+            event.note_type.as_deref(),
+            event.author_id.as_ref().map(|id| id.expose()),
+        ];
+        for (builder, value) in self.strings.iter_mut().zip(carried) {
+            builder.append_option(value);
+        }
+        self.version.append_option(event.version);
+        self.authored_at.push(event.authored_at);
+        self.event_kind.append_value(event.kind as u8);
+        self.text.append_option((kind == RowKind::Note).then_some(text));
+        self.scratch.clear();
+        if kind == RowKind::Note {
+            tokenize(text, |token| self.scratch.push(token));
+        }
+        self.token_offsets.push(self.starts.len() as i32);
+        for token in &self.scratch {
+            self.starts.push(token.span.start() as u32);
+            self.ends.push(token.span.end() as u32);
+            self.kinds.push(token.kind as u8);
+        }
+        self.sentence_offsets.push(self.sentences.len() as i32);
+        let sentences = &mut self.sentences;
+        sentence_ends(text, &self.scratch, |end| sentences.append_value(end));
+        self.known_offsets.push(self.known_kind.len() as i32);
+        for known in &event.known {
+            self.known_kind.append_value(known.kind as u8);
+            self.known_value.append_value(known.value.expose());
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<NoteBatch, BatchError> {
+        let tokens = StructArray::try_new(
+            token_fields(),
+            vec![
+                Arc::new(UInt32Array::from(self.starts)) as ArrayRef,
+                Arc::new(UInt32Array::from(self.ends)),
+                Arc::new(UInt8Array::from(self.kinds)),
+            ],
+            None,
+        )?;
+        let known = StructArray::try_new(
+            known_fields(),
+            vec![
+                Arc::new(self.known_kind.finish()) as ArrayRef,
+                Arc::new(self.known_value.finish()),
+            ],
+            None,
+        )?;
+        let [mut note_id, mut patient, mut encounter, mut note_type, mut author] = self.strings;
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(self.topic.finish()),
+            Arc::new(self.partition.finish()),
+            Arc::new(self.offset.finish()),
+            Arc::new(self.row_kind.finish()),
+            Arc::new(self.error.finish()),
+            Arc::new(note_id.finish()),
+            Arc::new(self.version.finish()),
+            Arc::new(patient.finish()),
+            Arc::new(encounter.finish()),
+            Arc::new(note_type.finish()),
+            Arc::new(author.finish()),
+            Arc::new(TimestampMillisecondArray::from(self.authored_at).with_timezone("UTC")),
+            Arc::new(self.event_kind.finish()),
+            Arc::new(self.text.finish()),
+            list(self.token_offsets, Arc::new(tokens))?,
+            list(self.sentence_offsets, Arc::new(self.sentences.finish()))?,
+            list(self.known_offsets, Arc::new(known))?,
+        ];
+        Ok(NoteBatch {
+            record: RecordBatch::try_new(NoteBatch::schema(), columns)?,
+        })
+    }
+}
+
+fn list(mut offsets: Vec<i32>, values: ArrayRef) -> Result<ArrayRef, ArrowError> {
+    offsets.push(values.len() as i32);
+    let field = Arc::new(Field::new("item", values.data_type().clone(), false));
+    Ok(Arc::new(ListArray::try_new(
+        field,
+        OffsetBuffer::new(ScalarBuffer::from(offsets)),
+        values,
+        None,
+    )?))
+}
+
+/// The type of `authored_at`, for readers that must name it.
+pub type AuthoredAt = TimestampMillisecondType;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Known, QuarantineCode};
+
+    fn records() -> Vec<Record> {
+        let at = |offset| Coordinates {
+            topic: "notes".into(),
+            partition: 3,
+            offset,
+        };
+        vec![
+            Record::Note(NoteEvent {
+                at: at(7),
+                note_id: "n-7".into(),
+                text: "Ana came.\n\nShe left.".into(),
+                known: vec![Known {
+                    kind: KnownKind::Patient,
+                    value: "Ana Ruiz".into(),
+                }],
+                ..NoteEvent::default()
+            }),
+            Record::Tombstone(at(8)),
+            Record::Quarantined(at(9), QuarantineCode::InvalidUtf8),
+            Record::Note(NoteEvent {
+                at: at(11),
+                text: "né en 1950".into(),
+                ..NoteEvent::default()
+            }),
+        ]
+    }
+
+    #[test]
+    fn every_record_becomes_one_row_in_order() {
+        let batch = NoteBatch::from_records(records()).unwrap();
+        let kinds: Vec<_> = (0..4).map(|row| batch.row_kind(row)).collect();
+        assert_eq!(
+            kinds,
+            [
+                RowKind::Note,
+                RowKind::Tombstone,
+                RowKind::Quarantined,
+                RowKind::Note
+            ]
+        );
+        assert_eq!(batch.coordinates(3), ("notes", 3, 11));
+        assert_eq!(batch.error(2), Some("invalid_utf8"));
+        let note = batch.note(0);
+        assert_eq!(note.tokens.len(), 6);
+        assert_eq!(note.sentence_ends, [3, 6]);
+        assert_eq!(
+            note.known().collect::<Vec<_>>(),
+            [(KnownKind::Patient, "Ana Ruiz")]
+        );
+        assert_eq!(batch.note(3).word(0), "né");
+        assert_eq!(batch.note(3).gap_after(2), "");
+    }
+
+    #[test]
+    fn a_slice_reads_the_same_notes() {
+        let batch = NoteBatch::from_records(records()).unwrap();
+        let tail = batch.slice(3, 1);
+        assert_eq!(tail.note(0).word(1), "en");
+        assert_eq!(tail.note(0).known().count(), 0);
+    }
+
+    #[test]
+    fn a_foreign_batch_with_a_token_off_a_character_boundary_is_refused() {
+        let batch = NoteBatch::from_texts(["né"]).unwrap();
+        let mut columns = batch.record().columns().to_vec();
+        columns[column::TEXT] = Arc::new(StringArray::from(vec!["ñé"]));
+        let bad = RecordBatch::try_new(NoteBatch::schema(), columns).unwrap();
+        assert!(matches!(
+            NoteBatch::try_from(bad),
+            Err(BatchError::Token { row: 0, token: 0, .. })
+        ));
+        assert!(NoteBatch::try_from(batch.record().clone()).is_ok());
+    }
+
+    #[test]
+    fn printing_a_batch_shows_no_text() {
+        let batch = NoteBatch::from_records(records()).unwrap();
+        assert!(!format!("{batch:?} {:?}", batch.note(0)).contains("Ana"));
+    }
+}

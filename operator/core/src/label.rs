@@ -1,0 +1,322 @@
+//! Labels: what kind of identifier a span is, and which of HIPAA's eighteen it falls under.
+//!
+//! A label set is data, not code: `labels/*.toml`. Members ask for the labels they know by their i2b2-2014 name; a set
+//! of another tradition (MEDDOCAN's, an institute's own) says in its file which of its labels stands for which.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::Deserialize;
+
+/// A label's index in its [`LabelSet`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LabelId(pub u16);
+
+/// The eighteen identifiers of 45 CFR 164.514(b)(2)(i), by their letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+pub enum Hipaa {
+    /// (A) Names.
+    #[serde(rename = "A")]
+    Names,
+    /// (B) Geographic subdivisions smaller than a State.
+    #[serde(rename = "B")]
+    Geographic,
+    /// (C) Elements of dates, and ages over 89.
+    #[serde(rename = "C")]
+    Dates,
+    /// (D) Telephone numbers.
+    #[serde(rename = "D")]
+    Telephone,
+    /// (E) Fax numbers.
+    #[serde(rename = "E")]
+    Fax,
+    /// (F) Electronic mail addresses.
+    #[serde(rename = "F")]
+    Email,
+    /// (G) Social security numbers.
+    #[serde(rename = "G")]
+    SocialSecurity,
+    /// (H) Medical record numbers.
+    #[serde(rename = "H")]
+    MedicalRecord,
+    /// (I) Health plan beneficiary numbers.
+    #[serde(rename = "I")]
+    HealthPlan,
+    /// (J) Account numbers.
+    #[serde(rename = "J")]
+    Account,
+    /// (K) Certificate and license numbers.
+    #[serde(rename = "K")]
+    License,
+    /// (L) Vehicle identifiers and serial numbers, license plates among them.
+    #[serde(rename = "L")]
+    Vehicle,
+    /// (M) Device identifiers and serial numbers.
+    #[serde(rename = "M")]
+    Device,
+    /// (N) Web universal resource locators.
+    #[serde(rename = "N")]
+    Url,
+    /// (O) Internet protocol addresses.
+    #[serde(rename = "O")]
+    IpAddress,
+    /// (P) Biometric identifiers.
+    #[serde(rename = "P")]
+    Biometric,
+    /// (Q) Full-face photographs and comparable images.
+    #[serde(rename = "Q")]
+    Photograph,
+    /// (R) Any other unique identifying number, characteristic or code.
+    #[serde(rename = "R")]
+    Other,
+}
+
+impl Hipaa {
+    /// The identifier's letter in the clause, `A` to `R`.
+    pub const fn letter(self) -> char {
+        (b'A' + self as u8) as char
+    }
+}
+
+/// One label of a set.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Label {
+    /// The label's name as it is written to output, for instance `PATIENT`.
+    pub name: String,
+    /// The category it belongs to, for instance `NAME`.
+    pub category: String,
+    /// The HIPAA identifier it falls under.
+    pub hipaa: Hipaa,
+    /// The i2b2-2014 labels that this one stands for, in a set of another tradition.
+    #[serde(default)]
+    pub equivalent: Vec<String>,
+}
+
+/// Why a label set was refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabelError {
+    /// The file is not a label set.
+    #[error("{origin}: {message}")]
+    Syntax {
+        /// The file, as the caller named it.
+        origin: String,
+        /// What the parser says, with line and key.
+        message: String,
+    },
+    /// A name stands twice, an equivalent is claimed twice, or the fallback is none of the labels.
+    #[error("{origin}: label `{name}` {problem}")]
+    Inconsistent {
+        /// The file, as the caller named it.
+        origin: String,
+        /// The label at fault.
+        name: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// No label stands for this i2b2-2014 name, and the set has no fallback.
+    #[error(
+        "label set `{set}` has no label for `{name}` and no `fallback`; add `equivalent = [\"{name}\"]` to one of its labels"
+    )]
+    Missing {
+        /// The set's id.
+        set: String,
+        /// The name that a member asked for.
+        name: String,
+    },
+}
+
+/// A closed set of labels, in file order.
+#[derive(Clone)]
+pub struct LabelSet {
+    id: String,
+    version: u32,
+    labels: Vec<Label>,
+    by_name: HashMap<String, LabelId>,
+    by_equivalent: HashMap<String, LabelId>,
+    fallback: Option<LabelId>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    id: String,
+    version: u32,
+    fallback: Option<String>,
+    label: Vec<Label>,
+}
+
+impl LabelSet {
+    /// The seven categories and their subcategories of the 2014 i2b2 track: the set that ships as the default.
+    pub fn i2b2_2014() -> Self {
+        Self::parse(include_str!("../labels/i2b2-2014.toml"), "i2b2-2014.toml")
+            .expect("the shipped set is tested to parse")
+    }
+
+    /// MEDDOCAN's labels, as shipped in `labels/meddocan.toml`.
+    pub fn meddocan() -> Self {
+        Self::parse(include_str!("../labels/meddocan.toml"), "meddocan.toml")
+            .expect("the shipped set is tested to parse")
+    }
+
+    /// Reads a set from TOML. `origin` is the file's name, for messages.
+    ///
+    /// # Errors
+    /// [`LabelError::Syntax`] or [`LabelError::Inconsistent`].
+    pub fn parse(toml: &str, origin: &str) -> Result<Self, LabelError> {
+        let file: File = toml::from_str(toml).map_err(|error| LabelError::Syntax {
+            origin: origin.to_owned(),
+            message: error.to_string(),
+        })?;
+        let fault = |name: &str, problem| LabelError::Inconsistent {
+            origin: origin.to_owned(),
+            name: name.to_owned(),
+            problem,
+        };
+        let (mut by_name, mut by_equivalent) = (HashMap::new(), HashMap::new());
+        for (i, label) in file.label.iter().enumerate() {
+            let id = LabelId(u16::try_from(i).map_err(|_| fault(&label.name, "is beyond the 65,536th"))?);
+            if by_name.insert(label.name.clone(), id).is_some() {
+                return Err(fault(&label.name, "stands twice"));
+            }
+            for name in &label.equivalent {
+                if by_equivalent.insert(name.clone(), id).is_some() {
+                    return Err(fault(name, "is claimed as equivalent twice"));
+                }
+            }
+        }
+        let fallback = match &file.fallback {
+            Some(name) => Some(
+                *by_name
+                    .get(name)
+                    .ok_or_else(|| fault(name, "is the fallback but not in the set"))?,
+            ),
+            None => None,
+        };
+        Ok(Self {
+            id: file.id,
+            version: file.version,
+            labels: file.label,
+            by_name,
+            by_equivalent,
+            fallback,
+        })
+    }
+
+    /// The set's id, for instance `i2b2-2014`.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The set's version, which goes up whenever a label changes its meaning.
+    pub const fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// All labels, by index.
+    pub fn labels(&self) -> &[Label] {
+        &self.labels
+    }
+
+    /// The label behind an id of this set.
+    ///
+    /// # Panics
+    /// If the id is of another set.
+    pub fn label(&self, id: LabelId) -> &Label {
+        &self.labels[usize::from(id.0)]
+    }
+
+    /// Whether the id is one of this set.
+    pub fn contains(&self, id: LabelId) -> bool {
+        usize::from(id.0) < self.labels.len()
+    }
+
+    /// The label of exactly this name.
+    pub fn by_name(&self, name: &str) -> Option<LabelId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The label that stands for an i2b2-2014 label: declared equivalent, else of that name, else the fallback.
+    ///
+    /// # Errors
+    /// [`LabelError::Missing`].
+    pub fn resolve(&self, i2b2: &str) -> Result<LabelId, LabelError> {
+        (self.by_equivalent.get(i2b2).copied())
+            .or_else(|| self.by_name(i2b2))
+            .or(self.fallback)
+            .ok_or_else(|| LabelError::Missing {
+                set: self.id.clone(),
+                name: i2b2.to_owned(),
+            })
+    }
+}
+
+impl fmt::Debug for LabelSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "LabelSet({} v{}, {} labels)",
+            self.id,
+            self.version,
+            self.labels.len()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_sets_parse_and_every_i2b2_label_resolves_in_both() {
+        let (i2b2, meddocan) = (LabelSet::i2b2_2014(), LabelSet::meddocan());
+        assert_eq!(i2b2.labels().len(), 30);
+        for label in i2b2.labels() {
+            meddocan.resolve(&label.name).unwrap();
+        }
+        assert_eq!(
+            meddocan.label(meddocan.resolve("PATIENT").unwrap()).name,
+            "NOMBRE_SUJETO_ASISTENCIA"
+        );
+    }
+
+    #[test]
+    fn the_seven_categories_are_those_of_the_track() {
+        let set = LabelSet::i2b2_2014();
+        let categories: std::collections::BTreeSet<_> =
+            set.labels().iter().map(|label| label.category.as_str()).collect();
+        assert_eq!(
+            categories.into_iter().collect::<Vec<_>>(),
+            ["AGE", "CONTACT", "DATE", "ID", "LOCATION", "NAME", "PROFESSION"]
+        );
+    }
+
+    #[test]
+    fn the_letters_run_from_a_to_r() {
+        assert_eq!(Hipaa::Names.letter(), 'A');
+        assert_eq!(Hipaa::Other.letter(), 'R');
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_its_line() {
+        let error = LabelSet::parse("id = \"x\"\nversion = 1\ncolour = 3\nlabel = []", "mine.toml")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("mine.toml") && error.contains("line 3") && error.contains("colour"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_label_that_stands_twice_is_refused() {
+        let twice = "id='x'\nversion=1\n[[label]]\nname='A'\ncategory='N'\nhipaa='A'\n[[label]]\nname='A'\ncategory='N'\nhipaa='A'\n";
+        assert!(
+            LabelSet::parse(twice, "mine.toml")
+                .unwrap_err()
+                .to_string()
+                .contains("`A` stands twice")
+        );
+    }
+}

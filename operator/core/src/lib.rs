@@ -1,0 +1,35 @@
+//! The pure heart of Lethe: what a note, a token, a span, a label and a member are, how members' findings are combined,
+//! and the only way from a note to text that may leave.
+//!
+//! Invariants: no async runtime, no file system, no clock, no environment. Text is sliced only in [`Span`]. Nothing
+//! that holds note text prints it. A [`RedactedBatch`] comes from [`Redactor::redact`] alone.
+
+mod annotation;
+mod audit;
+mod batch;
+mod engine;
+mod label;
+mod merge;
+mod note;
+mod output;
+mod redact;
+mod sentence;
+mod span;
+mod tagger;
+mod token;
+mod vote;
+
+pub use annotation::{Annotation, AnnotationError, Annotations, Collector};
+pub use audit::AuditBatch;
+pub use batch::{AuthoredAt, BatchError, NoteBatch, NoteView, RowKind, Tokens};
+pub use engine::{Engine, Processed};
+pub use label::{Hipaa, Label, LabelError, LabelId, LabelSet};
+pub use merge::Merging;
+pub use note::{Coordinates, EventKind, Known, KnownKind, NoteEvent, QuarantineCode, Record, Sensitive};
+pub use output::{Carried, CarriedField, RedactedBatch};
+pub use redact::{Action, Outcome, Placed, Redactor};
+pub use sentence::sentence_ends;
+pub use span::{Span, SpanError};
+pub use tagger::{TagError, Tagger, tag_each};
+pub use token::{TOKENIZER_VERSION, Token, TokenKind, tokenize};
+pub use vote::{Decision, MemberSet, Voting};

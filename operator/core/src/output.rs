@@ -1,0 +1,241 @@
+//! Redacted rows: what a sink may write.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{StringBuilder, UInt32Builder};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, new_null_array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+
+use crate::{BatchError, NoteBatch, QuarantineCode, RowKind};
+
+/// Metadata that a policy may carry from the event to the output row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CarriedField {
+    /// The source's note id.
+    NoteId,
+    /// The note's version.
+    Version,
+    /// The kind of note.
+    NoteType,
+    /// The patient's id: identifies.
+    PatientId,
+    /// The encounter's id: identifies.
+    EncounterId,
+    /// The author's id: identifies.
+    AuthorId,
+    /// When the note was written: a date of service.
+    AuthoredAt,
+}
+
+impl CarriedField {
+    const ALL: [Self; 7] = [
+        Self::NoteId,
+        Self::Version,
+        Self::NoteType,
+        Self::PatientId,
+        Self::EncounterId,
+        Self::AuthorId,
+        Self::AuthoredAt,
+    ];
+
+    /// The column's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoteId => "note_id",
+            Self::Version => "version",
+            Self::NoteType => "note_type",
+            Self::PatientId => "patient_id",
+            Self::EncounterId => "encounter_id",
+            Self::AuthorId => "author_id",
+            Self::AuthoredAt => "authored_at",
+        }
+    }
+
+    fn data_type(self) -> DataType {
+        match self {
+            Self::Version => DataType::Int64,
+            Self::AuthoredAt => DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())),
+            _ => DataType::Utf8,
+        }
+    }
+}
+
+/// The metadata that is carried. What is not in the list is null in the output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Carried(pub Vec<CarriedField>);
+
+impl Default for Carried {
+    /// Note id, version and note type: nothing that names the patient, the encounter, the author or the day.
+    fn default() -> Self {
+        Self(vec![
+            CarriedField::NoteId,
+            CarriedField::Version,
+            CarriedField::NoteType,
+        ])
+    }
+}
+
+/// Redacted notes as Arrow columns, one row a consumed record.
+///
+/// There is one way to make one, [`Redactor::redact`](crate::Redactor::redact), so a sink cannot be handed raw text.
+#[derive(Clone)]
+pub struct RedactedBatch(RecordBatch);
+
+impl RedactedBatch {
+    /// `topic`, `partition`, `offset`; `row_kind` (`note`, `tombstone`, `quarantined`); `error`, the code of a
+    /// quarantined row; `event_kind`; the carried metadata, null where the policy does not carry it; `text`, redacted,
+    /// null unless the row is a note; `redactions`, the number of spans replaced.
+    pub fn schema() -> SchemaRef {
+        let mut fields = vec![
+            Field::new("topic", DataType::Utf8, false),
+            Field::new("partition", DataType::Int32, false),
+            Field::new("offset", DataType::Int64, false),
+            Field::new("row_kind", DataType::Utf8, false),
+            Field::new("error", DataType::Utf8, true),
+            Field::new("event_kind", DataType::Utf8, false),
+        ];
+        fields.extend(CarriedField::ALL.map(|field| Field::new(field.name(), field.data_type(), true)));
+        fields.push(Field::new("text", DataType::Utf8, true));
+        fields.push(Field::new("redactions", DataType::UInt32, false));
+        Arc::new(Schema::new(fields))
+    }
+
+    /// The Arrow form.
+    pub const fn record(&self) -> &RecordBatch {
+        &self.0
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes that its columns hold in memory.
+    pub fn memory_size(&self) -> usize {
+        self.0.get_array_memory_size()
+    }
+}
+
+impl std::fmt::Debug for RedactedBatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "RedactedBatch({} rows)", self.len())
+    }
+}
+
+/// Output rows under construction.
+pub(crate) struct Rows {
+    row_kind: Vec<&'static str>,
+    error: StringBuilder,
+    event_kind: Vec<&'static str>,
+    text: StringBuilder,
+    redactions: UInt32Builder,
+}
+
+impl Rows {
+    pub(crate) fn new(rows: usize) -> Self {
+        Self {
+            row_kind: Vec::with_capacity(rows),
+            error: StringBuilder::new(),
+            event_kind: Vec::with_capacity(rows),
+            text: StringBuilder::new(),
+            redactions: UInt32Builder::new(),
+        }
+    }
+
+    /// Adds row `row` of `batch`, with its redacted text and number of redactions, or the fault found.
+    pub(crate) fn push(
+        &mut self,
+        batch: &NoteBatch,
+        row: usize,
+        redacted: Result<(&str, usize), QuarantineCode>,
+    ) {
+        let came_as = batch.row_kind(row);
+        let (kind, error, text, redactions) = match (came_as, redacted) {
+            (RowKind::Note, Ok((text, redactions))) => (RowKind::Note, None, Some(text), redactions),
+            (RowKind::Note, Err(code)) => (RowKind::Quarantined, Some(code.name()), None, 0),
+            _ => (came_as, batch.error(row), None, 0),
+        };
+        self.row_kind.push(kind.name());
+        self.error.append_option(error);
+        self.event_kind.push(batch.event_kind(row));
+        self.text.append_option(text);
+        self.redactions
+            .append_value(u32::try_from(redactions).unwrap_or(u32::MAX));
+    }
+
+    pub(crate) fn finish(
+        mut self,
+        batch: &NoteBatch,
+        carried: &Carried,
+    ) -> Result<RedactedBatch, BatchError> {
+        let rows = batch.len();
+        let whole = |name: &str| batch.carried(name).cloned().ok_or(BatchError::Schema);
+        let mut columns: Vec<ArrayRef> = vec![
+            whole("topic")?,
+            whole("partition")?,
+            whole("offset")?,
+            Arc::new(StringArray::from(self.row_kind.clone())),
+            Arc::new(self.error.finish()),
+            Arc::new(StringArray::from(self.event_kind)),
+        ];
+        for field in CarriedField::ALL {
+            columns.push(if carried.0.contains(&field) {
+                carry(batch, field, &self.row_kind)?
+            } else {
+                new_null_array(&field.data_type(), rows)
+            });
+        }
+        columns.push(Arc::new(self.text.finish()));
+        columns.push(Arc::new(self.redactions.finish()));
+        Ok(RedactedBatch(RecordBatch::try_new(
+            RedactedBatch::schema(),
+            columns,
+        )?))
+    }
+}
+
+/// A carried column, without the values of quarantined rows: such a row holds coordinates and a code, nothing else.
+fn carry(batch: &NoteBatch, field: CarriedField, row_kind: &[&str]) -> Result<ArrayRef, BatchError> {
+    let column = batch.carried(field.name()).ok_or(BatchError::Schema)?;
+    if !row_kind.contains(&RowKind::Quarantined.name()) {
+        return Ok(Arc::clone(column));
+    }
+    let kept =
+        arrow_buffer::NullBuffer::from_iter(row_kind.iter().map(|&kind| kind != RowKind::Quarantined.name()));
+    let nulls = arrow_buffer::NullBuffer::union(column.nulls(), Some(&kept));
+    let empty = |row: usize| kept.is_valid(row);
+    // Rebuilt rather than masked: a masked value would still be in the column's buffer, and so in the file.
+    Ok(match field {
+        CarriedField::Version => {
+            let from = arrow_array::cast::AsArray::as_primitive::<arrow_array::types::Int64Type>(column);
+            Arc::new(Int64Array::from_iter((0..batch.len()).map(|row| {
+                nulls
+                    .as_ref()
+                    .is_none_or(|n| n.is_valid(row))
+                    .then(|| from.value(row))
+            })))
+        }
+        CarriedField::AuthoredAt => {
+            let from = arrow_array::cast::AsArray::as_primitive::<crate::AuthoredAt>(column);
+            let values = (0..batch.len()).map(|row| {
+                nulls
+                    .as_ref()
+                    .is_none_or(|n| n.is_valid(row))
+                    .then(|| from.value(row))
+            });
+            Arc::new(arrow_array::TimestampMillisecondArray::from_iter(values).with_timezone("UTC"))
+        }
+        _ => {
+            let from = arrow_array::cast::AsArray::as_string::<i32>(column);
+            Arc::new(StringArray::from_iter((0..batch.len()).map(|row| {
+                (empty(row) && arrow_array::Array::is_valid(from, row)).then(|| from.value(row))
+            })))
+        }
+    })
+}

@@ -1,0 +1,91 @@
+//! Sentence ends: a line's end, or closing punctuation before a capital.
+//!
+//! Members see a note sentence by sentence. Notes are lists and forms as much as prose, so a line break ends a
+//! sentence unless the next line plainly goes on with it.
+
+use crate::{Span, Token, TokenKind};
+
+/// Abbreviations after which a full stop ends nothing, folded to lower case.
+const ABBREVIATIONS: [&str; 30] = [
+    "dr", "dra", "mr", "mrs", "ms", "st", "jr", "sr", "sra", "srta", "prof", "vs", "no", "nos", "av", "avda",
+    "pt", "dept", "approx", "fig", "e", "i", "d", "dña", "ave", "blvd", "rd", "hosp", "univ", "ext",
+];
+
+/// Calls `emit` with each sentence's end, as an exclusive index into `tokens`. The last one is `tokens.len()`.
+pub fn sentence_ends(text: &str, tokens: &[Token], mut emit: impl FnMut(u32)) {
+    for (i, pair) in tokens.windows(2).enumerate() {
+        let gap = Span::between(pair[0].span.end() as u32, pair[1].span.start() as u32).of(text);
+        let next = pair[1].span.of(text);
+        let breaks = gap.bytes().filter(|&byte| byte == b'\n').count();
+        let ends = if breaks >= 2 {
+            true
+        } else if breaks == 1 {
+            !next.starts_with(char::is_lowercase)
+        } else {
+            !gap.is_empty() && is_closing(text, tokens, i) && !next.starts_with(char::is_lowercase)
+        };
+        if ends {
+            emit(i as u32 + 1);
+        }
+    }
+    if !tokens.is_empty() {
+        emit(tokens.len() as u32);
+    }
+}
+
+fn is_closing(text: &str, tokens: &[Token], at: usize) -> bool {
+    match tokens[at].span.of(text) {
+        "?" | "!" => true,
+        "." => match at.checked_sub(1).map(|before| tokens[before]) {
+            Some(before)
+                if before.kind == TokenKind::Letters && before.span.end() == tokens[at].span.start() =>
+            {
+                let word = before.span.of(text);
+                // "J. Smith": an initial's stop ends nothing.
+                word.chars().nth(1).is_some() && !ABBREVIATIONS.contains(&word.to_lowercase().as_str())
+            }
+            _ => true,
+        },
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokenize;
+
+    fn sentences(text: &str) -> Vec<String> {
+        let mut tokens = Vec::new();
+        tokenize(text, |token| tokens.push(token));
+        let (mut out, mut from) = (Vec::new(), 0);
+        sentence_ends(text, &tokens, |end| {
+            let words: Vec<_> = tokens[from..end as usize]
+                .iter()
+                .map(|token| token.span.of(text))
+                .collect();
+            out.push(words.join(" "));
+            from = end as usize;
+        });
+        out
+    }
+
+    #[test]
+    fn a_title_and_an_initial_end_no_sentence() {
+        assert_eq!(
+            sentences("Seen by Dr. J. Hale. She left."),
+            ["Seen by Dr . J . Hale .", "She left ."]
+        );
+    }
+
+    #[test]
+    fn a_form_line_is_a_sentence_and_a_wrapped_line_is_not() {
+        assert_eq!(
+            sentences("Nombre: Ana\nEdad: 3\nel paciente\nfue visto"),
+            [
+                "Nombre : Ana",
+                "Edad : 3\nel paciente fue visto".replace('\n', " ").as_str()
+            ]
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! The trait that every member implements.
+
+use crate::{AnnotationError, Annotations, Collector, NoteBatch, NoteView};
+
+/// Why a member could not tag a note. Carries no text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TagError {
+    /// It made a span that is none of the note's.
+    #[error(transparent)]
+    Annotation(#[from] AnnotationError),
+    /// It failed within; the message names the fault, never the text.
+    #[error("{0}")]
+    Failed(&'static str),
+}
+
+/// A member of the ensemble: tags notes, knows nothing of streams, files or other members.
+///
+/// Invariants, which the conformance suite holds every member to: the answer has one entry a row; a row that is no
+/// note gets none; the same notes in other batches get the same annotations; no text makes it panic; its time is
+/// linear in the text's length.
+pub trait Tagger: Send + Sync {
+    /// The member's name in configuration, votes and audit, for instance `gazetteer`.
+    fn name(&self) -> &str;
+
+    /// Tags every note of the batch, one answer a row.
+    fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>>;
+}
+
+/// Tags note by note: the body of [`Tagger::tag`] for members that gain nothing from seeing a whole batch.
+pub fn tag_each(
+    batch: &NoteBatch,
+    mut tag: impl FnMut(NoteView<'_>, &mut Collector<'_>),
+) -> Vec<Result<Annotations, TagError>> {
+    batch
+        .notes()
+        .map(|note| {
+            let mut collector = Collector::new(note);
+            tag(note, &mut collector);
+            Ok(collector.finish()?)
+        })
+        .collect()
+}

@@ -1,0 +1,2 @@
+//! Lethe.
+fn main() {}
