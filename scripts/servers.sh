@@ -80,20 +80,23 @@ end() {
 }
 
 # follow_owner DIR PID: ends the instance in DIR and removes its folder once process PID is gone, so that a test that
-# crashed leaves no server behind. Ends by itself when the folder goes.
+# crashed leaves no server behind. The watcher has a session of its own (whatever ends the test's group spares it) and
+# ends by itself when the folder goes.
 follow_owner() {
-  local dir=$1 owner=$2 born
-  born=$(start_time "$owner")
-  [[ -n $born ]] || die "--owner $owner: no such process"
-  (
-    trap '' HUP INT
-    while [[ -d $dir && $(start_time "$owner") == "$born" ]]; do sleep 0.5; done
-    if [[ -d $dir ]]; then
-      end "$dir" KILL 1
-      rm -rf "$dir"
-    fi
-  ) </dev/null >/dev/null 2>&1 &
+  local born
+  born=$(start_time "$2")
+  [[ -n $born ]] || die "--owner $2: no such process"
+  setsid bash -c 'source "$0" && watch_owner "$@"' "${BASH_SOURCE[0]}" "$1" "$2" "$born" </dev/null >/dev/null 2>&1 &
   disown $!
+}
+
+watch_owner() {
+  local dir=$1 owner=$2 born=$3
+  while [[ -d $dir && $(start_time "$owner") == "$born" ]]; do sleep 0.5; done
+  if [[ -d $dir ]]; then
+    end "$dir" KILL 1
+    rm -rf "$dir"
+  fi
 }
 
 # Is DIR an instance of ours? Asked before anything in it is removed.
