@@ -1,0 +1,52 @@
+# Everyday recipes: `just` lists them. Each is one call of cargo or of a script, so that none needs just.
+
+_list:
+    @just --list --unsorted
+
+# the program's own demo: notes in, redacted Parquet in target/demo
+demo:
+    scripts/demo
+
+# every test, with the real servers (arguments go to cargo test)
+test *ARGS:
+    scripts/test {{ARGS}}
+
+# one command with the real servers up: just with cargo test -p lethe-connectors kafka
+with +COMMAND:
+    scripts/with-servers {{COMMAND}}
+
+# what .ci/run checks before it runs anything
+lint:
+    cargo fmt --all --check && cargo clippy --workspace --all-targets --locked -- -D warnings
+
+# format in place
+fmt:
+    cargo fmt --all
+
+# documentation, in target/doc
+doc:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+# licences, sources, duplicate versions and (needs the internet) advisories
+deny:
+    target/tools/bin/cargo-deny --locked check
+
+# benches: one a stage, one end to end from a real Kafka
+bench *ARGS:
+    scripts/with-servers cargo bench --locked -p lethe-benches {{ARGS}}
+
+# a fuzz target for a minute: just fuzz tokenizer
+fuzz TARGET *ARGS:
+    scripts/fuzz {{TARGET}} {{ARGS}}
+
+# a Kafka and an S3 store to play with; each prints where it is
+up:
+    scripts/kafka start && scripts/s3 start
+
+# end both and remove their data
+down:
+    scripts/kafka stop && scripts/s3 stop
+
+# everything that a change must pass
+ci:
+    .ci/run
