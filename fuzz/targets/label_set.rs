@@ -1,0 +1,11 @@
+//! A label set file is written by users: any text is read or refused with a message, and what is read can be asked.
+#![no_main]
+
+use lethe_core::LabelSet;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|toml: &str| {
+    if let Ok(set) = LabelSet::parse(toml, "fuzzed.toml") {
+        assert!(!format!("{set:?}").is_empty());
+    }
+});

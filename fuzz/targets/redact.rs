@@ -1,0 +1,87 @@
+//! What members claim is gone from the output, and all else is there: votes, merging and redaction of any claims about
+//! any text, against a model that works a character at a time.
+#![no_main]
+
+use lethe_core::{
+    Action, Annotation, Annotations, Carried, LabelId, LabelSet, Merging, Redactor, Span, Voting,
+};
+use libfuzzer_sys::arbitrary::{self, Arbitrary};
+use libfuzzer_sys::fuzz_target;
+
+#[derive(Arbitrary, Debug)]
+struct Claim {
+    member: u8,
+    start: u16,
+    len: u8,
+    label: u8,
+    score: u8,
+}
+
+#[derive(Arbitrary, Debug)]
+struct Case<'a> {
+    text: &'a str,
+    claims: Vec<Claim>,
+    mask: bool,
+}
+
+const MEMBERS: usize = 4;
+
+fuzz_target!(|case: Case<'_>| {
+    let labels = LabelSet::i2b2_2014();
+    let text = case.text;
+    let mut by_member = vec![Vec::new(); MEMBERS];
+    for claim in &case.claims {
+        let start = u32::from(claim.start);
+        by_member[usize::from(claim.member) % MEMBERS].push(Annotation {
+            span: Span::between(start, start + u32::from(claim.len)),
+            label: LabelId(u16::from(claim.label) % labels.labels().len() as u16),
+            score: f32::from(claim.score) / 255.0,
+            rule: "",
+        });
+    }
+    // A member with one stray span is refused whole: what is left are true spans of the text.
+    let members: Vec<Annotations> = by_member
+        .into_iter()
+        .filter_map(|claims| Annotations::new(text, claims).ok())
+        .collect();
+    let said: Vec<&Annotations> = members.iter().collect();
+
+    let mut decisions = Voting::default().decide(text, &said);
+    Merging::default().apply(text, &mut decisions);
+    let action = if case.mask { Action::Mask } else { Action::Tag };
+    let redactor = Redactor::new(&labels, action, Carried::default());
+    let (out, placed) = redactor
+        .redact_text(text, &decisions)
+        .expect("what the vote and the merging leave are sorted spans of the text without overlaps");
+    assert_eq!(placed.len(), decisions.len());
+
+    let decided = |at: usize| {
+        decisions
+            .iter()
+            .find(|d| (d.span.start()..d.span.end()).contains(&at))
+    };
+    let mut model = String::new();
+    for (at, c) in text.char_indices() {
+        let claimed = said
+            .iter()
+            .flat_map(|annotations| annotations.iter())
+            .any(|a| (a.span.start()..a.span.end()).contains(&at));
+        match decided(at) {
+            None => {
+                assert!(
+                    !(claimed && c.is_alphanumeric()),
+                    "a claimed letter or digit survives at byte {at}"
+                );
+                model.push(c);
+            }
+            Some(_) if case.mask => model.push(if c.is_whitespace() { c } else { '*' }),
+            Some(decision) if decision.span.start() == at => {
+                model.push('[');
+                model.push_str(&labels.labels()[usize::from(decision.label.0)].name);
+                model.push(']');
+            }
+            Some(_) => {}
+        }
+    }
+    assert!(out == model, "the output is not what the decisions say");
+});
