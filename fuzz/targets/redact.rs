@@ -2,6 +2,8 @@
 //! any text, against a model that works a character at a time.
 #![no_main]
 
+use std::sync::LazyLock;
+
 use lethe_core::{
     Action, Annotation, Annotations, Carried, LabelId, LabelSet, Merging, Redactor, Span, Voting,
 };
@@ -26,8 +28,10 @@ struct Case<'a> {
 
 const MEMBERS: usize = 4;
 
+static LABELS: LazyLock<LabelSet> = LazyLock::new(LabelSet::i2b2_2014);
+
 fuzz_target!(|case: Case<'_>| {
-    let labels = LabelSet::i2b2_2014();
+    let labels = &*LABELS;
     let text = case.text;
     let mut by_member = vec![Vec::new(); MEMBERS];
     for claim in &case.claims {
@@ -49,7 +53,7 @@ fuzz_target!(|case: Case<'_>| {
     let mut decisions = Voting::default().decide(text, &said);
     Merging::default().apply(text, &mut decisions);
     let action = if case.mask { Action::Mask } else { Action::Tag };
-    let redactor = Redactor::new(&labels, action, Carried::default());
+    let redactor = Redactor::new(labels, action, Carried::default());
     let (out, placed) = redactor
         .redact_text(text, &decisions)
         .expect("what the vote and the merging leave are sorted spans of the text without overlaps");
