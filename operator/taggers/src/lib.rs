@@ -1,1 +1,10 @@
-//! Under construction.
+//! The ensemble's members, one file each, and the one list that registers them.
+//!
+//! A member is a serde configuration with `build()`, the object it builds, and its tests. Members know
+//! [`lethe_core`]'s notes and spans and nothing of streams, files or each other. All of them pass the same
+//! [conformance suite](conformance).
+
+pub mod known;
+pub mod registry;
+mod vocabulary;
+mod words;

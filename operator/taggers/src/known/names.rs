@@ -1,0 +1,304 @@
+//! Names of the patient, of relatives and of clinicians: in parts, in any order, as initials, one typing error away.
+
+use lethe_core::{Collector, LabelId};
+
+use crate::known::KnownConfig;
+use crate::vocabulary::Vocabulary;
+use crate::words::{Case, Words, fold};
+
+/// Words inside a carried name that are no part of the name itself.
+const NOT_NAMES: [&str; 32] = [
+    "dr", "dra", "mr", "mrs", "ms", "miss", "mx", "don", "dona", "sr", "sra", "srta", "prof", "md", "do",
+    "rn", "np", "pa", "phd", "jr", "ii", "iii", "iv", "de", "del", "la", "las", "los", "van", "von", "der",
+    "den",
+];
+
+/// What may stand between two parts of a name without ending it.
+const PARTICLES: [&str; 14] = [
+    "de", "del", "la", "las", "los", "y", "e", "i", "da", "dos", "van", "von", "der", "den",
+];
+
+/// Parts compared by distance, at most: what keeps an event with thousands of names linear.
+const MAX_FUZZY: usize = 64;
+
+/// A part of a name: three letters or more, folded.
+struct Part {
+    folded: String,
+    label: LabelId,
+}
+
+/// The names that one event carries.
+#[derive(Default)]
+pub(super) struct Names {
+    parts: Vec<Part>,
+    /// Two-letter parts: they count only beside another part of a name.
+    short: Vec<String>,
+    /// Initials of each name in its order and, for two or more parts, surname first.
+    initials: Vec<(Vec<char>, LabelId)>,
+    /// First and last letters of the parts that distance applies to: most words fail both at once.
+    ends: [u64; 2],
+}
+
+/// How a token relates to the names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Link {
+    Part(LabelId),
+    Typo(LabelId),
+    Short,
+    Initial,
+    None,
+}
+
+impl Names {
+    /// Adds a name as the event writes it: "Justin Q. Pierce", "Pierce, Justin".
+    pub(super) fn add(&mut self, value: &str, label: LabelId) {
+        let mut initials = Vec::new();
+        for raw in value.split(|c: char| !c.is_alphabetic() && !matches!(c, '\u{300}'..='\u{36f}')) {
+            let folded = fold(raw);
+            if folded.is_empty() || NOT_NAMES.contains(&folded.as_str()) {
+                continue;
+            }
+            initials.extend(folded.chars().next());
+            match folded.chars().count() {
+                1 => {}
+                2 => self.short.push(folded),
+                _ => self.parts.push(Part { folded, label }),
+            }
+        }
+        if (2..=4).contains(&initials.len()) {
+            let mut turned = initials.clone();
+            turned.rotate_right(1);
+            let ends = vec![initials[0], initials[initials.len() - 1]];
+            self.initials
+                .extend([initials, turned, ends].map(|letters| (letters, label)));
+        }
+    }
+
+    /// Sorts the tables for look-ups.
+    pub(super) fn finish(&mut self) {
+        // Stable: of equal parts the first one carried, which is mostly the patient's, keeps its label.
+        self.parts.sort_by(|a, b| a.folded.cmp(&b.folded));
+        self.parts.dedup_by(|a, b| a.folded == b.folded);
+        for part in self.parts.iter().take(MAX_FUZZY) {
+            let bytes = part.folded.as_bytes();
+            if let (Some(first), Some(last)) = (bytes.first(), bytes.last()) {
+                self.ends[0] |= letter_bit(*first);
+                self.ends[1] |= letter_bit(*last);
+            }
+        }
+    }
+
+    pub(super) fn find(
+        &self,
+        words: &Words<'_>,
+        config: &KnownConfig,
+        vocabulary: &Vocabulary,
+        out: &mut Collector<'_>,
+    ) {
+        let mut i = 0;
+        while i < words.len() {
+            if let Some(next) = self.name_at(i, words, config, vocabulary, out) {
+                i = next;
+                continue;
+            }
+            if config.initials
+                && let Some(next) = self.initials_at(i, words, out)
+            {
+                i = next;
+                continue;
+            }
+            i += 1;
+        }
+    }
+
+    /// The longest run of parts, initials and what binds them from token `i`, with at least one part in it.
+    fn name_at(
+        &self,
+        i: usize,
+        words: &Words<'_>,
+        config: &KnownConfig,
+        vocabulary: &Vocabulary,
+        out: &mut Collector<'_>,
+    ) -> Option<usize> {
+        let first = self.link(i, words, config, vocabulary);
+        if first == Link::None {
+            return None;
+        }
+        let mut label = None;
+        let mut typed = true;
+        let (mut last, mut at) = (None, i);
+        // A written name has few tokens; what follows is found again from its own start.
+        while at < words.len() && at < i + 12 {
+            let link = if at == i {
+                first
+            } else {
+                self.link(at, words, config, vocabulary)
+            };
+            match link {
+                Link::Part(found) => {
+                    label = Some(found);
+                    typed = false;
+                    last = Some(at);
+                }
+                Link::Typo(found) => {
+                    label = label.or(Some(found));
+                    last = Some(at);
+                }
+                Link::Short => last = Some(at),
+                Link::Initial => {
+                    last = Some(at);
+                    if words.get(at + 1) == "." && words.glued(at) {
+                        at += 1;
+                        last = Some(at);
+                    }
+                }
+                Link::None => {
+                    let binds = match words.get(at) {
+                        "," | "-" | "'" | "’" => last == at.checked_sub(1),
+                        word => last.is_some() && PARTICLES.contains(&word),
+                    };
+                    if !binds {
+                        break;
+                    }
+                }
+            }
+            if words.breaks_after(at) > 1 {
+                break;
+            }
+            at += 1;
+        }
+        let (label, mut last) = (label?, last?);
+        let mut start = i;
+        // An initial at the end of a name is one only with its stop or beside a comma: "Ruiz A" may be "Ruiz a".
+        while last > start && self.link(last, words, config, vocabulary) == Link::Initial {
+            last -= 1;
+        }
+        while start < last && self.link(start, words, config, vocabulary) == Link::Short {
+            start += 1;
+        }
+        let rule = if typed { "known.name-typo" } else { "known.name" };
+        out.tokens(start, last, label, if typed { 0.9 } else { 1.0 }, rule);
+        Some(last + 1)
+    }
+
+    fn link(&self, i: usize, words: &Words<'_>, config: &KnownConfig, vocabulary: &Vocabulary) -> Link {
+        let (word, case) = (words.get(i), words.case(i));
+        if !case.is_word() {
+            return Link::None;
+        }
+        match word.len() {
+            0 => Link::None,
+            1 if case == Case::Upper => self
+                .initials
+                .iter()
+                .find(|(letters, _)| word.chars().next().is_some_and(|c| letters.contains(&c)))
+                .map_or(Link::None, |_| Link::Initial),
+            2 if case.is_capital() && self.short.iter().any(|part| part == word) => Link::Short,
+            _ => self.part(word, case, config, vocabulary),
+        }
+    }
+
+    fn part(&self, word: &str, case: Case, config: &KnownConfig, vocabulary: &Vocabulary) -> Link {
+        if let Ok(at) = self.parts.binary_search_by(|part| part.folded.as_str().cmp(word)) {
+            // "Rose" is a name here, "rose" is a word.
+            if case.is_capital() || !vocabulary.is_common_word(word) {
+                return Link::Part(self.parts[at].label);
+            }
+            return Link::None;
+        }
+        if !config.typos || !case.is_capital() || word.len() < 4 || !self.may_be_near(word) {
+            return Link::None;
+        }
+        let near = self
+            .parts
+            .iter()
+            .take(MAX_FUZZY)
+            .find(|part| part.folded.len() >= 5 && within_one(part.folded.as_bytes(), word.as_bytes()));
+        match near {
+            // "Pierced" is a word, whoever Pierce is.
+            Some(part) if !vocabulary.is_common_word(word) => Link::Typo(part.label),
+            _ => Link::None,
+        }
+    }
+
+    /// One edit leaves the first letter or the last one in place, except a swap of a two-letter word.
+    fn may_be_near(&self, word: &str) -> bool {
+        let bytes = word.as_bytes();
+        match (bytes.first(), bytes.last()) {
+            (Some(&first), Some(&last)) => {
+                self.ends[0] & letter_bit(first) != 0 || self.ends[1] & letter_bit(last) != 0
+            }
+            _ => false,
+        }
+    }
+
+    /// "J.P.", "J. P." and, after a word for the patient, "JP".
+    fn initials_at(&self, i: usize, words: &Words<'_>, out: &mut Collector<'_>) -> Option<usize> {
+        if words.case(i) != Case::Upper || (i > 0 && words.glued(i - 1) && words.get(i - 1) == ".") {
+            return None;
+        }
+        let patient = matches!(words.before(i, 1), "pt" | "patient" | "paciente" | "pcte")
+            || (words.before(i, 1) == "." && words.before(i, 2) == "pt");
+        for (letters, label) in &self.initials {
+            let (mut at, mut last) = (i, i);
+            let mut whole = true;
+            for &letter in letters {
+                let mut word = words.get(at).chars();
+                if word.next() != Some(letter) || word.next().is_some() || words.get(at + 1) != "." {
+                    whole = false;
+                    break;
+                }
+                last = at + 1;
+                at += 2;
+            }
+            if whole {
+                out.tokens(i, last, *label, 1.0, "known.initials");
+                return Some(last + 1);
+            }
+            if patient && words.get(i).chars().eq(letters.iter().copied()) {
+                out.tokens(i, i, *label, 1.0, "known.initials");
+                return Some(i + 1);
+            }
+        }
+        None
+    }
+}
+
+const fn letter_bit(byte: u8) -> u64 {
+    1 << (byte & 63)
+}
+
+/// Whether two words are equal but for one letter missing, added, changed, or two neighbours swapped.
+fn within_one(a: &[u8], b: &[u8]) -> bool {
+    if a.len().abs_diff(b.len()) > 1 {
+        return false;
+    }
+    let head = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[head..], &b[head..]);
+    match (a, b) {
+        ([a1, a2, a_rest @ ..], [b1, b2, b_rest @ ..]) if a.len() == b.len() => {
+            a[1..] == b[1..] || (a1 == b2 && a2 == b1 && a_rest == b_rest)
+        }
+        _ if a.len() == b.len() => true,
+        ([_, rest @ ..], _) if a.len() > b.len() => rest == b,
+        (_, [_, rest @ ..]) => rest == a,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_edit_is_near_and_two_are_not() {
+        for near in [
+            "pierce", "peirce", "pierc", "pierrce", "pierse", "ierce", "piercee", "pierec",
+        ] {
+            assert!(within_one(b"pierce", near.as_bytes()), "{near}");
+        }
+        for far in ["pirece s", "peirec", "pier", "piece", "price"] {
+            assert_eq!(within_one(b"pierce", far.as_bytes()), far == "piece", "{far}");
+        }
+    }
+}

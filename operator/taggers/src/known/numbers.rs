@@ -1,0 +1,156 @@
+//! Numbers of the patient in other grouping and punctuation: "77 95 458" for 7795458, "(404) 624-9599" for +1 404 624 9599.
+
+use lethe_core::{Collector, LabelId};
+
+use crate::words::{Case, Words};
+
+/// Fewer letters and digits than this say nothing by themselves.
+const SHORTEST: usize = 4;
+
+/// Tokens that one written number may have: a card number in pairs with separators stays below it.
+const MOST_TOKENS: usize = 24;
+
+/// The numbers that one event carries, without separators, sorted.
+#[derive(Default)]
+pub(super) struct Numbers {
+    keys: Vec<(String, LabelId)>,
+}
+
+impl Numbers {
+    /// Adds an identifier that has digits in it.
+    pub(super) fn add(&mut self, value: &str, label: LabelId) {
+        let key = bare(value);
+        // "MR1476501" is also written without its letters, "007323" without its zeros.
+        let digits = key.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        for form in [digits, digits.trim_start_matches('0')] {
+            if form.len() >= 5 && form.len() < key.len() {
+                self.keys.push((form.to_owned(), label));
+            }
+        }
+        self.push(key, label);
+    }
+
+    /// Adds a telephone number: with and without its country code, and the local seven digits of a North American one.
+    pub(super) fn add_phone(&mut self, value: &str, label: LabelId) {
+        let key = bare(value.split(['x', 'X', 'e']).next().unwrap_or_default());
+        let national = match key.len() {
+            11 => key.strip_prefix('1').or_else(|| key.strip_prefix("34")),
+            _ => key
+                .strip_prefix("0034")
+                .or_else(|| key.strip_prefix("34"))
+                .filter(|rest| rest.len() == 9),
+        };
+        let national = national.map_or_else(|| key.clone(), str::to_owned);
+        if national.len() == 10 {
+            let local: String = national.chars().skip(3).collect();
+            self.push(local, label);
+            self.push(format!("1{national}"), label);
+        } else if national.len() == 9 {
+            self.push(format!("34{national}"), label);
+        }
+        self.push(national, label);
+        self.push(key, label);
+    }
+
+    fn push(&mut self, key: String, label: LabelId) {
+        if key.len() >= SHORTEST {
+            self.keys.push((key, label));
+        }
+    }
+
+    /// Sorts the table for look-ups.
+    pub(super) fn finish(&mut self) {
+        self.keys.sort_by(|a, b| a.0.cmp(&b.0));
+        self.keys.dedup_by(|a, b| a.0 == b.0);
+    }
+
+    pub(super) fn find(&self, words: &Words<'_>, out: &mut Collector<'_>) {
+        if self.keys.is_empty() {
+            return;
+        }
+        let mut written = String::new();
+        let mut i = 0;
+        while i < words.len() {
+            match self.longest(i, words, &mut written) {
+                Some((last, label)) => {
+                    let (first, last) = with_brackets(i, last, words);
+                    out.tokens(first, last, label, 1.0, "known.number");
+                    i = last + 1;
+                }
+                None => i += 1,
+            }
+        }
+    }
+
+    fn longest(&self, i: usize, words: &Words<'_>, written: &mut String) -> Option<(usize, LabelId)> {
+        if !starts_number(i, words) {
+            return None;
+        }
+        written.clear();
+        let mut found = None;
+        for at in i..words.len().min(i + MOST_TOKENS) {
+            if words.case(at) == Case::Mark {
+                if !matches!(words.get(at), "-" | "." | "/" | "(" | ")" | "–" | "·" | "#") {
+                    break;
+                }
+            } else {
+                written.push_str(words.get(at));
+                let from = self
+                    .keys
+                    .partition_point(|(key, _)| key.as_str() < written.as_str());
+                match self.keys.get(from) {
+                    Some((key, label)) if key == written => {
+                        if !continues(at, words) {
+                            found = Some((at, *label));
+                        }
+                    }
+                    Some((key, _)) if key.starts_with(written.as_str()) => {}
+                    _ => break,
+                }
+            }
+            if words.breaks_after(at) > 0 {
+                break;
+            }
+        }
+        found
+    }
+}
+
+/// Digits, or letters with digits glued to them or to a hyphen after them, not amid a longer number.
+fn starts_number(i: usize, words: &Words<'_>) -> bool {
+    let amid = i > 0 && words.glued(i - 1) && words.case(i - 1) == Case::Digits;
+    match words.case(i) {
+        Case::Digits => !amid,
+        Case::Upper | Case::Lower | Case::Title => {
+            !amid
+                && words.glued(i)
+                && (words.case(i + 1) == Case::Digits || matches!(words.get(i + 1), "-" | "."))
+        }
+        Case::Mark => false,
+    }
+}
+
+/// Whether digits are glued to the end of what was read: then it is part of a longer number.
+fn continues(at: usize, words: &Words<'_>) -> bool {
+    words.glued(at)
+        && (words.case(at + 1) == Case::Digits
+            || (words.get(at + 1) == "-" && words.glued(at + 1) && words.case(at + 2) == Case::Digits))
+}
+
+/// Takes in the "(" and "+" that belong to a telephone number.
+fn with_brackets(first: usize, last: usize, words: &Words<'_>) -> (usize, usize) {
+    let closes = (first..last).any(|at| words.get(at) == ")");
+    if closes && words.before(first, 1) == "(" || words.before(first, 1) == "+" {
+        return (first - 1, last);
+    }
+    (first, last)
+}
+
+/// Letters and digits only, in lower case.
+fn bare(value: &str) -> String {
+    value
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|c| c.to_ascii_lowercase())
+        .collect()
+}

@@ -1,0 +1,55 @@
+//! The one list of members: what a configuration may name, and how each is built.
+
+use std::sync::Arc;
+
+use lethe_core::{LabelError, LabelSet, Tagger};
+use serde::Deserialize;
+
+use crate::known::KnownConfig;
+
+/// One member of the ensemble, as configured: `kind = "known"` and the member's own keys.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum MemberConfig {
+    /// The patient's own identifiers, as the event carries them.
+    Known(KnownConfig),
+}
+
+impl MemberConfig {
+    /// The member's name in votes and audit.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Known(_) => "known",
+        }
+    }
+
+    /// Builds the member.
+    ///
+    /// # Errors
+    /// [`LabelError::Missing`] if the label set has no place for a label that the member finds.
+    pub fn build(&self, labels: &LabelSet) -> Result<Arc<dyn Tagger>, LabelError> {
+        Ok(match self {
+            Self::Known(config) => Arc::new(config.build(labels)?),
+        })
+    }
+}
+
+/// The rule members with their default settings, in the order of their votes: the surest first.
+pub fn default_rules() -> Vec<MemberConfig> {
+    vec![MemberConfig::Known(KnownConfig::default())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_member_builds_for_every_shipped_label_set_and_bears_its_name() {
+        for labels in [LabelSet::i2b2_2014(), LabelSet::meddocan()] {
+            for config in default_rules() {
+                assert_eq!(config.build(&labels).unwrap().name(), config.name());
+            }
+        }
+    }
+}
