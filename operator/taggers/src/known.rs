@@ -9,10 +9,13 @@ mod names;
 mod numbers;
 mod phrases;
 
+use std::sync::Arc;
+
 use lethe_core::{
     Annotations, Collector, KnownKind, LabelError, LabelId, LabelSet, NoteBatch, NoteView, TagError, Tagger,
     tag_each,
 };
+use lethe_dictionaries::Dictionary;
 use serde::Deserialize;
 
 use crate::vocabulary::Vocabulary;
@@ -42,11 +45,11 @@ impl KnownConfig {
     ///
     /// # Errors
     /// [`LabelError::Missing`] if the label set has no place for one of the kinds.
-    pub fn build(&self, labels: &LabelSet) -> Result<Known, LabelError> {
+    pub fn build(&self, labels: &LabelSet, dictionary: &Arc<Dictionary>) -> Result<Known, LabelError> {
         Ok(Known {
             config: self.clone(),
             labels: Labels::new(labels)?,
-            vocabulary: Vocabulary,
+            vocabulary: Vocabulary::new(dictionary),
         })
     }
 }
@@ -168,7 +171,9 @@ mod tests {
             ..NoteEvent::default()
         };
         let batch = NoteBatch::from_records([Record::Note(event)]).unwrap();
-        let member = KnownConfig::default().build(&labels).unwrap();
+        let member = KnownConfig::default()
+            .build(&labels, &Dictionary::builtin())
+            .unwrap();
         let said = member.tag(&batch).remove(0).unwrap();
         said.iter()
             .map(|a| (a.span.of(text).to_owned(), labels.label(a.label).name.clone()))
@@ -190,7 +195,7 @@ mod tests {
             "J. Pierce",
             "Justin Q. Pierce",
             "Pierce",
-            "pierce",
+            "justin",
         ] {
             let found = texts(&NAME, &format!("I saw {text} today."));
             let want = text.strip_suffix(" Q").unwrap_or(text);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use lethe_core::{LabelError, LabelSet, Tagger};
+use lethe_dictionaries::Dictionary;
 use serde::Deserialize;
 
 use crate::known::KnownConfig;
@@ -28,9 +29,13 @@ impl MemberConfig {
     ///
     /// # Errors
     /// [`LabelError::Missing`] if the label set has no place for a label that the member finds.
-    pub fn build(&self, labels: &LabelSet) -> Result<Arc<dyn Tagger>, LabelError> {
+    pub fn build(
+        &self,
+        labels: &LabelSet,
+        dictionary: &Arc<Dictionary>,
+    ) -> Result<Arc<dyn Tagger>, LabelError> {
         Ok(match self {
-            Self::Known(config) => Arc::new(config.build(labels)?),
+            Self::Known(config) => Arc::new(config.build(labels, dictionary)?),
         })
     }
 }
@@ -46,9 +51,10 @@ mod tests {
 
     #[test]
     fn every_default_member_builds_for_every_shipped_label_set_and_bears_its_name() {
+        let dictionary = Dictionary::builtin();
         for labels in [LabelSet::i2b2_2014(), LabelSet::meddocan()] {
             for config in default_rules() {
-                assert_eq!(config.build(&labels).unwrap().name(), config.name());
+                assert_eq!(config.build(&labels, &dictionary).unwrap().name(), config.name());
             }
         }
     }

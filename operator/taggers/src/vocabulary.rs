@@ -1,15 +1,162 @@
-//! What rule members ask of the dictionary about single words.
+//! What the dictionary's lists say of a word, boiled down to the few traits that rules ask for.
 
-/// Words that the names of people are also.
-const COMMON: [&str; 12] = [
-    "will", "may", "mark", "rose", "grace", "hope", "young", "long", "brown", "white", "black", "green",
-];
+use std::ops::{BitOr, BitOrAssign};
+use std::sync::Arc;
 
-pub(crate) struct Vocabulary;
+use lethe_dictionaries::{Dictionary, Entry, ListId, ListSet, Role};
+
+/// Traits of a word, as a set of bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traits(u32);
+
+impl Traits {
+    /// A given name.
+    pub(crate) const GIVEN: Self = Self(1);
+    /// A surname.
+    pub(crate) const SURNAME: Self = Self(1 << 1);
+    /// A city, town or county.
+    pub(crate) const CITY: Self = Self(1 << 2);
+    /// A state, province or region, in full.
+    pub(crate) const STATE: Self = Self(1 << 3);
+    /// A state's abbreviation, written as such.
+    pub(crate) const STATE_CODE: Self = Self(1 << 4);
+    /// A country.
+    pub(crate) const COUNTRY: Self = Self(1 << 5);
+    /// An ordinary word.
+    pub(crate) const WORD: Self = Self(1 << 6);
+    /// A medical word, an eponym or a drug.
+    pub(crate) const MEDICAL: Self = Self(1 << 7);
+    /// A month or weekday.
+    pub(crate) const CALENDAR: Self = Self(1 << 8);
+    /// A profession.
+    pub(crate) const PROFESSION: Self = Self(1 << 9);
+    /// A degree or qualification, or a suffix of names, in its exact form.
+    pub(crate) const CREDENTIAL: Self = Self(1 << 10);
+    /// A word that a name of an institution has in it: hospital, clinic.
+    pub(crate) const INSTITUTION: Self = Self(1 << 11);
+    /// A title or form of address.
+    pub(crate) const TITLE: Self = Self(1 << 12);
+    /// A street's kind.
+    pub(crate) const STREET: Self = Self(1 << 13);
+    /// A nationality, language, ethnic group, department or similar: capitalised, and no name.
+    pub(crate) const OTHER: Self = Self(1 << 14);
+
+    /// Whether any of `others` is among them.
+    pub(crate) const fn any(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+
+    /// Given name or surname.
+    pub(crate) const NAME: Self = Self(0b11);
+    /// City, state or country.
+    pub(crate) const PLACE: Self = Self(0b10_1100);
+}
+
+impl BitOr for Traits {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Traits {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+/// The dictionary as rules read it. Lists are told by label, role and name, so that a user's own lists count too.
+pub(crate) struct Vocabulary {
+    pub(crate) dictionary: Arc<Dictionary>,
+    by_list: Vec<Traits>,
+    given: Vec<ListId>,
+    surnames: Vec<ListId>,
+    cities: Vec<ListId>,
+    words: ListSet,
+}
 
 impl Vocabulary {
+    pub(crate) fn new(dictionary: &Arc<Dictionary>) -> Self {
+        let lists = dictionary.lists();
+        let by_list = lists
+            .iter()
+            .map(|list| match (list.role, list.label.as_str(), list.id.as_str()) {
+                (Role::Exception, _, id) if id.ends_with("-words") => Traits::WORD,
+                (Role::Exception, ..) => Traits::MEDICAL,
+                (_, _, id) if id.contains("given-names") => Traits::GIVEN,
+                (_, "PATIENT" | "DOCTOR", _) => Traits::SURNAME,
+                (_, "CITY", _) => Traits::CITY,
+                (_, "STATE", id) if id.contains("abbreviations") => Traits::STATE_CODE,
+                (_, "STATE", _) => Traits::STATE,
+                (_, "COUNTRY", _) => Traits::COUNTRY,
+                (_, "PROFESSION", _) => Traits::PROFESSION,
+                (_, "DATE", _) => Traits::CALENDAR,
+                (_, _, id) if id.starts_with("months") || id.starts_with("weekdays") => Traits::CALENDAR,
+                (_, _, id) if id.starts_with("credentials") || id.starts_with("name-suffixes") => {
+                    Traits::CREDENTIAL
+                }
+                (_, _, id) if id.starts_with("institution-heads") => Traits::INSTITUTION,
+                (_, _, id) if id.starts_with("titles") => Traits::TITLE,
+                (_, _, id) if id.starts_with("street-types") => Traits::STREET,
+                (_, _, id) if id.starts_with("relatives") || id.starts_with("name-particles") => {
+                    Traits::default()
+                }
+                (Role::Cue, ..) => Traits::OTHER,
+                _ => Traits::default(),
+            })
+            .collect();
+        let numbered = |wanted: &dyn Fn(&str, &str) -> bool| {
+            lists
+                .iter()
+                .filter(|list| !list.number.is_empty() && wanted(&list.id, &list.label))
+                .map(|list| list.list)
+                .collect()
+        };
+        Self {
+            by_list,
+            given: numbered(&|id, _| id.contains("given-names")),
+            surnames: numbered(&|id, _| id.contains("surnames")),
+            cities: numbered(&|_, label| label == "CITY"),
+            words: dictionary.lists_where(|list| list.role == Role::Exception && list.id.ends_with("-words")),
+            dictionary: Arc::clone(dictionary),
+        }
+    }
+
+    /// The traits of a word.
+    #[inline]
+    pub(crate) fn traits(&self, entry: Entry<'_>) -> Traits {
+        let mut traits = Traits::default();
+        for list in entry.lists().iter() {
+            traits |= self.by_list[list.index()];
+        }
+        traits
+    }
+
+    /// People a hundred thousand who bear it as a given name, of the lists that count.
+    pub(crate) fn given(&self, entry: Entry<'_>) -> u32 {
+        most(entry, &self.given)
+    }
+
+    /// People a hundred thousand who bear it as a surname, of the lists that count.
+    pub(crate) fn surname(&self, entry: Entry<'_>) -> u32 {
+        most(entry, &self.surnames)
+    }
+
+    /// Inhabitants of the largest place of this name.
+    pub(crate) fn inhabitants(&self, entry: Entry<'_>) -> u32 {
+        most(entry, &self.cities)
+    }
+
     /// Whether a folded word is an ordinary word of the notes' languages.
     pub(crate) fn is_common_word(&self, word: &str) -> bool {
-        COMMON.contains(&word)
+        self.dictionary.word(word).lists().intersects(self.words)
     }
+}
+
+fn most(entry: Entry<'_>, lists: &[ListId]) -> u32 {
+    lists
+        .iter()
+        .filter_map(|&list| entry.frequency(list))
+        .max()
+        .unwrap_or(0)
 }
