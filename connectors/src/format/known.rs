@@ -1,0 +1,165 @@
+//! The `known` field: the patient's own identifiers, as a list of `{kind, value}` or an object of kind to value(s).
+//!
+//! A kind that Lethe does not know counts as [`KnownKind::Other`]: what a feed sends as an identifier is one, and dropping
+//! it, or the note, for its label's sake would help nobody.
+
+use lethe_core::{Known, KnownKind};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::fmt;
+
+/// The kind that a feed names so; `other` for any other name.
+fn kind(name: &str) -> KnownKind {
+    match name {
+        "patient" | "name" | "alias" => KnownKind::Patient,
+        "relative" | "contact" => KnownKind::Relative,
+        "clinician" => KnownKind::Clinician,
+        "medical_record" | "mrn" => KnownKind::MedicalRecord,
+        "birth_date" | "dob" => KnownKind::BirthDate,
+        "phone" => KnownKind::Phone,
+        "address" => KnownKind::Address,
+        "email" => KnownKind::Email,
+        "social_security" | "ssn" => KnownKind::SocialSecurity,
+        "health_plan" => KnownKind::HealthPlan,
+        "account" => KnownKind::Account,
+        "organization" | "employer" => KnownKind::Organization,
+        _ => KnownKind::Other,
+    }
+}
+
+/// Reads the whole field into the list. Null is an empty list.
+pub(super) struct KnownSeed<'a>(pub(super) &'a mut Vec<Known>);
+
+impl<'de> DeserializeSeed<'de> for KnownSeed<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for KnownSeed<'_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("identifiers")
+    }
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while seq.next_element_seed(EntrySeed(self.0))?.is_some() {}
+        Ok(())
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut seen = std::collections::HashSet::new();
+        while let Some(name) = map.next_key::<String>()? {
+            map.next_value_seed(ValuesSeed {
+                kind: kind(&name),
+                into: self.0,
+            })?;
+            if !seen.insert(name) {
+                return Err(A::Error::custom("duplicate"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One `{kind, value}`; keys besides these two are ignored.
+struct EntrySeed<'a>(&'a mut Vec<Known>);
+
+impl<'de> DeserializeSeed<'de> for EntrySeed<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for EntrySeed<'_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an identifier")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let first = self.0.len();
+        let (mut named, mut valued) = (None, false);
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "kind" if named.is_some() => return Err(A::Error::custom("duplicate")),
+                "kind" => named = Some(kind(&map.next_value::<String>()?)),
+                "value" if valued => return Err(A::Error::custom("duplicate")),
+                "value" => {
+                    valued = true;
+                    map.next_value_seed(ValuesSeed {
+                        kind: KnownKind::Other,
+                        into: self.0,
+                    })?;
+                }
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        // The value may stand before its kind.
+        let Some(kind) = named.filter(|_| valued) else {
+            return Err(A::Error::custom("missing"));
+        };
+        self.0[first..].iter_mut().for_each(|known| known.kind = kind);
+        Ok(())
+    }
+}
+
+/// A string, an integer (numbers of records are often sent so), or a list of these. Empty ones identify nobody and are
+/// left out.
+struct ValuesSeed<'a> {
+    kind: KnownKind,
+    into: &'a mut Vec<Known>,
+}
+
+impl ValuesSeed<'_> {
+    fn push(self, value: &str) {
+        if !value.trim().is_empty() {
+            self.into.push(Known {
+                kind: self.kind,
+                value: value.into(),
+            });
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for ValuesSeed<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ValuesSeed<'_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string or a list of strings")
+    }
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_str<E>(self, value: &str) -> Result<(), E> {
+        self.push(value);
+        Ok(())
+    }
+    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
+        self.push(&value.to_string());
+        Ok(())
+    }
+    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
+        self.push(&value.to_string());
+        Ok(())
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while seq
+            .next_element_seed(ValuesSeed {
+                kind: self.kind,
+                into: self.into,
+            })?
+            .is_some()
+        {}
+        Ok(())
+    }
+}
