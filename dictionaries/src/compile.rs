@@ -1,0 +1,279 @@
+//! From lists to one compiled dictionary: the same lists always give the same bytes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fst::MapBuilder;
+
+use crate::format::Writer;
+use crate::key::{Key, SEPARATOR};
+use crate::near::{self, MIN_LETTERS};
+use crate::source::{List, MatchMode, Role};
+
+/// Lists that one dictionary can hold: a set of them is a 128-bit mask.
+pub const MAX_LISTS: usize = 128;
+
+/// Why lists do not make a dictionary. Lists hold no patient's data, so entries may be named.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompileError {
+    /// Two lists have one id.
+    #[error("two lists are named `{id}`")]
+    SameId {
+        /// The id.
+        id: String,
+    },
+    /// More lists than a dictionary can hold.
+    #[error("{count} lists, a dictionary holds at most {MAX_LISTS}")]
+    TooMany {
+        /// How many there are.
+        count: usize,
+    },
+    /// `exceptions.txt` has an entry that `items.txt` lacks.
+    #[error("list `{list}`: exception `{entry}` is no item of the list")]
+    Exception {
+        /// The list.
+        list: String,
+        /// The exception.
+        entry: String,
+    },
+    /// The automaton could not be built.
+    #[error("building the automaton: {0}")]
+    Automaton(#[from] fst::Error),
+}
+
+/// What one list says of one key.
+#[derive(Default)]
+struct Said {
+    number: u32,
+    exception: bool,
+    /// Written forms, for exact lists only.
+    exact: BTreeSet<String>,
+}
+
+/// A key's lists, in the order of their places.
+type Cell = BTreeMap<u8, Said>;
+
+/// Compiles `lists`, in this order, to the bytes of a dictionary.
+///
+/// # Errors
+/// [`CompileError`].
+pub fn compile(lists: &[List]) -> Result<Vec<u8>, CompileError> {
+    if lists.len() > MAX_LISTS {
+        return Err(CompileError::TooMany { count: lists.len() });
+    }
+    let mut ids = BTreeSet::new();
+    if let Some(twice) = lists.iter().find(|list| !ids.insert(&list.id)) {
+        return Err(CompileError::SameId { id: twice.id.clone() });
+    }
+
+    let mut cells: BTreeMap<String, Cell> = BTreeMap::new();
+    let mut near_words = BTreeSet::new();
+    let mut counts = Vec::new();
+    for (place, list) in lists.iter().enumerate() {
+        counts.push(add(list, place as u8, &mut cells, &mut near_words)?);
+    }
+
+    let mut tables = Tables::default();
+    let mut automaton = MapBuilder::memory();
+    for (key, cell) in &cells {
+        automaton.insert(key, u64::from(tables.record(cell, lists)))?;
+    }
+    let automaton = automaton.into_inner()?;
+
+    let mut out = Writer::default();
+    out.count(lists.len());
+    for (list, count) in lists.iter().zip(counts) {
+        header(list, count, &mut out);
+    }
+    tables.write(&mut out);
+    write_near(&near_words, &mut out)?;
+    out.bytes(&automaton);
+    Ok(out.finish())
+}
+
+/// Adds a list's entries to the cells; gives their number.
+fn add(
+    list: &List,
+    place: u8,
+    cells: &mut BTreeMap<String, Cell>,
+    near_words: &mut BTreeSet<String>,
+) -> Result<usize, CompileError> {
+    let source = &list.source;
+    let mut count = 0;
+    for (entry, number) in &list.items {
+        let key = Key::of(entry);
+        if key.letters() < source.min_length.max(1) {
+            continue;
+        }
+        count += 1;
+        let mut spellings = vec![key.folded.clone()];
+        // An exact list means what it writes; other spellings have another written form.
+        if source.variants && source.match_mode != MatchMode::Exact {
+            spellings.extend(key.variants());
+        }
+        for spelling in spellings {
+            if source.match_mode == MatchMode::Distance1 {
+                let words = spelling.split(char::from(SEPARATOR));
+                near_words.extend(words.filter(|w| is_long_word(w)).map(str::to_owned));
+            }
+            let said = cells.entry(spelling).or_default().entry(place).or_default();
+            said.number = said.number.max(*number);
+            if source.match_mode == MatchMode::Exact {
+                said.exact.insert(key.exact.clone());
+            }
+        }
+    }
+    for entry in &list.exceptions {
+        let key = Key::of(entry);
+        match cells.get_mut(&key.folded).and_then(|cell| cell.get_mut(&place)) {
+            Some(said) => said.exception = true,
+            None if key.letters() < source.min_length => {}
+            None => {
+                return Err(CompileError::Exception {
+                    list: list.id.clone(),
+                    entry: entry.clone(),
+                });
+            }
+        }
+    }
+    Ok(count)
+}
+
+fn is_long_word(word: &str) -> bool {
+    word.chars().count() >= MIN_LETTERS && word.chars().all(char::is_alphabetic)
+}
+
+fn header(list: &List, count: usize, out: &mut Writer) {
+    let source = &list.source;
+    for text in [
+        &list.id,
+        &source.title,
+        &source.origin,
+        &source.licence,
+        &source.attribution,
+        &source.date,
+        &source.language,
+        &source.label,
+        &source.number,
+    ] {
+        out.str(text);
+    }
+    out.u8(match source.match_mode {
+        MatchMode::Exact => 0,
+        MatchMode::Folded => 1,
+        MatchMode::Distance1 => 2,
+    });
+    out.u8(match source.role {
+        Role::Phi => 0,
+        Role::Cue => 1,
+        Role::Exception => 2,
+    });
+    out.count(count);
+}
+
+/// Tables that keys share, each row written once: most keys are rare surnames that say the same.
+#[derive(Default)]
+struct Tables {
+    sets: Rows<(u128, u128)>,
+    numbers: Rows<Vec<u32>>,
+    exacts: Rows<Vec<(u128, String)>>,
+    records: Rows<(u32, u32, u32)>,
+}
+
+impl Tables {
+    /// The record of a cell: its list sets, its numbers in the order of the lists that have one, its written forms.
+    fn record(&mut self, cell: &Cell, lists: &[List]) -> u32 {
+        let (mut held, mut exceptions, mut numbers) = (0u128, 0u128, vec![]);
+        let mut forms: BTreeMap<&str, u128> = BTreeMap::new();
+        for (&place, said) in cell {
+            let bit = 1u128 << place;
+            held |= bit;
+            exceptions |= if said.exception { bit } else { 0 };
+            if !lists[usize::from(place)].source.number.is_empty() {
+                numbers.push(said.number);
+            }
+            for form in &said.exact {
+                *forms.entry(form).or_default() |= bit;
+            }
+        }
+        let forms = forms
+            .into_iter()
+            .map(|(form, bits)| (bits, form.to_owned()))
+            .collect();
+        let set = self.sets.place((held, exceptions));
+        let numbers = self.numbers.place(numbers);
+        let exact = self.exacts.place(forms);
+        self.records.place((set, numbers, exact))
+    }
+
+    fn write(&self, out: &mut Writer) {
+        out.count(self.sets.rows.len());
+        for (held, exceptions) in &self.sets.rows {
+            out.u128(*held);
+            out.u128(*exceptions);
+        }
+        out.count(self.numbers.rows.len());
+        for row in &self.numbers.rows {
+            out.count(row.len());
+            row.iter().for_each(|number| out.u32(*number));
+        }
+        out.count(self.exacts.rows.len());
+        for row in &self.exacts.rows {
+            out.count(row.len());
+            for (bits, form) in row {
+                out.u128(*bits);
+                out.str(form);
+            }
+        }
+        out.count(self.records.rows.len());
+        for (set, numbers, exact) in &self.records.rows {
+            out.u32(*set);
+            out.u32(*numbers);
+            out.u32(*exact);
+        }
+    }
+}
+
+/// Rows in the order they first came, each once.
+struct Rows<T> {
+    rows: Vec<T>,
+    places: BTreeMap<T, u32>,
+}
+
+impl<T> Default for Rows<T> {
+    fn default() -> Self {
+        Self {
+            rows: vec![],
+            places: BTreeMap::new(),
+        }
+    }
+}
+
+impl<T: Ord + Clone> Rows<T> {
+    fn place(&mut self, row: T) -> u32 {
+        if let Some(&place) = self.places.get(&row) {
+            return place;
+        }
+        let place = self.rows.len() as u32;
+        self.rows.push(row.clone());
+        self.places.insert(row, place);
+        place
+    }
+}
+
+fn write_near(words: &BTreeSet<String>, out: &mut Writer) -> Result<(), CompileError> {
+    out.count(words.len());
+    words.iter().for_each(|word| out.str(word));
+    let mut rows = Rows::default();
+    let mut automaton = MapBuilder::memory();
+    for (form, numbers) in near::deletions(words) {
+        automaton.insert(form, u64::from(rows.place(numbers)))?;
+    }
+    out.count(rows.rows.len());
+    for row in &rows.rows {
+        out.count(row.len());
+        row.iter().for_each(|number| out.u32(*number));
+    }
+    out.bytes(&automaton.into_inner()?);
+    Ok(())
+}

@@ -1,0 +1,449 @@
+//! The compiled dictionary at run time: one automaton over every list's keys, and what each key's lists say.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use fst::raw::{CompiledAddr, Fst};
+
+use crate::fold::fold_char;
+use crate::key::SEPARATOR;
+use crate::list::{ListId, ListInfo, ListSet};
+use crate::matcher::{Cache, Matcher};
+use crate::near;
+use crate::read::{LoadError, Reader};
+use crate::source::{MatchMode, Role};
+
+static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/builtin.dictionary"));
+
+type Automaton = Fst<Cow<'static, [u8]>>;
+
+/// Names, places, institutions and ordinary words, ready to be matched against notes.
+pub struct Dictionary {
+    lists: Vec<ListInfo>,
+    sets: Vec<(ListSet, ListSet)>,
+    numbers: Vec<Vec<u32>>,
+    exacts: Vec<Vec<(ListSet, String)>>,
+    records: Vec<Record>,
+    automaton: Automaton,
+    near_words: Vec<String>,
+    near_rows: Vec<Vec<u32>>,
+    near_forms: Automaton,
+    digest: [u8; 32],
+    exact: ListSet,
+    numbered: ListSet,
+    distance1: ListSet,
+    /// Word caches between uses, so that a matcher starts warm.
+    pool: Mutex<Vec<Cache>>,
+}
+
+#[derive(Clone, Copy)]
+struct Record {
+    set: u32,
+    numbers: u32,
+    exacts: u32,
+}
+
+/// A place in the automaton: a node and the sum of outputs on the way to it.
+#[derive(Clone, Copy)]
+pub(crate) struct At {
+    pub(crate) node: CompiledAddr,
+    pub(crate) sum: u64,
+}
+
+/// An id that no list of the dictionary has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no list is named `{0}`")]
+pub struct UnknownList(pub String);
+
+impl Dictionary {
+    /// The dictionary of the lists that ship.
+    pub fn builtin() -> Arc<Self> {
+        static SHARED: OnceLock<Arc<Dictionary>> = OnceLock::new();
+        let shared = SHARED.get_or_init(|| {
+            // The build script wrote these bytes with the writer of this very version; a test parses them.
+            #[allow(clippy::expect_used)]
+            let built =
+                Dictionary::parse(Cow::Borrowed(BUILTIN), false).expect("the built-in dictionary is whole");
+            Arc::new(built)
+        });
+        Arc::clone(shared)
+    }
+
+    /// Reads a file that [`compile`](crate::compile) wrote.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn load(path: &Path) -> Result<Self, LoadError> {
+        let bytes = std::fs::read(path).map_err(|source| LoadError::Read {
+            path: path.into(),
+            source,
+        })?;
+        Self::from_bytes(bytes)
+    }
+
+    /// A dictionary from the bytes that [`compile`](crate::compile) gave.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, LoadError> {
+        Self::parse(Cow::Owned(bytes), true)
+    }
+
+    fn parse(bytes: Cow<'static, [u8]>, verify: bool) -> Result<Self, LoadError> {
+        let own = |part: &[u8]| -> Cow<'static, [u8]> { Cow::Owned(part.to_vec()) };
+        let (mut from, digest) = Reader::open(&bytes, verify)?;
+        let mut place = 0;
+        let lists = from.many(|from| {
+            place += 1;
+            header(from, place - 1)
+        })?;
+        let sets = from.many(|from| Ok((ListSet(from.u128()?), ListSet(from.u128()?))))?;
+        let numbers = from.many(|from| from.many(Reader::u32))?;
+        let exacts = from.many(|from| from.many(|from| Ok((ListSet(from.u128()?), from.str()?))))?;
+        let records = from.many(|from| {
+            let record = Record {
+                set: from.u32()?,
+                numbers: from.u32()?,
+                exacts: from.u32()?,
+            };
+            let sound = (record.set as usize) < sets.len()
+                && (record.numbers as usize) < numbers.len()
+                && (record.exacts as usize) < exacts.len();
+            sound
+                .then_some(record)
+                .ok_or(LoadError::Damaged("a record points nowhere"))
+        })?;
+        let near_words = from.many(Reader::str)?;
+        let near_rows = from.many(|from| from.many(Reader::u32))?;
+        let automaton = |part: Cow<'static, [u8]>| {
+            Fst::new(part).map_err(|_| LoadError::Damaged("an automaton is not one"))
+        };
+        let near_forms = automaton(own(from.bytes()?))?;
+        let automaton = automaton(own(from.bytes()?))?;
+        let those = |mode: MatchMode| {
+            lists
+                .iter()
+                .filter(|l| l.match_mode == mode)
+                .map(|l| l.list)
+                .collect()
+        };
+        Ok(Self {
+            exact: those(MatchMode::Exact),
+            distance1: those(MatchMode::Distance1),
+            numbered: lists
+                .iter()
+                .filter(|l| !l.number.is_empty())
+                .map(|l| l.list)
+                .collect(),
+            lists,
+            sets,
+            numbers,
+            exacts,
+            records,
+            automaton,
+            near_words,
+            near_rows,
+            near_forms,
+            digest,
+            pool: Mutex::default(),
+        })
+    }
+
+    /// The lists, in the order of their places.
+    pub fn lists(&self) -> &[ListInfo] {
+        &self.lists
+    }
+
+    /// The list named `id`.
+    ///
+    /// # Errors
+    /// [`UnknownList`] if there is none.
+    pub fn list(&self, id: &str) -> Result<ListId, UnknownList> {
+        let found = self.lists.iter().find(|list| list.id == id);
+        found
+            .map(|list| list.list)
+            .ok_or_else(|| UnknownList(id.to_owned()))
+    }
+
+    /// The lists of these names.
+    ///
+    /// # Errors
+    /// [`UnknownList`] for the first that is not there.
+    pub fn set<'i>(&self, ids: impl IntoIterator<Item = &'i str>) -> Result<ListSet, UnknownList> {
+        ids.into_iter().map(|id| self.list(id)).collect()
+    }
+
+    /// The lists for which `wanted` holds.
+    pub fn lists_where(&self, wanted: impl Fn(&ListInfo) -> bool) -> ListSet {
+        self.lists
+            .iter()
+            .filter(|list| wanted(list))
+            .map(|list| list.list)
+            .collect()
+    }
+
+    /// The lists of this role.
+    pub fn role(&self, role: Role) -> ListSet {
+        self.lists_where(|list| list.role == role)
+    }
+
+    /// The lists whose entries suggest this label.
+    pub fn labelled(&self, label: &str) -> ListSet {
+        self.lists_where(|list| list.label == label)
+    }
+
+    /// SHA-256 of everything compiled, for fingerprints of configurations and outputs.
+    pub const fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    /// Number of keys, spellings included.
+    pub fn len(&self) -> usize {
+        self.automaton.len()
+    }
+
+    /// Whether there is no key.
+    pub fn is_empty(&self) -> bool {
+        self.automaton.is_empty()
+    }
+
+    /// What the lists say of a single word, in any case and with any accents; [`Entry::lists`] is empty for an unknown one.
+    ///
+    /// Exact lists answer only if the word is written as they write it.
+    pub fn word(&self, word: &str) -> Entry<'_> {
+        let found = self.step_word(self.root(), word).and_then(|at| self.record(at));
+        self.entry(found.unwrap_or(NONE), |form| form == word)
+    }
+
+    /// A matcher over this dictionary. It remembers the words it has seen: keep it for as many notes as you can.
+    pub fn matcher(&self) -> Matcher<'_> {
+        let cache = self.pool.lock().map(|mut pool| pool.pop()).unwrap_or_default();
+        Matcher::new(self, cache.unwrap_or_default())
+    }
+
+    /// Takes back a matcher's cache.
+    pub(crate) fn give_back(&self, cache: Cache) {
+        if let Ok(mut pool) = self.pool.lock() {
+            pool.push(cache);
+        }
+    }
+
+    pub(crate) const fn distance1(&self) -> ListSet {
+        self.distance1
+    }
+
+    pub(crate) fn root(&self) -> At {
+        At {
+            node: self.automaton.root().addr(),
+            sum: 0,
+        }
+    }
+
+    /// Where one key byte leads.
+    #[inline]
+    pub(crate) fn step(&self, at: At, byte: u8) -> Option<At> {
+        let node = self.automaton.node(at.node);
+        let edge = node.transition(node.find_input(byte)?);
+        Some(At {
+            node: edge.addr,
+            sum: at.sum + edge.out.value(),
+        })
+    }
+
+    /// Where the folded form of `word` leads.
+    #[inline]
+    pub(crate) fn step_word(&self, mut at: At, word: &str) -> Option<At> {
+        if word.is_ascii() {
+            for byte in word.bytes() {
+                at = self.step(at, byte.to_ascii_lowercase())?;
+            }
+            return Some(at);
+        }
+        let mut alive = Some(at);
+        for c in word.chars() {
+            fold_char(c, |folded| {
+                let mut buffer = [0; 4];
+                for byte in folded.encode_utf8(&mut buffer).bytes() {
+                    alive = alive.and_then(|at| self.step(at, byte));
+                }
+            });
+            alive?;
+        }
+        alive
+    }
+
+    /// Where a separator leads.
+    pub(crate) fn step_apart(&self, at: At) -> Option<At> {
+        self.step(at, SEPARATOR)
+    }
+
+    /// Whether any key goes on from here.
+    pub(crate) fn goes_on(&self, at: At) -> bool {
+        !self.automaton.node(at.node).is_empty()
+    }
+
+    /// The record of the key that ends here.
+    #[inline]
+    pub(crate) fn record(&self, at: At) -> Option<u32> {
+        let node = self.automaton.node(at.node);
+        node.is_final()
+            .then(|| (at.sum + node.final_output().value()) as u32)
+    }
+
+    /// The entry of a record; `is_written` tells whether the text has this exact form.
+    #[inline]
+    pub(crate) fn entry(&self, record: u32, is_written: impl Fn(&str) -> bool) -> Entry<'_> {
+        let Some(&Record { set, exacts, .. }) = self.records.get(record as usize) else {
+            return Entry::none(self);
+        };
+        let mut lists = self.sets[set as usize].0;
+        if lists.intersects(self.exact) {
+            let written = self.exacts[exacts as usize]
+                .iter()
+                .filter(|(_, form)| is_written(form));
+            lists = written.fold(lists - self.exact, |lists, (more, _)| lists | *more);
+        }
+        Entry {
+            dictionary: self,
+            record,
+            lists,
+        }
+    }
+
+    /// Up to two words of distance-1 lists that are one typing error away from the folded word.
+    pub(crate) fn near(&self, folded: &str) -> [u32; 2] {
+        let mut found = [NONE; 2];
+        let mut count = 0;
+        if folded.chars().count() + 1 < near::MIN_LETTERS {
+            return found;
+        }
+        for form in near::forms(folded) {
+            let row = self.near_forms.get(form.as_bytes());
+            let row = row.and_then(|row| self.near_rows.get(row.value() as usize));
+            for &word in row.into_iter().flatten() {
+                let fits = self
+                    .near_word(word)
+                    .is_some_and(|known| near::one_edit_apart(folded, known));
+                if fits && !found.contains(&word) && count < found.len() {
+                    found[count] = word;
+                    count += 1;
+                }
+            }
+        }
+        found
+    }
+
+    pub(crate) fn near_word(&self, word: u32) -> Option<&str> {
+        self.near_words.get(word as usize).map(String::as_str)
+    }
+}
+
+impl fmt::Debug for Dictionary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Dictionary({} lists, {} keys)", self.lists.len(), self.len())
+    }
+}
+
+/// Stands for "no record" and "no word" in packed numbers.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What the lists say of a key.
+#[derive(Clone, Copy)]
+pub struct Entry<'d> {
+    dictionary: &'d Dictionary,
+    record: u32,
+    lists: ListSet,
+}
+
+impl<'d> Entry<'d> {
+    pub(crate) const fn none(dictionary: &'d Dictionary) -> Self {
+        Self {
+            dictionary,
+            record: NONE,
+            lists: ListSet::EMPTY,
+        }
+    }
+
+    /// Only what these lists say.
+    #[must_use]
+    pub(crate) fn within(self, lists: ListSet) -> Self {
+        Self {
+            lists: self.lists & lists,
+            ..self
+        }
+    }
+
+    /// The lists that hold it.
+    pub const fn lists(self) -> ListSet {
+        self.lists
+    }
+
+    /// Whether no list holds it.
+    pub const fn is_none(self) -> bool {
+        self.lists.is_empty()
+    }
+
+    /// The lists that hold it as an exception: it is an ordinary word too and needs more evidence.
+    pub fn exceptions(self) -> ListSet {
+        let record = self.dictionary.records.get(self.record as usize);
+        record.map_or(ListSet::EMPTY, |r| {
+            self.dictionary.sets[r.set as usize].1 & self.lists
+        })
+    }
+
+    /// Whether `list` holds it as an exception.
+    pub fn is_exception(self, list: ListId) -> bool {
+        self.exceptions().contains(list)
+    }
+
+    /// The number beside it in `list` ([`ListInfo::number`] says of what); `None` if the list has no numbers or does not hold it.
+    pub fn frequency(self, list: ListId) -> Option<u32> {
+        let dictionary = self.dictionary;
+        let record = dictionary.records.get(self.record as usize)?;
+        if !self.lists.contains(list) || !dictionary.numbered.contains(list) {
+            return None;
+        }
+        let held = dictionary.sets[record.set as usize].0 & dictionary.numbered;
+        let before = held.0 & ((1u128 << list.0) - 1);
+        dictionary.numbers[record.numbers as usize]
+            .get(before.count_ones() as usize)
+            .copied()
+    }
+}
+
+impl fmt::Debug for Entry<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Entry({:?})", self.lists)
+    }
+}
+
+fn header(from: &mut Reader<'_>, place: u8) -> Result<ListInfo, LoadError> {
+    let mut text = || from.str();
+    Ok(ListInfo {
+        list: ListId(place),
+        id: text()?,
+        title: text()?,
+        origin: text()?,
+        licence: text()?,
+        attribution: text()?,
+        date: text()?,
+        language: text()?,
+        label: text()?,
+        number: text()?,
+        match_mode: match from.u8()? {
+            0 => MatchMode::Exact,
+            1 => MatchMode::Folded,
+            2 => MatchMode::Distance1,
+            _ => return Err(LoadError::Damaged("an unknown match mode")),
+        },
+        role: match from.u8()? {
+            0 => Role::Phi,
+            1 => Role::Cue,
+            2 => Role::Exception,
+            _ => return Err(LoadError::Damaged("an unknown role")),
+        },
+        entries: from.u32()? as usize,
+    })
+}

@@ -1,0 +1,392 @@
+//! Finds every list entry in a note: a walk over the automaton from each word, on token boundaries.
+//!
+//! Notes repeat their words, so what a word alone leads to is remembered in a small direct-mapped cache keyed by the word's
+//! bytes as written; most words then cost one look-up and never touch the automaton.
+
+use lethe_core::{NoteView, Span, TokenKind};
+
+use crate::dictionary::{At, Dictionary, Entry, NONE};
+use crate::fold::fold;
+use crate::key::{is_apostrophe, is_hyphen};
+use crate::list::ListSet;
+
+/// An entry found in a note.
+#[derive(Clone, Copy, Debug)]
+pub struct Match<'d> {
+    /// Its first token.
+    pub first: usize,
+    /// Its last token, included.
+    pub last: usize,
+    /// Both and what lies between them.
+    pub span: Span,
+    /// What the wanted lists say of it.
+    pub entry: Entry<'d>,
+    /// Typing errors between the text and the entry: 0 or 1.
+    pub distance: u8,
+}
+
+/// Walks notes over a dictionary. Not shared between threads: take one each from [`Dictionary::matcher`].
+pub struct Matcher<'d> {
+    dictionary: &'d Dictionary,
+    cache: Cache,
+}
+
+impl<'d> Matcher<'d> {
+    pub(crate) fn new(dictionary: &'d Dictionary, mut cache: Cache) -> Self {
+        if cache.0.is_empty() {
+            cache.0 = vec![Slot::EMPTY; SLOTS];
+        }
+        Self { dictionary, cache }
+    }
+
+    /// Calls `found` with every match that a wanted list holds: at each word all lengths, shortest first; matches overlap.
+    pub fn each(&mut self, note: &NoteView<'_>, wanted: ListSet, mut found: impl FnMut(Match<'d>)) {
+        for first in 0..note.tokens.len() {
+            self.from(note, first, wanted, &mut found);
+        }
+    }
+
+    /// Calls `found` with the longest match at the leftmost word that has one, then goes on after it: no two overlap.
+    ///
+    /// Of an exact and a misspelt match of one length the exact one counts.
+    pub fn longest(&mut self, note: &NoteView<'_>, wanted: ListSet, mut found: impl FnMut(Match<'d>)) {
+        let mut first = 0;
+        while first < note.tokens.len() {
+            let mut best: Option<Match<'d>> = None;
+            self.from(note, first, wanted, &mut |this| {
+                if best.is_none_or(|best| (this.last, best.distance) > (best.last, this.distance)) {
+                    best = Some(this);
+                }
+            });
+            match best {
+                Some(best) => {
+                    first = best.last + 1;
+                    found(best);
+                }
+                None => first += 1,
+            }
+        }
+    }
+
+    /// Fills `out` with what the lists say of each token alone, one entry a token.
+    pub fn words(&mut self, note: &NoteView<'_>, out: &mut Vec<Entry<'d>>) {
+        out.clear();
+        let dictionary = self.dictionary;
+        out.extend((0..note.tokens.len()).map(|i| {
+            if note.tokens.kinds[i] == TokenKind::Punctuation as u8 {
+                return Entry::none(dictionary);
+            }
+            match self.slot(note, i).record {
+                NONE => Entry::none(dictionary),
+                record => dictionary.entry(record, |form| form == note.word(i)),
+            }
+        }));
+    }
+
+    /// Every wanted match that begins at token `first`.
+    #[inline]
+    fn from(
+        &mut self,
+        note: &NoteView<'_>,
+        first: usize,
+        wanted: ListSet,
+        found: &mut impl FnMut(Match<'d>),
+    ) {
+        if note.tokens.kinds[first] == TokenKind::Punctuation as u8 {
+            return;
+        }
+        let slot = self.slot(note, first);
+        let mut walk = Walk {
+            matcher: self,
+            note,
+            first,
+            wanted,
+            found,
+        };
+        if slot.record != NONE {
+            walk.emit(slot.record, first, 0);
+        }
+        if slot.goes_on {
+            walk.go_on(slot.at(), first, 0);
+        }
+        for word in slot.near {
+            walk.try_near(walk.matcher.dictionary.root(), word, first);
+        }
+    }
+
+    /// What token `i` alone leads to.
+    #[inline]
+    fn slot(&mut self, note: &NoteView<'_>, i: usize) -> Slot {
+        let (start, end) = (note.tokens.starts[i] as usize, note.tokens.ends[i] as usize);
+        let Some(key) = short_key(note.text.as_bytes(), start, end) else {
+            return Slot::of(self.dictionary, note, i, 0);
+        };
+        let place = place_of(key);
+        let slot = self.cache.0[place];
+        if slot.key == key {
+            return slot;
+        }
+        let slot = Slot::of(self.dictionary, note, i, key);
+        self.cache.0[place] = slot;
+        slot
+    }
+}
+
+impl Drop for Matcher<'_> {
+    fn drop(&mut self) {
+        self.dictionary.give_back(std::mem::take(&mut self.cache));
+    }
+}
+
+impl std::fmt::Debug for Matcher<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Matcher({:?})", self.dictionary)
+    }
+}
+
+/// One walk from one word.
+struct Walk<'m, 'd, 'n, 'f, F> {
+    matcher: &'m mut Matcher<'d>,
+    note: &'n NoteView<'n>,
+    first: usize,
+    wanted: ListSet,
+    found: &'f mut F,
+}
+
+impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
+    /// Follows the text from token `last`, at whose end the automaton stands at `at`.
+    fn go_on(&mut self, mut at: At, mut last: usize, distance: u8) {
+        let dictionary = self.matcher.dictionary;
+        while let Some((next, apart)) = next_word(self.note, last) {
+            if apart {
+                match dictionary.step_apart(at) {
+                    Some(after) => at = after,
+                    None => return,
+                }
+            }
+            match dictionary.step_word(at, self.note.word(next)) {
+                Some(after) => {
+                    if let Some(record) = dictionary.record(after) {
+                        self.emit(record, next, distance);
+                    }
+                    if !dictionary.goes_on(after) {
+                        return;
+                    }
+                    (at, last) = (after, next);
+                }
+                None => {
+                    if distance == 0 && apart {
+                        for word in self.matcher.slot(self.note, next).near {
+                            self.try_near(at, word, next);
+                        }
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Goes on as if token `i` were the indexed `word` that it is one typing error away from.
+    fn try_near(&mut self, at: At, word: u32, i: usize) {
+        let dictionary = self.matcher.dictionary;
+        let after = dictionary
+            .near_word(word)
+            .and_then(|word| dictionary.step_word(at, word));
+        if let Some(after) = after {
+            if let Some(record) = dictionary.record(after) {
+                self.emit(record, i, 1);
+            }
+            self.go_on(after, i, 1);
+        }
+    }
+
+    fn emit(&mut self, record: u32, last: usize, distance: u8) {
+        let dictionary = self.matcher.dictionary;
+        let lists = if distance == 0 {
+            self.wanted
+        } else {
+            self.wanted & dictionary.distance1()
+        };
+        let (note, first) = (self.note, self.first);
+        let entry = dictionary
+            .entry(record, |form| is_written(note, first, last, form))
+            .within(lists);
+        if !entry.is_none() {
+            (self.found)(Match {
+                first,
+                last,
+                span: note.tokens_span(first, last),
+                entry,
+                distance,
+            });
+        }
+    }
+}
+
+/// Whether the tokens' letters, in their case, are those of an exact form.
+fn is_written(note: &NoteView<'_>, first: usize, last: usize, form: &str) -> bool {
+    let mut rest = form;
+    for i in first..=last {
+        let word = note.word(i);
+        match rest.strip_prefix(word) {
+            Some(after) => rest = after,
+            None if note.tokens.kinds[i] == TokenKind::Punctuation as u8 && is_dropped(word) => {}
+            None => return false,
+        }
+    }
+    rest.is_empty()
+}
+
+/// Whether a mark leaves no trace in a key.
+fn is_dropped(mark: &str) -> bool {
+    mark.chars().all(|c| c == '.' || is_hyphen(c) || is_apostrophe(c))
+}
+
+/// The next token of a key after token `i`, and whether a separator stands between them. The rules are
+/// [`key`](crate::key)'s, applied to tokens.
+#[inline]
+fn next_word(note: &NoteView<'_>, i: usize) -> Option<(usize, bool)> {
+    let tokens = note.tokens;
+    let next = i + 1;
+    if next >= tokens.len() {
+        return None;
+    }
+    let gap = gap(note, i)?;
+    let mark = |i: usize| tokens.kinds[i] == TokenKind::Punctuation as u8;
+    if !mark(next) {
+        return Some((next, gap != Gap::None || mark(i)));
+    }
+    let c = note.word(next).chars().next()?;
+    let hyphen = is_hyphen(c);
+    if c != '.' && !hyphen && !is_apostrophe(c) {
+        return Some((next, true));
+    }
+    // These bind only what they touch.
+    let after = next + 1;
+    if gap != Gap::None || after >= tokens.len() || mark(after) || mark(i) {
+        return None;
+    }
+    let behind = self::gap(note, next)?;
+    match behind {
+        _ if c == '.' => Some((after, true)),
+        Gap::Wrap => Some((after, true)),
+        Gap::Blank => (!hyphen).then_some((after, true)),
+        Gap::None => Some((after, hyphen || matches!(note.word(after), "s" | "S"))),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gap {
+    None,
+    Blank,
+    Wrap,
+}
+
+/// What lies after token `i`; `None` if it parts what stands on its two sides: an empty line, a column, a control character.
+#[inline]
+fn gap(note: &NoteView<'_>, i: usize) -> Option<Gap> {
+    let (end, start) = (note.tokens.ends[i] as usize, note.tokens.starts[i + 1] as usize);
+    match start - end {
+        0 => return Some(Gap::None),
+        1 if note.text.as_bytes()[end] == b' ' => return Some(Gap::Blank),
+        _ => {}
+    }
+    let between = note.gap_after(i);
+    let lines = between.bytes().filter(|&b| b == b'\n').count();
+    let blank = between.chars().all(char::is_whitespace);
+    match (blank, lines) {
+        (true, 1) => Some(Gap::Wrap),
+        (true, 0) if between.chars().count() <= 2 => Some(Gap::Blank),
+        _ => None,
+    }
+}
+
+/// Words remembered; a power of two. With 64 bytes each they fit a second-level cache.
+const SLOTS: usize = 8192;
+
+/// Remembered words. Holds note text: never printed, never written.
+#[derive(Default)]
+pub(crate) struct Cache(Vec<Slot>);
+
+/// What one word leads to.
+#[derive(Clone, Copy)]
+struct Slot {
+    /// The word's bytes, padded with zeros; 0 for an empty slot.
+    key: u128,
+    /// Where the automaton stands after it.
+    node: u64,
+    sum: u32,
+    /// Its own record.
+    record: u32,
+    /// Words of distance-1 lists that it may be a misspelling of.
+    near: [u32; 2],
+    /// Whether a longer key begins with it.
+    goes_on: bool,
+}
+
+impl Slot {
+    const EMPTY: Self = Self {
+        key: 0,
+        node: 0,
+        sum: 0,
+        record: NONE,
+        near: [NONE; 2],
+        goes_on: false,
+    };
+
+    fn of(dictionary: &Dictionary, note: &NoteView<'_>, i: usize, key: u128) -> Self {
+        let word = note.word(i);
+        let at = dictionary.step_word(dictionary.root(), word);
+        let record = at.and_then(|at| dictionary.record(at)).unwrap_or(NONE);
+        let letters = note.tokens.kinds[i] == TokenKind::Letters as u8;
+        Self {
+            key,
+            node: at.map_or(0, |at| at.node as u64),
+            sum: at.map_or(0, |at| at.sum as u32),
+            record,
+            // A known word is no misspelling.
+            near: if record == NONE && letters && word.len() <= LONGEST_MISSPELT {
+                dictionary.near(&fold(word))
+            } else {
+                [NONE; 2]
+            },
+            goes_on: at.is_some_and(|at| dictionary.goes_on(at)),
+        }
+    }
+
+    const fn at(&self) -> At {
+        At {
+            node: self.node as usize,
+            sum: self.sum as u64,
+        }
+    }
+}
+
+/// In bytes. Keeps a run of a million letters from costing a million deletions.
+const LONGEST_MISSPELT: usize = 40;
+
+/// The bytes of a word of at most sixteen as one number.
+#[inline]
+fn short_key(text: &[u8], start: usize, end: usize) -> Option<u128> {
+    let len = end - start;
+    if len > 16 {
+        return None;
+    }
+    let mut word = [0; 16];
+    match text.get(start..start + 16) {
+        Some(bytes) => word.copy_from_slice(bytes),
+        None => word[..len].copy_from_slice(&text[start..end]),
+    }
+    let mask = if len == 16 {
+        u128::MAX
+    } else {
+        (1u128 << (8 * len)) - 1
+    };
+    Some(u128::from_le_bytes(word) & mask)
+}
+
+#[inline]
+fn place_of(key: u128) -> usize {
+    let mixed = (key as u64 ^ ((key >> 64) as u64).rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> (64 - SLOTS.trailing_zeros())) as usize
+}

@@ -1,0 +1,253 @@
+//! Reads a list's folder: `items.txt`, `exceptions.txt` and `SOURCE.toml`.
+//!
+//! Used by the build script for the lists that ship and at run time for a user's own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+/// How text must resemble an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MatchMode {
+    /// Letter for letter, case and accents included: "MA" and never "ma".
+    Exact,
+    /// Whatever the case and the accents.
+    Folded,
+    /// As `Folded`, and with one typing error in one word of six letters or more.
+    #[serde(rename = "distance-1")]
+    Distance1,
+}
+
+/// What a list's entries say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// An entry may itself identify somebody.
+    Phi,
+    /// An entry announces or belongs to something that does: a title, a street type.
+    Cue,
+    /// An entry is an ordinary or medical word that only looks like a name.
+    Exception,
+}
+
+/// `SOURCE.toml`: where a list comes from and how it is used.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Source {
+    /// What the list holds, in a line.
+    pub title: String,
+    /// Package and version, or who compiled it.
+    pub origin: String,
+    /// SPDX identifier, or "public domain".
+    pub licence: String,
+    /// The attribution that the licence asks for.
+    #[serde(default)]
+    pub attribution: String,
+    /// Day the items were made, `YYYY-MM-DD`.
+    pub date: String,
+    /// ISO 639-1 code, or "any".
+    pub language: String,
+    /// Label that an entry suggests; empty for cues and exceptions.
+    #[serde(default)]
+    pub label: String,
+    /// How text must resemble an entry.
+    #[serde(rename = "match")]
+    pub match_mode: MatchMode,
+    /// Entries with fewer letters are left out of the automaton.
+    pub min_length: usize,
+    /// What the entries say.
+    pub role: Role,
+    /// What the number beside an entry counts; empty if there is none.
+    #[serde(default)]
+    pub number: String,
+    /// Whether "Saint" also stands for "St", "Marys" for "Mary's" and so on.
+    #[serde(default)]
+    pub variants: bool,
+}
+
+/// A list as its folder holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List {
+    /// The folder's name.
+    pub id: String,
+    /// Its `SOURCE.toml`.
+    pub source: Source,
+    /// Entries with their numbers (0 where the list has none).
+    pub items: Vec<(String, u32)>,
+    /// Entries that are ordinary words too.
+    pub exceptions: Vec<String>,
+}
+
+/// Why a list cannot be used. Lists hold no patient's data, so entries may be named.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// A file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// `SOURCE.toml` has an unknown, missing or mistyped key.
+    #[error("{}: {message}", path.display())]
+    Toml {
+        /// The file.
+        path: PathBuf,
+        /// The parser's message, with line and key.
+        message: String,
+    },
+    /// A line is no entry.
+    #[error("{}:{line}: {fault}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Counted from one.
+        line: usize,
+        /// What is wrong with it.
+        fault: &'static str,
+    },
+    /// The folder's name cannot serve as an id.
+    #[error("{}: a list's folder is named in lower-case letters, digits and hyphens", path.display())]
+    Id {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+impl List {
+    /// Reads the list in `folder`.
+    ///
+    /// # Errors
+    /// [`SourceError`], naming the file and, where there is one, the line.
+    pub fn read(folder: &Path) -> Result<Self, SourceError> {
+        let id = folder
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        if id.is_empty()
+            || !id
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        {
+            return Err(SourceError::Id { path: folder.into() });
+        }
+        let path = folder.join("SOURCE.toml");
+        let source: Source = toml::from_str(&read(&path)?).map_err(|error| SourceError::Toml {
+            path,
+            message: error.to_string(),
+        })?;
+        let path = folder.join("items.txt");
+        let items = entries(&path, &read(&path)?, !source.number.is_empty())?;
+        let path = folder.join("exceptions.txt");
+        let exceptions = if path.exists() {
+            let text = read(&path)?;
+            entries(&path, &text, false)?
+                .into_iter()
+                .map(|(entry, _)| entry)
+                .collect()
+        } else {
+            vec![]
+        };
+        Ok(Self {
+            id: id.to_owned(),
+            source,
+            items,
+            exceptions,
+        })
+    }
+}
+
+fn read(path: &Path) -> Result<String, SourceError> {
+    fs::read_to_string(path).map_err(|source| SourceError::Read {
+        path: path.into(),
+        source,
+    })
+}
+
+/// The entries of a file: one a line, a number after a tab if the list has numbers, `#` at a line's start for comments.
+fn entries(path: &Path, text: &str, numbered: bool) -> Result<Vec<(String, u32)>, SourceError> {
+    let mut out = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let fault = |fault| SourceError::Line {
+            path: path.into(),
+            line: index + 1,
+            fault,
+        };
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let (entry, number) = match line.split_once('\t') {
+            Some((entry, number)) if numbered => {
+                let number = number
+                    .trim()
+                    .parse()
+                    .map_err(|_| fault("the number after the tab is no whole number"))?;
+                (entry, number)
+            }
+            Some(_) => return Err(fault("a tab in a list whose SOURCE.toml names no `number`")),
+            None => (line, 0),
+        };
+        let entry = entry.trim();
+        if !entry.chars().any(char::is_alphanumeric) {
+            return Err(fault("an entry needs a letter or a digit"));
+        }
+        out.push((entry.to_owned(), number));
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "title = 't'\norigin = 'o'\nlicence = 'MIT'\ndate = '2026-11-21'\nlanguage = 'en'\n\
+                          match = 'folded'\nmin-length = 2\nrole = 'phi'\n";
+
+    fn folder(source: &str, items: &str) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        let list = dir.path().join("my-list");
+        fs::create_dir(&list).unwrap();
+        fs::write(list.join("SOURCE.toml"), source).unwrap();
+        fs::write(list.join("items.txt"), items).unwrap();
+        dir
+    }
+
+    #[test]
+    fn comments_and_empty_lines_are_no_entries() {
+        let dir = folder(SOURCE, "# names\n\nRuiz\n");
+        let list = List::read(&dir.path().join("my-list")).unwrap();
+        assert_eq!(list.items, [("Ruiz".to_owned(), 0)]);
+    }
+
+    #[test]
+    fn a_bad_number_is_reported_with_file_and_line() {
+        let dir = folder(
+            &format!("{SOURCE}number = 'population'\n"),
+            "Boston\t12\nParis\tmany\n",
+        );
+        let error = List::read(&dir.path().join("my-list")).unwrap_err().to_string();
+        assert!(error.contains("items.txt:2: the number"), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_key_is_reported_with_file_and_key() {
+        let dir = folder(&format!("{SOURCE}licens = 'x'\n"), "Ruiz\n");
+        let error = List::read(&dir.path().join("my-list")).unwrap_err().to_string();
+        assert!(
+            error.contains("SOURCE.toml") && error.contains("licens"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let dir = folder(SOURCE, "Ruiz\n");
+        fs::remove_file(dir.path().join("my-list/items.txt")).unwrap();
+        let error = List::read(&dir.path().join("my-list")).unwrap_err().to_string();
+        assert!(error.contains("items.txt"), "{error}");
+    }
+}
