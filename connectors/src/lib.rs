@@ -1,3 +1,5 @@
 //! Where notes come from and where they go: note formats, sources and sinks.
 
 pub mod format;
+pub mod kafka;
+pub mod secret;

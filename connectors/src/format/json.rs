@@ -252,7 +252,9 @@ impl JsonFormat {
     #[must_use]
     pub fn with_id_names(mut self, names: &[&str]) -> Self {
         remove(&mut self.root, Field::NoteId);
-        let ids = names.iter().map(|&name| (name.to_owned(), Node::Leaf(Field::NoteId)));
+        let ids = names
+            .iter()
+            .map(|&name| (name.to_owned(), Node::Leaf(Field::NoteId)));
         self.root.splice(0..0, ids);
         self
     }

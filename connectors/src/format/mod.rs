@@ -83,7 +83,9 @@ pub enum FormatError {
         path: String,
     },
     /// Two fields at one place, or one inside the other.
-    #[error("`fields.{field}`: the path \"{path}\" is taken by, or lies inside, `fields.{other}`; give each field its own")]
+    #[error(
+        "`fields.{field}`: the path \"{path}\" is taken by, or lies inside, `fields.{other}`; give each field its own"
+    )]
     Clash {
         /// The field mapped.
         field: &'static str,

@@ -1,0 +1,114 @@
+//! The demo's broker: librdkafka's mock cluster, in this process, on a port of 127.0.0.1.
+//!
+//! It speaks the protocol to any Kafka client, forgets everything when dropped, and keeps at most 5 MiB or 100,000 batches
+//! a partition, dropping the oldest without a word. So what is sent is counted and read back: a demo that lost notes
+//! before it began would prove nothing.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rdkafka::ClientConfig;
+use rdkafka::error::RDKafkaErrorCode as Code;
+use rdkafka::producer::{BaseProducer, DefaultProducerContext, Producer as _};
+
+use super::produce::{Produced, Producer};
+use super::topic::KafkaProblem;
+
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Few enough that the mock's answers keep up.
+const IN_FLIGHT: u16 = 500;
+
+/// A broker that lives as long as this value.
+pub struct EmbeddedBroker {
+    /// The client that owns the mock cluster.
+    owner: BaseProducer<DefaultProducerContext>,
+    bootstrap: String,
+}
+
+impl EmbeddedBroker {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// [`KafkaProblem::Client`] or [`KafkaProblem::Broker`].
+    pub fn start() -> Result<Self, KafkaProblem> {
+        let owner: BaseProducer<DefaultProducerContext> = ClientConfig::new()
+            .set("client.id", "lethe-embedded-broker")
+            .set("test.mock.num.brokers", "1")
+            .create()
+            .map_err(|error| KafkaProblem::Client(error.to_string()))?;
+        let bootstrap = owner
+            .client()
+            .mock_cluster()
+            .map(|cluster| cluster.bootstrap_servers())
+            .ok_or(KafkaProblem::Broker {
+                what: "starting the embedded broker",
+                code: Code::Fail,
+            })?;
+        Ok(Self { owner, bootstrap })
+    }
+
+    /// Its address, `host:port`.
+    pub fn bootstrap_servers(&self) -> &str {
+        &self.bootstrap
+    }
+
+    /// Creates a topic.
+    ///
+    /// # Errors
+    /// [`KafkaProblem::Broker`].
+    pub fn create_topic(&self, name: &str, partitions: i32) -> Result<(), KafkaProblem> {
+        let failed = |code| KafkaProblem::Broker {
+            what: "creating a topic of the embedded broker",
+            code,
+        };
+        self.owner
+            .client()
+            .mock_cluster()
+            .ok_or_else(|| failed(Code::Fail))?
+            .create_topic(name, partitions, 1)
+            .map_err(|error| failed(error.rdkafka_error_code().unwrap_or(Code::Fail)))
+    }
+
+    /// Sends records of (key, payload) to a topic that is empty so far, and makes sure that the broker holds every one. No
+    /// payload is a tombstone.
+    ///
+    /// # Errors
+    /// [`KafkaProblem::Undelivered`], or [`KafkaProblem::Trimmed`] if the broker has dropped any.
+    pub fn produce<K: AsRef<[u8]>, P: AsRef<[u8]>>(
+        &self,
+        topic: &str,
+        records: impl IntoIterator<Item = (K, Option<P>)>,
+    ) -> Result<Produced, KafkaProblem> {
+        let producer = Producer::plain(&self.bootstrap, topic, IN_FLIGHT)?;
+        for (key, payload) in records {
+            producer.send(None, Some(key.as_ref()), payload.as_ref().map(P::as_ref))?;
+        }
+        let produced = producer.finish()?;
+        self.holds(topic, &produced.by_partition)?;
+        Ok(produced)
+    }
+
+    /// Whether each partition holds as many records as were sent there.
+    fn holds(&self, topic: &str, sent: &BTreeMap<i32, i64>) -> Result<(), KafkaProblem> {
+        for (&partition, &sent) in sent {
+            let (low, high) = self
+                .owner
+                .client()
+                .fetch_watermarks(topic, partition, TIMEOUT)
+                .map_err(|error| KafkaProblem::Broker {
+                    what: "reading back watermarks of the embedded broker",
+                    code: error.rdkafka_error_code().unwrap_or(Code::Fail),
+                })?;
+            if low != 0 || high != sent {
+                return Err(KafkaProblem::Trimmed {
+                    topic: topic.to_owned(),
+                    partition,
+                    low,
+                    high,
+                    sent,
+                });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,352 @@
+//! What a cluster says of itself, and why it says nothing: the errors tell apart a broker that is down, a login refused, a
+//! topic missing and a right that is not there, for each has another remedy.
+//!
+//! Topic ids (KIP-516) are not among it: librdkafka knows them, its safe Rust binding does not hand them out.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use rdkafka::client::ClientContext;
+use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
+use rdkafka::metadata::Metadata;
+use rdkafka::{Offset, TopicPartitionList};
+
+use super::config::{FetchBudget, KafkaConfig, KafkaConfigError};
+
+/// How long one request may hold up the look at what librdkafka has reported meanwhile.
+const STEP: Duration = Duration::from_millis(500);
+
+/// Why Kafka cannot be used. Names brokers, topics and groups; never a secret or a note.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KafkaProblem {
+    /// The settings.
+    #[error(transparent)]
+    Config(#[from] KafkaConfigError),
+    /// librdkafka could not make a client, for instance because it cannot read a certificate.
+    #[error("librdkafka made no client: {0}; check the files named in the `security` table")]
+    Client(String),
+    /// No broker answered in time.
+    #[error(
+        "no broker of {brokers} answered within {seconds} s: {reason}; check `brokers`, that they run, and the `security` protocol"
+    )]
+    Unreachable {
+        /// As configured.
+        brokers: String,
+        /// How long was waited.
+        seconds: u64,
+        /// librdkafka's last word.
+        reason: String,
+    },
+    /// The brokers refused the login.
+    #[error(
+        "the brokers refused the login: {reason}; check `user`, `password` and `mechanism` in the `security` table"
+    )]
+    Login {
+        /// librdkafka's last word.
+        reason: String,
+    },
+    /// TLS failed.
+    #[error("TLS failed: {reason}; check `ca` in the `security` table, and that the port speaks TLS")]
+    Tls {
+        /// librdkafka's last word.
+        reason: String,
+    },
+    /// There is no such topic.
+    #[error("topic \"{topic}\" does not exist; create it, or correct `topics`")]
+    TopicMissing {
+        /// The topic.
+        topic: String,
+    },
+    /// The user may not read the topic.
+    #[error("the brokers refuse topic \"{topic}\" to this user; grant READ and DESCRIBE on it")]
+    TopicDenied {
+        /// The topic.
+        topic: String,
+    },
+    /// The user may not use the group.
+    #[error("the brokers refuse group \"{group}\" to this user; grant READ on it")]
+    GroupDenied {
+        /// The group.
+        group: String,
+    },
+    /// Anything else that a broker answered.
+    #[error("{what} failed: {code}")]
+    Broker {
+        /// What was asked.
+        what: &'static str,
+        /// Kafka's code.
+        code: Code,
+    },
+    /// A record was not taken.
+    #[error("a record for topic \"{topic}\" was not delivered: {code}")]
+    Undelivered {
+        /// The topic.
+        topic: String,
+        /// Kafka's code.
+        code: Code,
+    },
+    /// The embedded broker has dropped records, as it does beyond 5 MiB or 100,000 batches a partition.
+    #[error(
+        "the embedded broker kept offsets {low}..{high} of {sent} records in {topic}/{partition}: it holds 5 MiB a partition; use more partitions or fewer notes"
+    )]
+    Trimmed {
+        /// The topic.
+        topic: String,
+        /// The partition.
+        partition: i32,
+        /// First offset kept.
+        low: i64,
+        /// One past the last.
+        high: i64,
+        /// Records sent there.
+        sent: i64,
+    },
+}
+
+/// A topic as its cluster describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicInfo {
+    /// Its name.
+    pub name: String,
+    /// Its partitions' numbers, sorted.
+    pub partitions: Vec<i32>,
+}
+
+/// A connection for questions. It joins no group and reads no record.
+pub struct Cluster {
+    client: BaseConsumer<Listener>,
+    brokers: String,
+    group: String,
+    timeout: Duration,
+}
+
+/// Keeps the last thing that librdkafka reported.
+#[derive(Default)]
+struct Listener(Mutex<Option<(Code, String)>>);
+
+impl Listener {
+    fn last(&self) -> Option<(Code, String)> {
+        self.0.lock().map_or(None, |last| last.clone())
+    }
+}
+
+impl ClientContext for Listener {
+    fn error(&self, error: KafkaError, reason: &str) {
+        tracing::debug!(%error, reason, "librdkafka reported");
+        // "All brokers down" says less than what came before it.
+        if let (Some(code), Ok(mut last)) = (error.rdkafka_error_code(), self.0.lock())
+            && (code != Code::AllBrokersDown || last.is_none())
+        {
+            *last = Some((code, reason.to_owned()));
+        }
+    }
+}
+
+impl ConsumerContext for Listener {}
+
+impl Cluster {
+    /// A client of the configured brokers. Each question may take `timeout`; nothing is asked yet.
+    ///
+    /// # Errors
+    /// [`KafkaProblem::Config`] or [`KafkaProblem::Client`].
+    pub fn connect(config: &KafkaConfig, timeout: Duration) -> Result<Self, KafkaProblem> {
+        let budget = FetchBudget {
+            bytes: 8 << 20,
+            queues: 1,
+        };
+        let mut client = config.client_config(budget)?;
+        // A question is not a member.
+        client.remove("group.instance.id");
+        let client = client
+            .create_with_context::<_, BaseConsumer<Listener>>(Listener::default())
+            .map_err(|error| match error {
+                KafkaError::ClientCreation(reason) => KafkaProblem::Client(reason),
+                other => KafkaProblem::Client(code(&other).to_string()),
+            })?;
+        Ok(Self {
+            client,
+            brokers: config.brokers.join(","),
+            group: config.group.clone(),
+            timeout,
+        })
+    }
+
+    /// The cluster's id, if its brokers have one. Also the way to ask whether they can be reached.
+    ///
+    /// # Errors
+    /// [`KafkaProblem::Unreachable`], [`KafkaProblem::Login`], [`KafkaProblem::Tls`].
+    pub fn id(&self) -> Result<Option<String>, KafkaProblem> {
+        // Metadata first: asking for the id alone does not say why there is no answer.
+        self.ask("asking for the brokers", |step| {
+            self.client.fetch_metadata(Some(""), step).or_else(|error| {
+                // The brokers answered that there is no topic without a name: they answered.
+                match code(&error) {
+                    Code::InvalidTopic | Code::UnknownTopicOrPartition => {
+                        self.client.fetch_metadata(None, step)
+                    }
+                    _ => Err(error),
+                }
+            })
+        })?;
+        Ok(self.client.client().fetch_cluster_id(self.timeout))
+    }
+
+    /// The topic's partitions.
+    ///
+    /// # Errors
+    /// [`KafkaProblem::TopicMissing`], [`KafkaProblem::TopicDenied`], or why no broker answered.
+    pub fn topic(&self, name: &str) -> Result<TopicInfo, KafkaProblem> {
+        let metadata: Metadata = self.ask("asking for the topic", |step| {
+            self.client.fetch_metadata(Some(name), step)
+        })?;
+        let missing = || KafkaProblem::TopicMissing {
+            topic: name.to_owned(),
+        };
+        let topic = metadata
+            .topics()
+            .iter()
+            .find(|topic| topic.name() == name)
+            .ok_or_else(missing)?;
+        if let Some(error) = topic.error() {
+            return Err(match Code::from(error) {
+                Code::UnknownTopicOrPartition | Code::UnknownTopic => missing(),
+                Code::TopicAuthorizationFailed => KafkaProblem::TopicDenied {
+                    topic: name.to_owned(),
+                },
+                code => KafkaProblem::Broker {
+                    what: "asking for the topic",
+                    code,
+                },
+            });
+        }
+        let mut partitions: Vec<i32> = topic.partitions().iter().map(|p| p.id()).collect();
+        partitions.sort_unstable();
+        if partitions.is_empty() {
+            return Err(missing());
+        }
+        Ok(TopicInfo {
+            name: name.to_owned(),
+            partitions,
+        })
+    }
+
+    /// The first offset that the partition still holds, and the one after its last.
+    ///
+    /// # Errors
+    /// [`KafkaProblem::TopicDenied`], or why no broker answered.
+    pub fn watermarks(&self, topic: &str, partition: i32) -> Result<(i64, i64), KafkaProblem> {
+        self.ask("asking for watermarks", |step| {
+            self.client.fetch_watermarks(topic, partition, step)
+        })
+        .map_err(|problem| denied(problem, topic, &self.group))
+    }
+
+    /// The offset that the group has committed for the partition, if any. Also the way to ask whether the group may be
+    /// used.
+    ///
+    /// # Errors
+    /// [`KafkaProblem::GroupDenied`], [`KafkaProblem::TopicDenied`], or why no broker answered.
+    pub fn committed(&self, topic: &str, partition: i32) -> Result<Option<i64>, KafkaProblem> {
+        let offsets = self
+            .ask("asking for committed offsets", |step| {
+                let mut list = TopicPartitionList::new();
+                list.add_partition(topic, partition);
+                self.client.committed_offsets(list, step)
+            })
+            .map_err(|problem| denied(problem, topic, &self.group))?;
+        let elements = offsets.elements();
+        if let Some(Err(error)) = elements.first().map(|element| element.error()) {
+            let problem = KafkaProblem::Broker {
+                what: "asking for committed offsets",
+                code: code(&error),
+            };
+            return Err(denied(problem, topic, &self.group));
+        }
+        Ok(elements.first().and_then(|element| match element.offset() {
+            Offset::Offset(offset) => Some(offset),
+            _ => None,
+        }))
+    }
+
+    /// Asks in short steps, so that a login refused is told at once and a broker that starts late is still found.
+    fn ask<T>(
+        &self,
+        what: &'static str,
+        mut question: impl FnMut(Duration) -> Result<T, KafkaError>,
+    ) -> Result<T, KafkaProblem> {
+        let started = Instant::now();
+        loop {
+            let left = self.timeout.saturating_sub(started.elapsed());
+            let error = match question(left.min(STEP).max(Duration::from_millis(1))) {
+                Ok(answer) => return Ok(answer),
+                Err(error) => code(&error),
+            };
+            // Serves the reports that have come in. Nothing is subscribed to, so no record can be among them.
+            while self.client.poll(Duration::ZERO).is_some() {}
+            let heard = self.client.context().last();
+            if let Some((code, reason)) = heard.clone() {
+                match code {
+                    Code::Authentication => return Err(KafkaProblem::Login { reason }),
+                    Code::SSL => return Err(KafkaProblem::Tls { reason }),
+                    _ => {}
+                }
+            }
+            let waiting = matches!(
+                error,
+                Code::OperationTimedOut
+                    | Code::BrokerTransportFailure
+                    | Code::AllBrokersDown
+                    | Code::RequestTimedOut
+                    | Code::TimedOutQueue
+                    | Code::CoordinatorNotAvailable
+                    | Code::CoordinatorLoadInProgress
+                    | Code::WaitingForCoordinator
+                    | Code::LeaderNotAvailable
+                    | Code::NotLeaderForPartition
+            );
+            if !waiting {
+                return Err(KafkaProblem::Broker { what, code: error });
+            }
+            if started.elapsed() >= self.timeout {
+                return Err(KafkaProblem::Unreachable {
+                    brokers: self.brokers.clone(),
+                    seconds: self.timeout.as_secs(),
+                    reason: heard.map_or_else(|| error.to_string(), |(_, reason)| reason),
+                });
+            }
+            // A refused connection answers at once: leave librdkafka time to try again.
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+fn code(error: &KafkaError) -> Code {
+    error.rdkafka_error_code().unwrap_or(Code::Fail)
+}
+
+/// Gives a refusal its own error.
+fn denied(problem: KafkaProblem, topic: &str, group: &str) -> KafkaProblem {
+    match problem {
+        KafkaProblem::Broker {
+            code: Code::TopicAuthorizationFailed,
+            ..
+        } => KafkaProblem::TopicDenied {
+            topic: topic.to_owned(),
+        },
+        KafkaProblem::Broker {
+            code: Code::GroupAuthorizationFailed,
+            ..
+        } => KafkaProblem::GroupDenied {
+            group: group.to_owned(),
+        },
+        KafkaProblem::Broker {
+            code: Code::UnknownTopicOrPartition | Code::UnknownPartition,
+            ..
+        } => KafkaProblem::TopicMissing {
+            topic: topic.to_owned(),
+        },
+        other => other,
+    }
+}
