@@ -1,5 +1,8 @@
 # Everyday recipes: `just` lists them. Each is one call of cargo or of a script, so that none needs just.
 
+# Arguments reach the script as they were typed, quotes and all.
+set positional-arguments
+
 _list:
     @just --list --unsorted
 
@@ -9,11 +12,11 @@ demo:
 
 # every test, with the real servers (arguments go to cargo test)
 test *ARGS:
-    scripts/test {{ARGS}}
+    scripts/test "$@"
 
 # one command with the real servers up: just with cargo test -p lethe-connectors kafka
 with +COMMAND:
-    scripts/with-servers {{COMMAND}}
+    scripts/with-servers "$@"
 
 # what .ci/run checks before it runs anything
 lint:
@@ -33,11 +36,11 @@ deny:
 
 # benches: one a stage, one end to end from a real Kafka
 bench *ARGS:
-    scripts/with-servers cargo bench --locked -p lethe-benches {{ARGS}}
+    scripts/with-servers cargo bench --locked -p lethe-benches "$@"
 
 # a fuzz target for a minute: just fuzz tokenizer
 fuzz TARGET *ARGS:
-    scripts/fuzz {{TARGET}} {{ARGS}}
+    scripts/fuzz "$@"
 
 # a Kafka and an S3 store to play with; each prints where it is
 up:
