@@ -1,0 +1,73 @@
+//! A file without rows that stands for offsets that nobody read, because somebody decided so.
+
+use std::time::Duration;
+
+use lethe_core::RedactedBatch;
+use uuid::Uuid;
+
+use super::encode::{Sheet, kind};
+use super::{
+    ChainError, ChainId, CommitError, Encoding, Fingerprints, Footer, Receipt, SealedFile, read_tail,
+};
+use crate::store::Store;
+
+const ATTEMPTS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Bridges the offsets from `from` up to, not including, `to`, for the reason given: the log no longer has them, or
+/// an operator gives them up. The reason stands in the file's footer.
+///
+/// # Errors
+/// [`ChainError::Gap`] unless the chain goes on at `from` and `to` lies after it; else as [`SealedFile::upload`].
+pub async fn bridge(
+    store: &dyn Store,
+    chain: &ChainId,
+    from: i64,
+    to: i64,
+    reason: &str,
+    fingerprints: &Fingerprints,
+) -> Result<Receipt, CommitError> {
+    let next = read_tail(store, chain).await?.map_or(0, |tail| tail.next);
+    if next != from || to <= from {
+        return Err(CommitError::Fatal(ChainError::Gap {
+            chain: chain.to_string(),
+            next,
+            from,
+            to,
+        }));
+    }
+    let footer = Footer {
+        chain: chain.clone(),
+        commit: Uuid::new_v4().to_string(),
+        writer: "bridge".into(),
+        first: from,
+        next: to,
+        notes: 0,
+        tombstones: 0,
+        quarantined: 0,
+        audit: None,
+        audit_rows: 0,
+        fingerprints: fingerprints.clone(),
+        gap: Some(reason.to_owned()),
+    };
+    let mut sheet = Sheet::new(RedactedBatch::schema(), Encoding::default());
+    let notes = sheet
+        .finish(footer.to_pairs())
+        .map_err(|error| ChainError::Encode {
+            chain: chain.to_string(),
+            first: from,
+            why: kind(&error),
+        })?;
+    let sealed = SealedFile::new(footer, notes, None);
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        match sealed.upload(store).await {
+            // The caller has no buffer to keep, and a later call would not know this attempt's file for its own.
+            Err(CommitError::Transient(_)) if attempts < ATTEMPTS => {
+                tokio::time::sleep(PAUSE * attempts).await;
+            }
+            done => return done,
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Chains: their names, and where they end.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::footer::read_footer_at;
+use super::{ChainError, Fingerprints, Footer};
+use crate::store::Store;
+
+/// The output of one partition of one topic.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+pub struct ChainId {
+    /// Topic, or name of an input file.
+    #[serde(serialize_with = "as_str")]
+    pub topic: Arc<str>,
+    /// Partition, 0 or more.
+    pub partition: i32,
+}
+
+impl ChainId {
+    /// The chain of a topic's partition.
+    pub fn new(topic: impl Into<Arc<str>>, partition: i32) -> Self {
+        Self {
+            topic: topic.into(),
+            partition,
+        }
+    }
+
+    /// The folder of its notes files: `notes/topic=T/partition=P`.
+    pub fn notes_folder(&self) -> String {
+        self.folder("notes")
+    }
+
+    /// The folder of its audit files.
+    pub fn audit_folder(&self) -> String {
+        self.folder("audit")
+    }
+
+    /// The name of the notes file that begins at this offset.
+    pub fn notes_name(&self, first: i64) -> String {
+        format!("{}/{first:020}.parquet", self.notes_folder())
+    }
+
+    /// The name of the audit file of that notes file and that attempt to write it.
+    pub fn audit_name(&self, first: i64, commit: uuid::Uuid) -> String {
+        format!("{}/{first:020}-{commit}.parquet", self.audit_folder())
+    }
+
+    /// Chain and first offset of a notes file's name. The opposite of [`ChainId::notes_name`], and of nothing else.
+    pub fn parse_notes(name: &str) -> Option<(Self, i64)> {
+        let (chain, file) = Self::parse_folder(name, "notes/")?;
+        let first = parse_offset(file.strip_suffix(".parquet")?)?;
+        Some((chain, first))
+    }
+
+    /// Chain, first offset and attempt of an audit file's name. The opposite of [`ChainId::audit_name`].
+    pub fn parse_audit(name: &str) -> Option<(Self, i64, uuid::Uuid)> {
+        let (chain, file) = Self::parse_folder(name, "audit/")?;
+        let (first, commit) = file.strip_suffix(".parquet")?.split_once('-')?;
+        let parsed = uuid::Uuid::parse_str(commit).ok()?;
+        (parsed.to_string() == commit).then_some((chain, parse_offset(first)?, parsed))
+    }
+
+    fn folder(&self, dataset: &str) -> String {
+        format!(
+            "{dataset}/topic={}/partition={}",
+            encode(&self.topic),
+            self.partition
+        )
+    }
+
+    fn parse_folder<'a>(name: &'a str, dataset: &str) -> Option<(Self, &'a str)> {
+        let rest = name.strip_prefix(dataset)?.strip_prefix("topic=")?;
+        let (topic, rest) = rest.split_once('/')?;
+        let (partition, file) = rest.strip_prefix("partition=")?.split_once('/')?;
+        let parsed: i32 = partition.parse().ok()?;
+        let decoded = decode(topic)?;
+        let canonical = parsed >= 0 && parsed.to_string() == partition && encode(&decoded) == topic;
+        canonical.then(|| (Self::new(decoded, parsed), file))
+    }
+}
+
+impl fmt::Display for ChainId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.topic, self.partition)
+    }
+}
+
+fn as_str<S: serde::Serializer>(topic: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(topic)
+}
+
+/// Exactly twenty digits.
+fn parse_offset(digits: &str) -> Option<i64> {
+    let plain = digits.len() == 20 && digits.bytes().all(|b| b.is_ascii_digit());
+    plain.then(|| digits.parse().ok()).flatten()
+}
+
+/// Percent-encodes (RFC 3986, section 2.1) all but letters, digits, `.`, `_` and `-`, which are what a Kafka topic's
+/// name may have.
+fn encode(topic: &str) -> String {
+    use std::fmt::Write as _;
+    let mut encoded = String::with_capacity(topic.len());
+    for byte in topic.bytes() {
+        if byte.is_ascii_alphanumeric() || b"._-".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ok = write!(encoded, "%{byte:02X}").is_ok();
+        }
+    }
+    encoded
+}
+
+fn decode(encoded: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(encoded.len());
+    let mut rest = encoded.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let mut digit = || char::from(rest.next()?).to_digit(16);
+            bytes.push((digit()? * 16 + digit()?) as u8);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// The last file of a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tail {
+    /// Its first offset.
+    pub first: i64,
+    /// The offset after its last: where the chain goes on.
+    pub next: i64,
+    /// Its name.
+    pub file: String,
+    /// All that its footer says.
+    pub footer: Footer,
+}
+
+impl Tail {
+    /// Whether offsets still mean what they meant when the file was written.
+    ///
+    /// # Errors
+    /// [`ChainError::AnotherLog`] if cluster or topic are known, then and now, and are not the same.
+    pub fn check_log(&self, now: &Fingerprints) -> Result<(), ChainError> {
+        let then = &self.footer.fingerprints;
+        for (field, theirs, ours) in [
+            ("cluster id", &then.cluster, &now.cluster),
+            ("topic id", &then.topic_id, &now.topic_id),
+        ] {
+            if let (Some(theirs), Some(ours)) = (theirs, ours)
+                && theirs != ours
+            {
+                return Err(ChainError::AnotherLog {
+                    file: self.file.clone(),
+                    field,
+                    theirs: theirs.clone(),
+                    ours: ours.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Finds where a chain ends. `None` if it has no file yet.
+///
+/// # Errors
+/// [`ChainError::Broken`] if the last file does not begin where the one before it ends, [`ChainError::Stray`] or
+/// [`ChainError::Footer`] if one of them is not a chain's file, or the store's error. The rest of the chain is not
+/// looked at: that is the work of `inspect`.
+pub async fn read_tail(store: &dyn Store, chain: &ChainId) -> Result<Option<Tail>, ChainError> {
+    let objects = store.list(&chain.notes_folder()).await?;
+    let Some(last) = objects.last() else {
+        return Ok(None);
+    };
+    let tail = read_link(store, chain, &last.name).await?;
+    // The first file of every chain begins at 0, so before any other there is one.
+    let before = objects.len().checked_sub(2).map(|index| &objects[index]);
+    match before {
+        Some(before) => {
+            let before = read_link(store, chain, &before.name).await?;
+            if before.next != tail.first {
+                return Err(ChainError::Broken {
+                    file: before.file,
+                    next: before.next,
+                    found: tail.file,
+                });
+            }
+        }
+        None if tail.first != 0 => {
+            return Err(ChainError::Broken {
+                file: "its beginning".into(),
+                next: 0,
+                found: tail.file,
+            });
+        }
+        None => {}
+    }
+    Ok(Some(tail))
+}
+
+/// Every chain that has notes files in the store, in order.
+///
+/// # Errors
+/// The store's error, or [`ChainError::Stray`] for a file that is not a chain's.
+pub async fn chains(store: &dyn Store) -> Result<Vec<ChainId>, ChainError> {
+    let mut chains: Vec<ChainId> = Vec::new();
+    for object in store.list("notes").await? {
+        match ChainId::parse_notes(&object.name) {
+            Some((chain, _)) if chains.last() == Some(&chain) => {}
+            Some((chain, _)) => chains.push(chain),
+            None => return Err(ChainError::Stray { name: object.name }),
+        }
+    }
+    chains.sort_unstable();
+    Ok(chains)
+}
+
+/// One file of a chain, its name held against its footer.
+pub(crate) async fn read_link(store: &dyn Store, chain: &ChainId, name: &str) -> Result<Tail, ChainError> {
+    let Some((named, first)) = ChainId::parse_notes(name) else {
+        return Err(ChainError::Stray { name: name.into() });
+    };
+    let footer = read_footer_at(store, name).await?;
+    if named != *chain || footer.chain != *chain || footer.first != first {
+        return Err(ChainError::Footer {
+            name: name.into(),
+            why: format!("the footer is of {} from offset {}", footer.chain, footer.first),
+        });
+    }
+    Ok(Tail {
+        first,
+        next: footer.next,
+        file: name.to_owned(),
+        footer,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_name_is_read_back_as_it_was_written(topic in ".{0,40}", partition in 0..i32::MAX, first in 0..i64::MAX, commit: u128) {
+            let chain = ChainId::new(topic, partition);
+            prop_assert_eq!(ChainId::parse_notes(&chain.notes_name(first)), Some((chain.clone(), first)));
+            let commit = uuid::Uuid::from_u128(commit);
+            prop_assert_eq!(ChainId::parse_audit(&chain.audit_name(first, commit)), Some((chain, first, commit)));
+        }
+
+        #[test]
+        fn names_of_one_chain_sort_as_their_offsets_do(a in 0..i64::MAX, b in 0..i64::MAX) {
+            let chain = ChainId::new("t", 0);
+            prop_assert_eq!(chain.notes_name(a).cmp(&chain.notes_name(b)), a.cmp(&b));
+        }
+
+        #[test]
+        fn whatever_is_read_is_written_the_same(name in "notes/topic=[a-z%0-9A-F.]{0,6}/partition=[0-9+-]{1,3}/[0-9]{19,21}.parquet") {
+            if let Some((chain, first)) = ChainId::parse_notes(&name) {
+                prop_assert_eq!(chain.notes_name(first), name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_topic_cannot_lead_into_another_folder() {
+        let name = ChainId::new("../../etc", 3).notes_name(7);
+        assert_eq!(
+            name,
+            "notes/topic=..%2F..%2Fetc/partition=3/00000000000000000007.parquet"
+        );
+    }
+}

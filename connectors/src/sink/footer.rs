@@ -1,0 +1,293 @@
+//! What a notes file says of itself: key-value pairs in its Parquet footer, readable with any Parquet tool.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader};
+
+use super::{ChainError, ChainId};
+use crate::store::Store;
+
+/// Version of the layout: names, columns and footer. Raised when a reader of the last one would misread it.
+pub const FORMAT: u32 = 1;
+
+/// What the content of a file follows from, besides the notes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Fingerprints {
+    /// The Kafka cluster's id, if the notes came from one.
+    pub cluster: Option<String>,
+    /// The topic's id, if the broker tells: a topic that was deleted and made anew has another.
+    pub topic_id: Option<String>,
+    /// SHA-256 of the configuration, hex.
+    pub config: String,
+    /// Which policy redacted.
+    pub policy: String,
+    /// The members that voted, and the bundle they are from.
+    pub members: String,
+    /// The label set and its version.
+    pub labels: String,
+    /// Digest of the dictionaries.
+    pub dictionaries: String,
+    /// Version of the tokenizer.
+    pub tokenizer: String,
+    /// Version of the program.
+    pub program: String,
+}
+
+impl Fingerprints {
+    /// Name and value of each that is known.
+    pub fn entries(&self) -> Vec<(&'static str, &str)> {
+        [
+            ("cluster", self.cluster.as_deref().unwrap_or_default()),
+            ("topic_id", self.topic_id.as_deref().unwrap_or_default()),
+            ("config", &self.config),
+            ("policy", &self.policy),
+            ("members", &self.members),
+            ("labels", &self.labels),
+            ("dictionaries", &self.dictionaries),
+            ("tokenizer", &self.tokenizer),
+            ("program", &self.program),
+        ]
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .collect()
+    }
+
+    fn read(mut get: impl FnMut(&str) -> Option<String>) -> Self {
+        let mut of = |name: &str| get(&format!("fingerprint.{name}"));
+        Self {
+            cluster: of("cluster"),
+            topic_id: of("topic_id"),
+            config: of("config").unwrap_or_default(),
+            policy: of("policy").unwrap_or_default(),
+            members: of("members").unwrap_or_default(),
+            labels: of("labels").unwrap_or_default(),
+            dictionaries: of("dictionaries").unwrap_or_default(),
+            tokenizer: of("tokenizer").unwrap_or_default(),
+            program: of("program").unwrap_or_default(),
+        }
+    }
+}
+
+/// All that a notes file's footer says.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Footer {
+    /// The chain it belongs to.
+    pub chain: ChainId,
+    /// Identifies this attempt to write the file among all others: how a writer knows its own.
+    pub commit: String,
+    /// Identifies the writer.
+    pub writer: String,
+    /// First offset.
+    pub first: i64,
+    /// Offset after the last: the next file's name.
+    pub next: i64,
+    /// Rows that are notes.
+    pub notes: u64,
+    /// Rows that are tombstones.
+    pub tombstones: u64,
+    /// Rows that are quarantined events.
+    pub quarantined: u64,
+    /// The audit file, unless nothing was redacted.
+    pub audit: Option<String>,
+    /// Rows of the audit file.
+    pub audit_rows: u64,
+    /// What the content follows from.
+    pub fingerprints: Fingerprints,
+    /// Why the file stands for offsets that nobody read. Such a file has no rows.
+    pub gap: Option<String>,
+}
+
+impl Footer {
+    /// Rows of the file.
+    pub const fn rows(&self) -> u64 {
+        self.notes + self.tombstones + self.quarantined
+    }
+
+    /// Offsets of the file that have no row: transaction markers, aborted and compacted records; all, in a gap.
+    pub const fn skipped(&self) -> u64 {
+        // Next is never before first plus rows: checked when read, and by the writer.
+        ((self.next - self.first) as u64).saturating_sub(self.rows())
+    }
+
+    /// The pairs to be written.
+    pub(crate) fn to_pairs(&self) -> Vec<KeyValue> {
+        let mut pairs = Vec::new();
+        let mut put = |key: &str, value: String| pairs.push(KeyValue::new(format!("lethe.{key}"), value));
+        put("format", FORMAT.to_string());
+        put("topic", self.chain.topic.to_string());
+        put("partition", self.chain.partition.to_string());
+        put("commit", self.commit.clone());
+        put("writer", self.writer.clone());
+        put("first_offset", self.first.to_string());
+        put("next_offset", self.next.to_string());
+        put("rows", self.rows().to_string());
+        put("notes", self.notes.to_string());
+        put("tombstones", self.tombstones.to_string());
+        put("quarantined", self.quarantined.to_string());
+        put("skipped", self.skipped().to_string());
+        put("audit_rows", self.audit_rows.to_string());
+        if let Some(audit) = &self.audit {
+            put("audit", audit.clone());
+        }
+        for (name, value) in self.fingerprints.entries() {
+            put(&format!("fingerprint.{name}"), value.to_owned());
+        }
+        if let Some(gap) = &self.gap {
+            put("gap", gap.clone());
+        }
+        pairs
+    }
+
+    /// Reads the pairs and holds them against one another.
+    ///
+    /// # Errors
+    /// What is missing or does not add up.
+    pub(crate) fn from_metadata(metadata: &ParquetMetaData) -> Result<Self, String> {
+        let file = metadata.file_metadata();
+        let mut pairs: HashMap<&str, &str> = HashMap::new();
+        for pair in file.key_value_metadata().into_iter().flatten() {
+            if let (Some(key), Some(value)) = (pair.key.strip_prefix("lethe."), &pair.value) {
+                pairs.insert(key, value);
+            }
+        }
+        let text = |key: &str| {
+            let found = pairs.get(key).map(|value| (*value).to_owned());
+            found.ok_or_else(|| format!("the footer has no lethe.{key}"))
+        };
+        let number = |key: &str| {
+            let parsed = text(key)?.parse::<i64>().ok().filter(|number| *number >= 0);
+            parsed.ok_or_else(|| format!("lethe.{key} of the footer is no count"))
+        };
+        let format = number("format")?;
+        if format != i64::from(FORMAT) {
+            return Err(format!("it has format {format}, and this program reads {FORMAT}"));
+        }
+        let footer = Self {
+            chain: ChainId {
+                topic: Arc::from(text("topic")?),
+                partition: i32::try_from(number("partition")?)
+                    .map_err(|_| "lethe.partition of the footer is too large")?,
+            },
+            commit: text("commit")?,
+            writer: text("writer")?,
+            first: number("first_offset")?,
+            next: number("next_offset")?,
+            notes: number("notes")?.unsigned_abs(),
+            tombstones: number("tombstones")?.unsigned_abs(),
+            quarantined: number("quarantined")?.unsigned_abs(),
+            audit: text("audit").ok(),
+            audit_rows: number("audit_rows")?.unsigned_abs(),
+            fingerprints: Fingerprints::read(|key| text(key).ok()),
+            gap: text("gap").ok(),
+        };
+        let rows = number("rows")?;
+        let counted = footer.notes.checked_add(footer.tombstones);
+        let counted = counted.and_then(|counted| counted.checked_add(footer.quarantined));
+        let skipped = number("skipped")?;
+        let span = footer.next - footer.first;
+        let sound = [
+            (footer.next > footer.first, "it ends before it begins"),
+            (
+                counted == Some(rows.unsigned_abs()),
+                "its kinds of rows do not add up to its rows",
+            ),
+            (
+                rows == file.num_rows(),
+                "it has not the rows that its footer counts",
+            ),
+            (
+                rows.checked_add(skipped) == Some(span),
+                "its rows and its skipped offsets do not add up to its offsets",
+            ),
+            (footer.gap.is_none() || rows == 0, "it is a gap and has rows"),
+            (
+                footer.audit.is_some() == (footer.audit_rows > 0),
+                "audit rows without an audit file, or the reverse",
+            ),
+        ];
+        match sound.into_iter().find(|(sound, _)| !sound) {
+            Some((_, why)) => Err(why.to_owned()),
+            None => Ok(footer),
+        }
+    }
+}
+
+/// Reads the footer of a notes file.
+///
+/// # Errors
+/// [`ChainError::Footer`] if it is not one of this program's, or the store's error.
+pub async fn read_footer(store: &dyn Store, name: &str) -> Result<Footer, ChainError> {
+    read_footer_at(store, name).await
+}
+
+pub(crate) async fn read_footer_at(store: &dyn Store, name: &str) -> Result<Footer, ChainError> {
+    let metadata = read_metadata(store, name).await?.0;
+    Footer::from_metadata(&metadata).map_err(|why| ChainError::Footer {
+        name: name.into(),
+        why,
+    })
+}
+
+/// Reads a Parquet file's metadata, and its size.
+pub(crate) async fn read_metadata(
+    store: &dyn Store,
+    name: &str,
+) -> Result<(ParquetMetaData, u64), ChainError> {
+    /// Holds all of most footers, so that one request does.
+    const GUESS: u64 = 64 << 10;
+    /// Metadata length and magic number, at the end of every Parquet file.
+    const TRAILER: usize = 8;
+    let damaged = |why: &str| ChainError::Footer {
+        name: name.into(),
+        why: why.into(),
+    };
+    let mut end = store.read_tail(name, GUESS).await?;
+    let length = trailer(&end.bytes).ok_or_else(|| damaged("it is no Parquet file"))?;
+    if length + TRAILER > end.bytes.len() {
+        if (length + TRAILER) as u64 > end.size {
+            return Err(damaged("its metadata are cut off"));
+        }
+        end = store.read_tail(name, (length + TRAILER) as u64).await?;
+    }
+    let to = end.bytes.len() - TRAILER;
+    let from = to
+        .checked_sub(length)
+        .ok_or_else(|| damaged("its metadata are cut off"))?;
+    let metadata = ParquetMetaDataReader::decode_metadata(&end.bytes[from..to])
+        .map_err(|_| damaged("its metadata cannot be decoded"))?;
+    Ok((metadata, end.size))
+}
+
+fn trailer(end: &Bytes) -> Option<usize> {
+    let (rest, magic) = end.split_last_chunk::<4>()?;
+    let (_, length) = rest.split_last_chunk::<4>()?;
+    (magic == b"PAR1").then(|| u32::from_le_bytes(*length) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Memory;
+
+    #[tokio::test]
+    async fn what_is_no_file_of_ours_is_named_and_refused() {
+        let store = Memory::default();
+        for (name, bytes) in [
+            ("short", "PAR1"),
+            ("text", "a text, no Parquet file"),
+            ("cut", "\u{1}\0\0\u{1}PAR1"),
+        ] {
+            store
+                .create(name, Bytes::from_static(bytes.as_bytes()))
+                .await
+                .unwrap();
+            let error = read_footer(&store, name).await.unwrap_err();
+            assert!(
+                matches!(&error, ChainError::Footer { name: named, .. } if named == name),
+                "{error}"
+            );
+        }
+    }
+}

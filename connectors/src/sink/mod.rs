@@ -1,0 +1,27 @@
+//! The sink: "the file is the commit".
+//!
+//! A lane's output is a chain of Parquet files, each named by its first offset and created once. A file's footer holds
+//! the next offset, which is the next file's name. So the chain itself says where to go on after a crash, and of two
+//! writers that both believe a partition is theirs the first to commit wins and the other finds the name taken.
+//!
+//! Every chain begins at offset 0: where a log begins later, the first file is one without rows that says so.
+//! Without that, two writers that begin at different offsets would start two chains.
+//!
+//! Invariants: a file is never changed. [`Receipt`]s come only from a durable write. The notes file is written after
+//! its audit. No text of a note stands in a footer, a statistic or an error.
+
+mod bridge;
+mod chain;
+mod encode;
+mod error;
+mod footer;
+mod roll;
+mod writer;
+
+pub use bridge::bridge;
+pub use chain::{ChainId, Tail, chains, read_tail};
+pub use encode::Encoding;
+pub use error::{ChainError, CommitError, PushError};
+pub use footer::{FORMAT, Fingerprints, Footer, read_footer};
+pub use roll::{Held, Roll};
+pub use writer::{LaneWriter, Receipt, SealedFile};

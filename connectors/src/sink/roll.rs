@@ -1,0 +1,115 @@
+//! When a lane's buffer becomes a file.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// Limits of a file under construction: it is written as soon as one of them is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Roll {
+    /// Expected size of the notes file in bytes.
+    pub max_bytes: u64,
+    /// Rows.
+    pub max_rows: u64,
+    /// Seconds since the first row: how late a note may become readable.
+    #[serde(rename = "max_age_seconds", deserialize_with = "seconds")]
+    pub max_age: Duration,
+    /// Seconds since the last row: when a burst is over, its end need not wait for `max_age`.
+    #[serde(rename = "max_idle_seconds", deserialize_with = "seconds")]
+    pub max_idle: Duration,
+}
+
+impl Default for Roll {
+    /// 64 MiB, a million rows, five minutes, thirty seconds.
+    fn default() -> Self {
+        Self {
+            max_bytes: 64 << 20,
+            max_rows: 1_000_000,
+            max_age: Duration::from_secs(300),
+            max_idle: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What a lane holds that is not durable yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Held {
+    /// Expected size of the notes file in bytes.
+    pub bytes: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Offsets passed over that have no row.
+    pub skipped: u64,
+    /// Time since the first of it came.
+    pub age: Duration,
+    /// Time since the last of it came.
+    pub idle: Duration,
+}
+
+impl Roll {
+    /// Whether what is held should be written now. Nothing held is never due.
+    pub fn due(&self, held: &Held) -> bool {
+        let full = held.bytes >= self.max_bytes || held.rows >= self.max_rows;
+        let old = held.age >= self.max_age || held.idle >= self.max_idle;
+        // Offsets without rows, such as transaction markers, release nothing that anybody waits for: they ride along,
+        // or go at the age limit, so that lag does not seem to grow.
+        (held.rows > 0 && (full || old)) || (held.skipped > 0 && held.age >= self.max_age)
+    }
+}
+
+fn seconds<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| serde::de::Error::custom("a number of seconds, 0 or more, is needed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(bytes: u64, rows: u64, age: u64, idle: u64) -> Held {
+        Held {
+            bytes,
+            rows,
+            skipped: 0,
+            age: Duration::from_secs(age),
+            idle: Duration::from_secs(idle),
+        }
+    }
+
+    #[test]
+    fn each_limit_alone_makes_a_file_due() {
+        let roll = Roll {
+            max_bytes: 100,
+            max_rows: 10,
+            max_age: Duration::from_secs(60),
+            max_idle: Duration::from_secs(5),
+        };
+        assert!(!roll.due(&held(99, 9, 59, 4)));
+        assert!(roll.due(&held(100, 1, 0, 0)));
+        assert!(roll.due(&held(1, 10, 0, 0)));
+        assert!(roll.due(&held(1, 1, 60, 0)));
+        assert!(roll.due(&held(1, 1, 0, 5)));
+    }
+
+    #[test]
+    fn nothing_is_never_due_and_markers_alone_only_with_age() {
+        let roll = Roll::default();
+        assert!(!roll.due(&held(0, 0, 9999, 9999)));
+        let markers = |age| Held {
+            skipped: 3,
+            ..held(0, 0, age, age)
+        };
+        assert!(!roll.due(&markers(31)));
+        assert!(roll.due(&markers(300)));
+    }
+
+    #[test]
+    fn limits_are_read_from_configuration() {
+        let roll: Roll = serde_json::from_str(r#"{"max_age_seconds": 0.5, "max_rows": 7}"#).unwrap();
+        assert_eq!((roll.max_age, roll.max_rows), (Duration::from_millis(500), 7));
+        assert!(serde_json::from_str::<Roll>(r#"{"max_age_seconds": -1}"#).is_err());
+        assert!(serde_json::from_str::<Roll>(r#"{"max_age": 1}"#).is_err());
+    }
+}

@@ -1,0 +1,483 @@
+//! The writer of one chain: takes rows, makes files of them, and gives a receipt for what is durable.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array as _, RecordBatch};
+use bytes::Bytes;
+use lethe_core::{AuditBatch, RedactedBatch, RowKind};
+use parquet::file::metadata::KeyValue;
+use uuid::Uuid;
+
+use super::encode::{Sheet, kind};
+use super::footer::read_footer_at;
+use super::{
+    ChainError, ChainId, CommitError, Encoding, FORMAT, Fingerprints, Footer, PushError, bridge, read_tail,
+};
+use crate::store::{Store, StoreError, crash};
+
+/// Proof that everything of a chain before [`Receipt::next`] is durable. Only a durable write gives one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    file: String,
+    bytes: u64,
+    footer: Arc<Footer>,
+}
+
+impl Receipt {
+    /// The chain.
+    pub fn chain(&self) -> &ChainId {
+        &self.footer.chain
+    }
+
+    /// First offset of the file.
+    pub fn first(&self) -> i64 {
+        self.footer.first
+    }
+
+    /// Offset after the file's last: what may be released to the source.
+    pub fn next(&self) -> i64 {
+        self.footer.next
+    }
+
+    /// The notes file.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Size of the notes file in bytes.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// All that its footer says: rows by kind, audit file, fingerprints.
+    pub fn footer(&self) -> &Footer {
+        &self.footer
+    }
+}
+
+/// A file that is encoded and not yet written.
+pub struct SealedFile {
+    name: String,
+    notes: Bytes,
+    audit: Option<(String, Bytes)>,
+    footer: Arc<Footer>,
+}
+
+impl SealedFile {
+    pub(super) fn new(footer: Footer, notes: Bytes, audit: Option<Bytes>) -> Self {
+        let audit = footer.audit.clone().zip(audit);
+        Self {
+            name: footer.chain.notes_name(footer.first),
+            notes,
+            audit,
+            footer: Arc::new(footer),
+        }
+    }
+
+    /// First offset.
+    pub fn first(&self) -> i64 {
+        self.footer.first
+    }
+
+    /// Offset after the last.
+    pub fn next(&self) -> i64 {
+        self.footer.next
+    }
+
+    /// Bytes of memory held: notes and audit.
+    pub fn memory(&self) -> usize {
+        self.notes.len() + self.audit.as_ref().map_or(0, |(_, bytes)| bytes.len())
+    }
+
+    /// Writes the audit file, then the notes file. May be called again after [`CommitError::Transient`]: whatever an
+    /// earlier attempt left behind is recognised, because no other attempt has its commit id.
+    ///
+    /// # Errors
+    /// [`CommitError::Lost`] if another writer's file has the name, [`CommitError::Transient`] if trying again may
+    /// help, [`CommitError::Fatal`] otherwise.
+    pub async fn upload(&self, store: &dyn Store) -> Result<Receipt, CommitError> {
+        crash::point("sealed");
+        if let Some((name, bytes)) = &self.audit {
+            match store.create(name, bytes.clone()).await {
+                // The name is unique: if it is taken, it is by us.
+                Ok(()) | Err(StoreError::Exists(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+            crash::point("audit_written");
+        }
+        match store.create(&self.name, self.notes.clone()).await {
+            Ok(()) => {}
+            Err(StoreError::Exists(at)) => self.whose(store, StoreError::Exists(at)).await?,
+            Err(error) => return Err(error.into()),
+        }
+        crash::point("notes_written");
+        let receipt = Receipt {
+            file: self.name.clone(),
+            bytes: self.notes.len() as u64,
+            footer: Arc::clone(&self.footer),
+        };
+        crash::point("receipt_given");
+        Ok(receipt)
+    }
+
+    /// The name is taken: by ourselves, when an answer was lost, or by another writer.
+    async fn whose(&self, store: &dyn Store, taken: StoreError) -> Result<(), CommitError> {
+        match read_footer_at(store, &self.name).await {
+            Ok(footer) if footer.commit == self.footer.commit => return Ok(()),
+            Ok(_) => {}
+            // S3 answers 409 while another PUT of the name is under way, and that one may yet fail.
+            Err(ChainError::Store(StoreError::NotFound(_))) => {
+                return Err(CommitError::Transient(StoreError::Transient {
+                    at: taken.at().clone(),
+                    detail: "the name was said to be taken, and nothing is there".into(),
+                }));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        match read_tail(store, &self.footer.chain).await? {
+            Some(tail) => Err(CommitError::Lost { tail: Box::new(tail) }),
+            None => Err(CommitError::Transient(taken)),
+        }
+    }
+}
+
+impl std::fmt::Debug for SealedFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SealedFile({}, {} rows)", self.name, self.footer.rows())
+    }
+}
+
+/// Rows by kind.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    notes: u64,
+    tombstones: u64,
+    quarantined: u64,
+}
+
+/// Appends to one chain.
+///
+/// Encoding ([`LaneWriter::push`], [`LaneWriter::seal`]) is plain computation for a thread that computes; writing
+/// ([`SealedFile::upload`]) is asynchronous and waits for the store. While a sealed file is being uploaded the writer
+/// takes more rows, but seals no further file before [`LaneWriter::committed`] has seen the receipt: a file after one
+/// that was lost would break the chain.
+pub struct LaneWriter {
+    chain: ChainId,
+    writer: String,
+    fingerprints: Fingerprints,
+    notes: Sheet,
+    audit: Sheet,
+    counts: Counts,
+    first: i64,
+    next: i64,
+    /// The offset after a sealed file that has no receipt yet.
+    awaited: Option<i64>,
+    /// That file, if this writer commits it itself.
+    pending: Option<SealedFile>,
+    /// Set when encoding failed half-way.
+    spoilt: bool,
+}
+
+impl LaneWriter {
+    /// Opens a chain where it ends; [`LaneWriter::next`] says where that is, and the source must go on from there.
+    /// `start` counts only for a chain without files: then the chain begins there, and if that is not 0 a file
+    /// without rows is written at once that says so.
+    ///
+    /// # Errors
+    /// [`ChainError::AnotherLog`] if the chain is of another cluster or topic than the fingerprints', or what
+    /// [`read_tail`] finds.
+    pub async fn open(
+        store: &dyn Store,
+        chain: ChainId,
+        start: i64,
+        fingerprints: Fingerprints,
+        encoding: Encoding,
+    ) -> Result<Self, ChainError> {
+        let next = loop {
+            if let Some(tail) = read_tail(store, &chain).await? {
+                tail.check_log(&fingerprints)?;
+                break tail.next;
+            }
+            if start <= 0 {
+                break 0;
+            }
+            let why = "the log began here when the chain was begun";
+            match bridge(store, &chain, 0, start, why, &fingerprints).await {
+                Ok(receipt) => break receipt.next(),
+                // Another writer began it: see where.
+                Err(CommitError::Lost { .. } | CommitError::Fatal(ChainError::Gap { .. })) => {}
+                Err(CommitError::Transient(error)) => return Err(error.into()),
+                Err(CommitError::Fatal(error)) => return Err(error),
+            }
+        };
+        Ok(Self {
+            chain,
+            writer: Uuid::new_v4().to_string(),
+            fingerprints,
+            notes: Sheet::new(RedactedBatch::schema(), encoding),
+            audit: Sheet::new(AuditBatch::schema(), encoding),
+            counts: Counts::default(),
+            first: next,
+            next,
+            awaited: None,
+            pending: None,
+            spoilt: false,
+        })
+    }
+
+    /// The chain.
+    pub const fn chain(&self) -> &ChainId {
+        &self.chain
+    }
+
+    /// The offset that comes next: one that is greater is taken too, one that is less is refused.
+    pub const fn next(&self) -> i64 {
+        self.next
+    }
+
+    /// First offset of the file under construction.
+    pub const fn first(&self) -> i64 {
+        self.first
+    }
+
+    /// Rows of the file under construction.
+    pub const fn rows(&self) -> u64 {
+        self.notes.rows()
+    }
+
+    /// Offsets of the file under construction that have no row.
+    pub const fn skipped(&self) -> u64 {
+        ((self.next - self.first) as u64).saturating_sub(self.rows())
+    }
+
+    /// Bytes of memory held by what is not durable: encoded, in encoding, and pending.
+    pub fn buffered_bytes(&self) -> usize {
+        let pending = self.pending.as_ref().map_or(0, SealedFile::memory);
+        self.notes.memory() + self.audit.memory() + pending
+    }
+
+    /// Size in bytes that the notes file would have if it were sealed now, nearly.
+    pub fn encoded_bytes(&self) -> u64 {
+        self.notes.encoded()
+    }
+
+    /// Takes rows, with the audit of what was redacted in them.
+    ///
+    /// # Errors
+    /// [`PushError`] if the rows are of another chain, out of order, or the audit is of other rows; nothing is taken
+    /// then. After [`PushError::Encode`] the writer must be dropped.
+    pub fn push(&mut self, notes: &RedactedBatch, audit: &AuditBatch) -> Result<(), PushError> {
+        if self.spoilt {
+            return Err(PushError::Encode(self.encode_error("spoilt before")));
+        }
+        let record = notes.record();
+        let Some(last) = self.check_rows(record)? else {
+            return Ok(());
+        };
+        self.check_audit(record, audit.record())?;
+        let counts = self.count(record);
+        let written = self.notes.write(record);
+        if let Err(error) = written.and_then(|()| self.audit.write(audit.record())) {
+            self.spoilt = true;
+            return Err(PushError::Encode(self.encode_error(kind(&error))));
+        }
+        self.counts = counts;
+        self.next = last + 1;
+        Ok(())
+    }
+
+    /// Passes over offsets that have no record, up to `next`: transaction markers, aborted and compacted records.
+    ///
+    /// # Errors
+    /// [`PushError::OutOfOrder`] if `next` lies before the next offset.
+    pub fn advance(&mut self, next: i64) -> Result<(), PushError> {
+        if next < self.next {
+            return Err(PushError::OutOfOrder {
+                chain: self.chain.to_string(),
+                expected: self.next,
+                found: next,
+            });
+        }
+        self.next = next;
+        Ok(())
+    }
+
+    /// Makes a file of what is held; `None` if nothing is. The writer then takes rows of the file after it.
+    ///
+    /// # Errors
+    /// [`ChainError::NoReceipt`] if the file before has no receipt yet; [`ChainError::Encode`], after which the writer
+    /// must be dropped.
+    pub fn seal(&mut self) -> Result<Option<SealedFile>, ChainError> {
+        if self.awaited.is_some() {
+            return Err(ChainError::NoReceipt {
+                chain: self.chain.to_string(),
+            });
+        }
+        if self.spoilt {
+            return Err(self.encode_error("spoilt before"));
+        }
+        if self.next == self.first {
+            return Ok(None);
+        }
+        let commit = Uuid::new_v4();
+        let audit_rows = self.audit.rows();
+        let footer = Footer {
+            chain: self.chain.clone(),
+            commit: commit.to_string(),
+            writer: self.writer.clone(),
+            first: self.first,
+            next: self.next,
+            notes: self.counts.notes,
+            tombstones: self.counts.tombstones,
+            quarantined: self.counts.quarantined,
+            audit: (audit_rows > 0).then(|| self.chain.audit_name(self.first, commit)),
+            audit_rows,
+            fingerprints: self.fingerprints.clone(),
+            gap: None,
+        };
+        let audit = (audit_rows > 0).then(|| self.audit.finish(audit_pairs(&footer)));
+        let sealed = self
+            .notes
+            .finish(footer.to_pairs())
+            .and_then(|notes| Ok((notes, audit.transpose()?)));
+        match sealed {
+            Ok((notes, audit)) => {
+                self.counts = Counts::default();
+                self.first = self.next;
+                self.awaited = Some(self.next);
+                Ok(Some(SealedFile::new(footer, notes, audit)))
+            }
+            Err(error) => {
+                self.spoilt = true;
+                Err(self.encode_error(kind(&error)))
+            }
+        }
+    }
+
+    /// Learns that the sealed file is durable.
+    ///
+    /// # Errors
+    /// [`ChainError::NoReceipt`] if the receipt is not that file's.
+    pub fn committed(&mut self, receipt: &Receipt) -> Result<(), ChainError> {
+        if receipt.chain() != &self.chain || self.awaited != Some(receipt.next()) {
+            return Err(ChainError::NoReceipt {
+                chain: self.chain.to_string(),
+            });
+        }
+        self.awaited = None;
+        self.pending = None;
+        Ok(())
+    }
+
+    /// Seals and uploads; `None` if nothing is held. Encodes on the calling thread: where that must not compute, use
+    /// [`LaneWriter::seal`], [`SealedFile::upload`] and [`LaneWriter::committed`].
+    ///
+    /// # Errors
+    /// As [`SealedFile::upload`]. After [`CommitError::Transient`] call again; after any other error drop the writer.
+    pub async fn commit(&mut self, store: &dyn Store) -> Result<Option<Receipt>, CommitError> {
+        if self.pending.is_none() {
+            self.pending = self.seal()?;
+        }
+        let Some(sealed) = &self.pending else {
+            return Ok(None);
+        };
+        let receipt = sealed.upload(store).await?;
+        self.committed(&receipt)?;
+        Ok(Some(receipt))
+    }
+
+    /// Checks that the rows belong after what is held; the last offset, or `None` if there is no row.
+    fn check_rows(&self, record: &RecordBatch) -> Result<Option<i64>, PushError> {
+        let topics = record.column(0).as_string::<i32>();
+        let partitions = record.column(1).as_primitive::<Int32Type>();
+        let offsets = record.column(2).as_primitive::<Int64Type>();
+        let mut expected = self.next;
+        for row in 0..record.num_rows() {
+            if topics.value(row) != &*self.chain.topic || partitions.value(row) != self.chain.partition {
+                return Err(PushError::WrongChain {
+                    chain: self.chain.to_string(),
+                    row,
+                });
+            }
+            let found = offsets.value(row);
+            if found < expected || found == i64::MAX {
+                return Err(PushError::OutOfOrder {
+                    chain: self.chain.to_string(),
+                    expected,
+                    found,
+                });
+            }
+            expected = found + 1;
+        }
+        Ok((record.num_rows() > 0).then(|| expected - 1))
+    }
+
+    /// Checks that each audit row is of a row of the batch. Both are in the order of offsets.
+    fn check_audit(&self, notes: &RecordBatch, audit: &RecordBatch) -> Result<(), PushError> {
+        let offsets = notes.column(2).as_primitive::<Int64Type>().values();
+        let audited = audit.column(2).as_primitive::<Int64Type>().values();
+        let mut row = 0;
+        for &offset in audited {
+            while offsets.get(row).is_some_and(|&at| at < offset) {
+                row += 1;
+            }
+            if offsets.get(row) != Some(&offset) {
+                return Err(PushError::StrayAudit {
+                    chain: self.chain.to_string(),
+                    offset,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&self, record: &RecordBatch) -> Counts {
+        let kinds = record.column(3).as_string::<i32>();
+        let mut counts = self.counts;
+        for row in 0..kinds.len() {
+            let count = match kinds.value(row) {
+                kind if kind == RowKind::Note.name() => &mut counts.notes,
+                kind if kind == RowKind::Tombstone.name() => &mut counts.tombstones,
+                _ => &mut counts.quarantined,
+            };
+            *count += 1;
+        }
+        counts
+    }
+
+    fn encode_error(&self, why: &'static str) -> ChainError {
+        ChainError::Encode {
+            chain: self.chain.to_string(),
+            first: self.first,
+            why,
+        }
+    }
+}
+
+impl std::fmt::Debug for LaneWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "LaneWriter({}, offsets {}..{}, {} rows)",
+            self.chain,
+            self.first,
+            self.next,
+            self.rows()
+        )
+    }
+}
+
+/// What an audit file says of itself: which notes file it belongs to, should that have been committed.
+fn audit_pairs(footer: &Footer) -> Vec<KeyValue> {
+    let pair = |key: &str, value: String| KeyValue::new(format!("lethe.{key}"), value);
+    vec![
+        pair("format", FORMAT.to_string()),
+        pair("topic", footer.chain.topic.to_string()),
+        pair("partition", footer.chain.partition.to_string()),
+        pair("commit", footer.commit.clone()),
+        pair("notes", footer.chain.notes_name(footer.first)),
+        pair("audit_rows", footer.audit_rows.to_string()),
+    ]
+}

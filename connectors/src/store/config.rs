@@ -1,0 +1,68 @@
+//! Which store, as configuration says it.
+
+use std::sync::Arc;
+
+use super::{Folder, FolderConfig, S3, S3Config, Store, StoreError};
+
+/// Where output goes: `kind = "folder"` or `kind = "s3"`, and that store's own keys.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum StoreConfig {
+    /// A folder of this machine's file systems.
+    Folder(FolderConfig),
+    /// A bucket of Amazon S3 or of a store that speaks its protocol.
+    S3(S3Config),
+}
+
+impl StoreConfig {
+    /// Opens the store. A folder is made if it is not there; a bucket is not asked before its first use.
+    ///
+    /// With the cargo feature `fault-injection`, the faults that the environment variable `LETHE_STORE_FAULTS` asks
+    /// for are put before it (see [`faulty`](super::faulty)).
+    ///
+    /// # Errors
+    /// What is wrong with the folder, or with the configuration of the bucket.
+    pub fn build(&self) -> Result<Arc<dyn Store>, StoreError> {
+        let store: Arc<dyn Store> = match self {
+            Self::Folder(config) => Arc::new(Folder::open(config)?),
+            Self::S3(config) => Arc::new(S3::open(config)?),
+        };
+        #[cfg(feature = "fault-injection")]
+        let store = super::faulty::Faulty::from_environment(store)?;
+        Ok(store)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_and_a_bucket_are_told_apart_by_kind() {
+        let folder: StoreConfig = serde_json::from_str(r#"{"kind": "folder", "path": "/out"}"#).unwrap();
+        assert!(matches!(folder, StoreConfig::Folder(config) if config.path == *"/out"));
+        let bucket: StoreConfig = serde_json::from_str(r#"{"kind": "s3", "bucket": "b"}"#).unwrap();
+        assert!(matches!(bucket, StoreConfig::S3(config) if config.bucket == "b"));
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_and_named() {
+        for text in [
+            r#"{"kind": "folder", "path": "/out", "overwrite": true}"#,
+            r#"{"kind": "s3", "bucket": "b", "overwrite": true}"#,
+        ] {
+            let error = serde_json::from_str::<StoreConfig>(text).unwrap_err().to_string();
+            assert!(error.contains("overwrite"), "{error}");
+        }
+    }
+
+    #[test]
+    fn printing_a_configuration_shows_no_secret() {
+        let text = r#"{"kind": "s3", "bucket": "b", "access_key": "AKIA123", "secret_key": "hush-hush"}"#;
+        let printed = format!("{:?}", serde_json::from_str::<StoreConfig>(text).unwrap());
+        assert!(
+            !printed.contains("hush") && !printed.contains("AKIA123"),
+            "{printed}"
+        );
+    }
+}

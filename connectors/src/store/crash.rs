@@ -1,0 +1,35 @@
+//! Named places where a test can kill the process, so that recovery is tried at each of them.
+
+/// Every point, in the order in which a commit passes them.
+pub const POINTS: [&str; 6] = [
+    "sealed",
+    "audit_written",
+    "temporary_written",
+    "linked",
+    "notes_written",
+    "receipt_given",
+];
+
+/// Kills the process, as `kill -9` would, if the environment variable `LETHE_CRASH_AT` is `NAME`, or `NAME:N` on the
+/// N-th passage (from 1). Does nothing unless the crate is built with the feature `fault-injection`.
+#[cfg(feature = "fault-injection")]
+pub fn point(name: &'static str) {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static PASSED: AtomicU64 = AtomicU64::new(0);
+    debug_assert!(POINTS.contains(&name), "a point that POINTS does not list");
+    let Ok(wanted) = std::env::var("LETHE_CRASH_AT") else {
+        return;
+    };
+    let (wanted, nth) = match wanted.split_once(':') {
+        Some((wanted, nth)) => (wanted, nth.parse().unwrap_or(1)),
+        None => (wanted.as_str(), 1),
+    };
+    if wanted == name && PASSED.fetch_add(1, Ordering::SeqCst) + 1 == nth {
+        std::process::abort();
+    }
+}
+
+/// Does nothing: the crate is built without the feature `fault-injection`.
+#[cfg(not(feature = "fault-injection"))]
+#[inline(always)]
+pub const fn point(_name: &'static str) {}

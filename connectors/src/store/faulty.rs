@@ -1,0 +1,329 @@
+//! A store that fails on purpose, by a script or by the throw of a seeded die, so that what must survive a bad store
+//! can be tried against one.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use super::{At, End, Object, Op, Store, StoreError};
+
+/// What goes wrong with one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fault {
+    /// Refused for now, nothing done.
+    FailBefore,
+    /// Done, and the answer lost.
+    FailAfter,
+    /// Done, late.
+    Slow,
+    /// Refused, no room left.
+    Full,
+    /// Refused for good.
+    Denied,
+    /// Said to exist though nothing is there: what S3 answers (409) while another writer's PUT is under way, which
+    /// may yet fail.
+    Conflict,
+}
+
+impl Fault {
+    /// Every fault.
+    pub const ALL: [Self; 6] = [
+        Self::FailBefore,
+        Self::FailAfter,
+        Self::Slow,
+        Self::Full,
+        Self::Denied,
+        Self::Conflict,
+    ];
+
+    /// Its name in scripts.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FailBefore => "fail-before",
+            Self::FailAfter => "fail-after",
+            Self::Slow => "slow",
+            Self::Full => "full",
+            Self::Denied => "denied",
+            Self::Conflict => "conflict",
+        }
+    }
+}
+
+/// When which fault comes.
+#[derive(Clone, Debug)]
+pub enum Plan {
+    /// The faults of given requests, counted from 1 for each operation apart.
+    Script(Vec<(Op, u64, Fault)>),
+    /// Each request fails with the probability `rate`, with one of `faults`, as the seed has it.
+    Dice {
+        /// What the throws follow from.
+        seed: u64,
+        /// Probability of a fault, 0 to 1.
+        rate: f64,
+        /// The faults to choose from.
+        faults: Vec<Fault>,
+    },
+}
+
+impl Plan {
+    /// Reads `create:2=fail-after,list:1=slow`, or `seed=7,rate=0.1` (every fault but those that no retry cures).
+    ///
+    /// # Errors
+    /// The part that cannot be read.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let pairs: Vec<(&str, &str)> = parts
+            .map(|part| part.split_once('=').ok_or_else(|| part.to_owned()))
+            .collect::<Result<_, _>>()?;
+        if pairs.iter().any(|(key, _)| *key == "seed") {
+            let (mut seed, mut rate) = (0, 0.1);
+            for (key, value) in pairs {
+                match key {
+                    "seed" => seed = value.parse().map_err(|_| value.to_owned())?,
+                    "rate" => rate = value.parse().map_err(|_| value.to_owned())?,
+                    _ => return Err(key.to_owned()),
+                }
+            }
+            let faults = vec![Fault::FailBefore, Fault::FailAfter, Fault::Slow, Fault::Conflict];
+            return Ok(Self::Dice { seed, rate, faults });
+        }
+        let entry = |(key, value): (&str, &str)| {
+            let (op, nth) = key.split_once(':').unwrap_or((key, "1"));
+            let fault = Fault::ALL.into_iter().find(|fault| fault.name() == value);
+            match (Op::from_name(op), nth.parse(), fault) {
+                (Some(op), Ok(nth), Some(fault)) => Ok((op, nth, fault)),
+                _ => Err(format!("{key}={value}")),
+            }
+        };
+        pairs
+            .into_iter()
+            .map(entry)
+            .collect::<Result<_, _>>()
+            .map(Self::Script)
+    }
+}
+
+/// A store before which faults are put.
+pub struct Faulty {
+    inner: Arc<dyn Store>,
+    plan: Plan,
+    delay: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    requests: HashMap<Op, u64>,
+    throws: u64,
+    given: u64,
+}
+
+impl Faulty {
+    /// Puts the plan's faults before `inner`.
+    pub fn new(inner: Arc<dyn Store>, plan: Plan) -> Self {
+        Self {
+            inner,
+            plan,
+            delay: Duration::from_millis(200),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Sets how late [`Fault::Slow`] answers.
+    #[must_use]
+    pub const fn with_delay(mut self, delay: Duration) -> Self {
+        self.delay = delay;
+        self
+    }
+
+    /// How many faults were given so far.
+    pub fn given(&self) -> u64 {
+        self.state().given
+    }
+
+    /// Puts before `inner` the faults that the environment variable `LETHE_STORE_FAULTS` asks for, in the language of
+    /// [`Plan::parse`]; without the variable, gives `inner` back.
+    ///
+    /// # Errors
+    /// [`StoreError::Other`] with the part of the variable that cannot be read.
+    pub fn from_environment(inner: Arc<dyn Store>) -> Result<Arc<dyn Store>, StoreError> {
+        let Ok(text) = std::env::var("LETHE_STORE_FAULTS") else {
+            return Ok(inner);
+        };
+        match Plan::parse(&text) {
+            Ok(plan) => Ok(Arc::new(Self::new(inner, plan))),
+            Err(part) => Err(StoreError::Other {
+                at: At::new(Op::Open, inner.describe(), ""),
+                detail: format!("LETHE_STORE_FAULTS: cannot read {part:?}"),
+                hint: "write OPERATION:NUMBER=FAULT or seed=N,rate=P".into(),
+            }),
+        }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn throw(&self, op: Op) -> Option<Fault> {
+        let mut state = self.state();
+        let request = state.requests.entry(op).or_default();
+        *request += 1;
+        let request = *request;
+        let fault = match &self.plan {
+            Plan::Script(script) => script
+                .iter()
+                .find(|(of, nth, _)| (*of, *nth) == (op, request))
+                .map(|(_, _, fault)| *fault),
+            Plan::Dice { seed, rate, faults } => {
+                state.throws += 1;
+                let throw = mix(seed.wrapping_add(state.throws.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+                let hit = ((throw >> 11) as f64 / (1u64 << 53) as f64) < *rate;
+                let index = (mix(throw) % faults.len().max(1) as u64) as usize;
+                faults.get(index).copied().filter(|_| hit)
+            }
+        };
+        let fault = fault.filter(|fault| op == Op::Create || *fault != Fault::Conflict);
+        state.given += u64::from(fault.is_some());
+        fault
+    }
+
+    /// Does the request as the plan has it.
+    async fn try_with<T: Send>(
+        &self,
+        op: Op,
+        name: &str,
+        request: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let at = || At::new(op, self.describe(), name);
+        let detail = || "as the test asked".to_owned();
+        match self.throw(op) {
+            None => request.await,
+            Some(Fault::FailBefore) => Err(StoreError::Transient {
+                at: at(),
+                detail: detail(),
+            }),
+            Some(Fault::FailAfter) => {
+                request.await?;
+                Err(StoreError::Transient {
+                    at: at(),
+                    detail: detail(),
+                })
+            }
+            Some(Fault::Slow) => {
+                tokio::time::sleep(self.delay).await;
+                request.await
+            }
+            Some(Fault::Full) => Err(StoreError::Full {
+                at: at(),
+                detail: detail(),
+            }),
+            Some(Fault::Denied) => Err(StoreError::Denied {
+                at: at(),
+                detail: detail(),
+                hint: String::new(),
+            }),
+            Some(Fault::Conflict) => Err(StoreError::Exists(at())),
+        }
+    }
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014): spreads a counter over 64 bits.
+const fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+#[async_trait]
+impl Store for Faulty {
+    async fn create(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
+        self.try_with(Op::Create, name, self.inner.create(name, bytes))
+            .await
+    }
+
+    async fn list_after(&self, folder: &str, after: Option<&str>) -> Result<Vec<Object>, StoreError> {
+        self.try_with(Op::List, folder, self.inner.list_after(folder, after))
+            .await
+    }
+
+    async fn read_range(&self, name: &str, range: Range<u64>) -> Result<Bytes, StoreError> {
+        self.try_with(Op::Read, name, self.inner.read_range(name, range))
+            .await
+    }
+
+    async fn read_tail(&self, name: &str, len: u64) -> Result<End, StoreError> {
+        self.try_with(Op::Read, name, self.inner.read_tail(name, len))
+            .await
+    }
+
+    async fn delete(&self, name: &str) -> Result<(), StoreError> {
+        self.try_with(Op::Delete, name, self.inner.delete(name)).await
+    }
+
+    fn describe(&self) -> String {
+        self.inner.describe()
+    }
+}
+
+impl fmt::Debug for Faulty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Faulty({:?}, {:?})", self.inner, self.plan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Memory;
+
+    #[tokio::test]
+    async fn a_script_gives_each_fault_once_and_in_its_place() {
+        let plan = Plan::parse("create:1=fail-before, create:2=fail-after,create:3=conflict").unwrap();
+        let store = Faulty::new(Arc::new(Memory::default()), plan);
+        let create = |name: &'static str| store.create(name, Bytes::from_static(b"x"));
+        assert!(create("a").await.unwrap_err().is_transient());
+        assert!(store.list("").await.unwrap().is_empty());
+        assert!(create("a").await.unwrap_err().is_transient());
+        assert_eq!(store.list("").await.unwrap().len(), 1);
+        assert!(matches!(create("b").await, Err(StoreError::Exists(_))));
+        create("b").await.unwrap();
+        assert_eq!(store.given(), 3);
+    }
+
+    #[tokio::test]
+    async fn the_same_seed_gives_the_same_faults() {
+        let mut runs = Vec::new();
+        for _ in 0..2 {
+            let store = Faulty::new(
+                Arc::new(Memory::default()),
+                Plan::parse("seed=9,rate=0.5").unwrap(),
+            )
+            .with_delay(Duration::ZERO);
+            let mut failed = Vec::new();
+            for i in 0..100 {
+                failed.push(store.create(&i.to_string(), Bytes::new()).await.is_err());
+            }
+            assert!((20..80).contains(&store.given()));
+            runs.push(failed);
+        }
+        assert_eq!(runs[0], runs[1]);
+    }
+
+    #[test]
+    fn a_plan_that_cannot_be_read_is_refused_with_the_part_that_is_wrong() {
+        for wrong in [
+            "create:x=full",
+            "create:1=burn",
+            "jump:1=full",
+            "seed=x",
+            "create",
+        ] {
+            assert!(Plan::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

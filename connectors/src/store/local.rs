@@ -1,0 +1,427 @@
+//! A local folder as a store: an object is a file, written aside and then linked under its name.
+
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use super::{At, End, Object, Op, Store, StoreError, crash};
+
+/// Files under construction and the store's own probes lie here: in the store's file system, so that a link can be
+/// made, and hidden from readers.
+const ASIDE: &str = ".lethe";
+
+/// Configuration of a folder.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FolderConfig {
+    /// The folder. Made with its parents at the first write.
+    pub path: PathBuf,
+}
+
+/// A folder of a local or network file system that has hard links, or a rename that does not replace.
+#[derive(Clone, Debug)]
+pub struct Folder(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    root: PathBuf,
+    /// Folders whose own entries are known to be durable, so that each is synchronised once and not at each write.
+    durable: Mutex<HashSet<PathBuf>>,
+}
+
+impl Folder {
+    /// Opens the folder and clears away what a killed writer left aside. Nothing is made before the first write.
+    ///
+    /// # Errors
+    /// [`StoreError::Other`] if there is something of that name that is no folder.
+    pub fn open(config: &FolderConfig) -> Result<Self, StoreError> {
+        let inner = Inner {
+            root: config.path.clone(),
+            durable: Mutex::default(),
+        };
+        match fs::metadata(&inner.root) {
+            Ok(found) if !found.is_dir() => {
+                return Err(StoreError::Other {
+                    at: At::new(Op::Open, inner.describe(), ""),
+                    detail: "there is a file of this name".into(),
+                    hint: "name a folder, or a name that is free".into(),
+                });
+            }
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(inner.fail(Op::Open, "", error));
+            }
+            _ => {}
+        }
+        inner.clear_leftovers();
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// Runs blocking work on a thread that may block.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        op: Op,
+        name: &str,
+        work: impl FnOnce(&Inner, &str) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let inner = Arc::clone(&self.0);
+        let owned = name.to_owned();
+        let done = tokio::task::spawn_blocking(move || work(&inner, &owned)).await;
+        done.unwrap_or_else(|_| {
+            Err(StoreError::Transient {
+                at: At::new(op, self.describe(), name),
+                detail: "the program is shutting down".into(),
+            })
+        })
+    }
+}
+
+#[async_trait]
+impl Store for Folder {
+    async fn create(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
+        self.blocking(Op::Create, name, move |inner, name| inner.create(name, &bytes))
+            .await
+    }
+
+    async fn list_after(&self, folder: &str, after: Option<&str>) -> Result<Vec<Object>, StoreError> {
+        let after = after.map(str::to_owned);
+        self.blocking(Op::List, folder, move |inner, folder| {
+            let mut objects = Vec::new();
+            inner.walk(folder, after.as_deref(), &mut objects)?;
+            objects.sort_unstable();
+            Ok(objects)
+        })
+        .await
+    }
+
+    async fn read_range(&self, name: &str, range: Range<u64>) -> Result<Bytes, StoreError> {
+        self.blocking(Op::Read, name, move |inner, name| {
+            let read = || -> io::Result<Bytes> {
+                let mut file = File::open(inner.path(name)?)?;
+                file.seek(SeekFrom::Start(range.start))?;
+                let mut bytes = Vec::new();
+                file.take(range.end.saturating_sub(range.start))
+                    .read_to_end(&mut bytes)?;
+                Ok(bytes.into())
+            };
+            read().map_err(|error| inner.fail(Op::Read, name, error))
+        })
+        .await
+    }
+
+    async fn read_tail(&self, name: &str, len: u64) -> Result<End, StoreError> {
+        self.blocking(Op::Read, name, move |inner, name| {
+            let read = || -> io::Result<End> {
+                let mut file = File::open(inner.path(name)?)?;
+                let size = file.metadata()?.len();
+                file.seek(SeekFrom::Start(size.saturating_sub(len)))?;
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes)?;
+                Ok(End {
+                    bytes: bytes.into(),
+                    size,
+                })
+            };
+            read().map_err(|error| inner.fail(Op::Read, name, error))
+        })
+        .await
+    }
+
+    async fn delete(&self, name: &str) -> Result<(), StoreError> {
+        self.blocking(Op::Delete, name, |inner, name| {
+            match inner.path(name).and_then(fs::remove_file) {
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(inner.fail(Op::Delete, name, error)),
+                _ => Ok(()),
+            }
+        })
+        .await
+    }
+
+    fn describe(&self) -> String {
+        self.0.describe()
+    }
+}
+
+impl Inner {
+    fn describe(&self) -> String {
+        format!("folder {}", self.root.display())
+    }
+
+    /// Where the object lies. A name cannot lead out of the folder.
+    fn path(&self, name: &str) -> io::Result<PathBuf> {
+        let sound = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains('\\');
+        if !name.split('/').all(sound) {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "not an object's name"));
+        }
+        Ok(self.root.join(name))
+    }
+
+    fn create(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let write = || -> io::Result<()> {
+            let path = self.path(name)?;
+            // `path` is the root joined with a name that is not empty.
+            let folder = path.parent().unwrap_or(&self.root);
+            self.make_durable_folder(folder)?;
+            let aside = self.root.join(ASIDE);
+            self.make_durable_folder(&aside)?;
+            let mut temporary = Temporary::new(&aside)?;
+            temporary.file.write_all(bytes)?;
+            temporary.file.sync_all()?;
+            crash::point("temporary_written");
+            let linked = link_without_replacing(&temporary.path, &path);
+            crash::point("linked");
+            // Also when the name is taken: its owner may have died before it could make the entry durable, and what
+            // others find from now on builds on it.
+            if linked
+                .as_ref()
+                .map_or_else(|error| error.kind() == ErrorKind::AlreadyExists, |()| true)
+            {
+                File::open(folder)?.sync_all()?;
+            }
+            linked
+        };
+        write().map_err(|error| self.fail(Op::Create, name, error))
+    }
+
+    /// Makes a folder and whatever of its parents is missing, each of them durable.
+    fn make_durable_folder(&self, folder: &Path) -> io::Result<()> {
+        let known = |folder: &Path| {
+            let durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
+            durable.contains(folder)
+        };
+        if known(folder) && folder.is_dir() {
+            return Ok(());
+        }
+        // Root first. Above the root, folders that are there already are not ours to synchronise.
+        let mut missing: Vec<&Path> = folder.ancestors().collect();
+        missing.reverse();
+        for part in missing {
+            if part.as_os_str().is_empty() || (!part.starts_with(&self.root) && part.is_dir()) {
+                continue;
+            }
+            let made = match fs::create_dir(part) {
+                Ok(()) => true,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && part.is_dir() => false,
+                // The root may be a link to a folder, or lie where this user may not make any.
+                Err(_) if part.is_dir() => false,
+                Err(error) => return Err(error),
+            };
+            let parent = part.parent().filter(|parent| !parent.as_os_str().is_empty());
+            if let Some(parent) = parent
+                && (made || part.starts_with(&self.root) && part != self.root)
+            {
+                File::open(parent)?.sync_all()?;
+            }
+            let mut durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
+            durable.insert(part.to_owned());
+        }
+        Ok(())
+    }
+
+    fn walk(&self, folder: &str, after: Option<&str>, objects: &mut Vec<Object>) -> Result<(), StoreError> {
+        let fail = |error| self.fail(Op::List, folder, error);
+        let path = if folder.is_empty() {
+            Ok(self.root.clone())
+        } else {
+            self.path(folder)
+        };
+        let entries = match path.and_then(fs::read_dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(fail(error)),
+        };
+        for entry in entries {
+            let entry = entry.map_err(fail)?;
+            // A name that is not UTF-8 cannot be one of ours.
+            let Ok(file_name) = entry.file_name().into_string() else {
+                continue;
+            };
+            if file_name.starts_with('.') {
+                continue;
+            }
+            let name = if folder.is_empty() {
+                file_name
+            } else {
+                format!("{folder}/{file_name}")
+            };
+            match fs::metadata(entry.path()) {
+                Ok(found) if found.is_dir() => self.walk(&name, after, objects)?,
+                Ok(found) if after.is_none_or(|after| name.as_str() > after) => objects.push(Object {
+                    name,
+                    size: found.len(),
+                }),
+                Ok(_) => {}
+                // Removed since it was listed.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(fail(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes files that a killed writer left aside. A living writer holds a lock on its file.
+    fn clear_leftovers(&self) {
+        let Ok(entries) = fs::read_dir(self.root.join(ASIDE)) else {
+            return;
+        };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if path.extension().is_none_or(|extension| extension != "partial") {
+                continue;
+            }
+            let abandoned = File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
+            if abandoned && let Err(error) = fs::remove_file(&path) {
+                tracing::debug!(path = %path.display(), %error, "an abandoned file stays");
+            }
+        }
+    }
+
+    fn fail(&self, op: Op, name: &str, error: io::Error) -> StoreError {
+        let at = At::new(op, self.describe(), name);
+        let detail = error.to_string();
+        match error.kind() {
+            ErrorKind::AlreadyExists if op == Op::Create => StoreError::Exists(at),
+            ErrorKind::NotFound if op == Op::Read => StoreError::NotFound(at),
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => StoreError::Denied {
+                at,
+                detail,
+                hint: match op {
+                    Op::Create | Op::Delete => "give the program's user the right to write there".into(),
+                    _ => "give the program's user the right to read there".into(),
+                },
+            },
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                StoreError::Full { at, detail }
+            }
+            ErrorKind::Interrupted
+            | ErrorKind::TimedOut
+            | ErrorKind::WouldBlock
+            | ErrorKind::StaleNetworkFileHandle
+            // Another process took our file aside for abandoned, in the moment before it was locked.
+            | ErrorKind::NotFound => StoreError::Transient { at, detail },
+            ErrorKind::NotADirectory => StoreError::Other {
+                at,
+                detail,
+                hint: "a file stands where a folder should be: move it away".into(),
+            },
+            ErrorKind::Unsupported => StoreError::Other {
+                at,
+                detail,
+                hint: "this file system has neither hard links nor a rename that does not replace, so two writers \
+                       could overwrite one another: put the output on another"
+                    .into(),
+            },
+            _ => StoreError::Other {
+                at,
+                detail,
+                hint: "see what the system's log says of this file system".into(),
+            },
+        }
+    }
+}
+
+/// A locked file aside, removed when it is dropped. A link of it stays.
+struct Temporary {
+    path: PathBuf,
+    file: File,
+}
+
+impl Temporary {
+    fn new(aside: &Path) -> io::Result<Self> {
+        let path = aside.join(format!("{}.partial", uuid::Uuid::new_v4()));
+        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        let temporary = Self { path, file };
+        match temporary.file.try_lock() {
+            Ok(()) => Ok(temporary),
+            // Taken for abandoned, and about to be removed. A file system without locks clears nothing.
+            Err(TryLockError::WouldBlock) => Err(ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(_)) => Ok(temporary),
+        }
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // Renamed away or taken for abandoned: either way it is not there, which is all that is wanted.
+        drop(fs::remove_file(&self.path));
+    }
+}
+
+/// Gives the file at `from` the name `to`, unless that is taken.
+fn link_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        // What file systems without links answer: EPERM (Linux), EOPNOTSUPP, ENOSYS, EMLINK.
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::PermissionDenied | ErrorKind::Unsupported | ErrorKind::TooManyLinks
+            ) =>
+        {
+            rename_without_replacing(from, to)
+        }
+        linked => linked,
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn rename_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(|errno| match errno {
+        rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS => ErrorKind::Unsupported.into(),
+        errno => errno.into(),
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename_without_replacing(_from: &Path, _to: &Path) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rename_that_does_not_replace_serves_where_links_do_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, two, name] = ["one", "two", "name"].map(|file| folder.path().join(file));
+        fs::write(&one, "one").unwrap();
+        fs::write(&two, "two").unwrap();
+        rename_without_replacing(&one, &name).unwrap();
+        let again = rename_without_replacing(&two, &name).unwrap_err();
+        assert_eq!(again.kind(), ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&name).unwrap(), "one");
+    }
+
+    #[test]
+    fn a_name_cannot_lead_out_of_the_folder() {
+        let inner = Inner {
+            root: "/out".into(),
+            durable: Mutex::default(),
+        };
+        for name in ["../x", "a/../../x", "/etc/x", "", "a//b", "./x"] {
+            assert!(inner.path(name).is_err(), "{name}");
+        }
+        assert_eq!(inner.path("a/b=c/d.e").unwrap(), Path::new("/out/a/b=c/d.e"));
+    }
+
+    #[test]
+    fn abandoned_files_are_cleared_and_those_of_a_living_writer_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let aside = folder.path().join(ASIDE);
+        fs::create_dir(&aside).unwrap();
+        let living = Temporary::new(&aside).unwrap();
+        let abandoned = aside.join("dead.partial");
+        fs::write(&abandoned, "half").unwrap();
+        Folder::open(&FolderConfig {
+            path: folder.path().into(),
+        })
+        .unwrap();
+        assert!(!abandoned.exists());
+        assert!(living.path.exists());
+    }
+}

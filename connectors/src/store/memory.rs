@@ -1,0 +1,83 @@
+//! A store in memory: for tests of what writes to stores, and for trying things out.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use super::{At, End, Object, Op, Store, StoreError, is_listed};
+
+/// Objects in memory, gone with the value.
+#[derive(Debug, Default)]
+pub struct Memory {
+    objects: Mutex<BTreeMap<String, Bytes>>,
+}
+
+impl Memory {
+    fn objects(&self) -> MutexGuard<'_, BTreeMap<String, Bytes>> {
+        // A panic elsewhere cannot leave the map half-changed: each change is one call.
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, name: &str) -> Result<Bytes, StoreError> {
+        let found = self.objects().get(name).cloned();
+        found.ok_or_else(|| StoreError::NotFound(At::new(Op::Read, self.describe(), name)))
+    }
+}
+
+#[async_trait]
+impl Store for Memory {
+    async fn create(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
+        let mut objects = self.objects();
+        if objects.contains_key(name) {
+            return Err(StoreError::Exists(At::new(Op::Create, self.describe(), name)));
+        }
+        objects.insert(name.to_owned(), bytes);
+        Ok(())
+    }
+
+    async fn list_after(&self, folder: &str, after: Option<&str>) -> Result<Vec<Object>, StoreError> {
+        let below = if folder.is_empty() {
+            String::new()
+        } else {
+            format!("{folder}/")
+        };
+        let objects = self.objects();
+        let listed = objects
+            .iter()
+            .filter(|(name, _)| name.starts_with(&below) && is_listed(name))
+            .filter(|(name, _)| after.is_none_or(|after| name.as_str() > after));
+        Ok(listed
+            .map(|(name, bytes)| Object {
+                name: name.clone(),
+                size: bytes.len() as u64,
+            })
+            .collect())
+    }
+
+    async fn read_range(&self, name: &str, range: Range<u64>) -> Result<Bytes, StoreError> {
+        let bytes = self.get(name)?;
+        let end = range.end.min(bytes.len() as u64);
+        Ok(bytes.slice(range.start.min(end) as usize..end as usize))
+    }
+
+    async fn read_tail(&self, name: &str, len: u64) -> Result<End, StoreError> {
+        let bytes = self.get(name)?;
+        let size = bytes.len() as u64;
+        Ok(End {
+            bytes: bytes.slice(size.saturating_sub(len) as usize..),
+            size,
+        })
+    }
+
+    async fn delete(&self, name: &str) -> Result<(), StoreError> {
+        self.objects().remove(name);
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        "memory".to_owned()
+    }
+}

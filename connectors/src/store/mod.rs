@@ -1,0 +1,132 @@
+//! Where output lies: a flat space of named objects that are created once and never changed.
+//!
+//! The whole of the sink's safety rests on one promise, [`Store::create`]: of several writers of one name exactly one
+//! succeeds, and readers see its bytes whole or not at all. [`verify`] asks a store whether it keeps it.
+//!
+//! Invariant: nothing here overwrites.
+
+mod config;
+pub mod crash;
+mod error;
+pub mod faulty;
+mod local;
+mod memory;
+mod s3;
+
+use std::fmt::Debug;
+use std::ops::Range;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+pub use config::StoreConfig;
+pub use error::{At, Op, StoreError};
+pub use local::{Folder, FolderConfig};
+pub use memory::Memory;
+pub use s3::{S3, S3Config};
+
+/// An object's name and size.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Object {
+    /// Name, its folders parted by `/`.
+    pub name: String,
+    /// Size in bytes.
+    pub size: u64,
+}
+
+/// The end of an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Its last bytes, as many as were asked for or as there are.
+    pub bytes: Bytes,
+    /// Size of the whole object in bytes.
+    pub size: u64,
+}
+
+/// A space of named objects.
+#[async_trait]
+pub trait Store: Send + Sync + Debug {
+    /// Writes an object durably under a name that is free.
+    ///
+    /// # Errors
+    /// [`StoreError::Exists`] if the name is taken: then nothing was written. After any other error the object may or
+    /// may not be there, whole in either case.
+    async fn create(&self, name: &str, bytes: Bytes) -> Result<(), StoreError>;
+
+    /// The objects below `folder` (the whole store if it is empty) whose names come after `after`, in byte order of
+    /// their names. A folder that is not there is empty. Names with a part that begins with a dot are the store's own
+    /// and never listed.
+    ///
+    /// # Errors
+    /// Whatever the store says.
+    async fn list_after(&self, folder: &str, after: Option<&str>) -> Result<Vec<Object>, StoreError>;
+
+    /// A range of an object's bytes, cut off at its end.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] if there is no such object.
+    async fn read_range(&self, name: &str, range: Range<u64>) -> Result<Bytes, StoreError>;
+
+    /// The last `len` bytes of an object.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] if there is no such object.
+    async fn read_tail(&self, name: &str, len: u64) -> Result<End, StoreError>;
+
+    /// Removes an object; one that is not there is removed already.
+    ///
+    /// # Errors
+    /// Whatever the store says.
+    async fn delete(&self, name: &str) -> Result<(), StoreError>;
+
+    /// The store in a few words, for messages: no secret.
+    fn describe(&self) -> String;
+
+    /// All objects below `folder`, in byte order of their names.
+    ///
+    /// # Errors
+    /// As [`Store::list_after`].
+    async fn list(&self, folder: &str) -> Result<Vec<Object>, StoreError> {
+        self.list_after(folder, None).await
+    }
+
+    /// A whole object.
+    ///
+    /// # Errors
+    /// As [`Store::read_range`].
+    async fn read(&self, name: &str) -> Result<Bytes, StoreError> {
+        self.read_range(name, 0..u64::MAX).await
+    }
+}
+
+/// Asks a store whether it can be written, and whether it keeps the promise of [`Store::create`]: some stores that
+/// speak S3 ignore the condition on a PUT, and would let two writers overwrite one another.
+///
+/// # Errors
+/// The store's own error, or [`StoreError::Other`] if a name could be created twice or does not read back.
+pub async fn verify(store: &dyn Store) -> Result<(), StoreError> {
+    let name = format!(".lethe/probe-{}", uuid::Uuid::new_v4());
+    store.create(&name, Bytes::from_static(b"first")).await?;
+    let again = store.create(&name, Bytes::from_static(b"second")).await;
+    let read = store.read(&name).await;
+    store.delete(&name).await?;
+    let broken = |detail: &str| StoreError::Other {
+        at: At::new(Op::Create, store.describe(), ""),
+        detail: detail.into(),
+        hint: "use a store that honours create-only writes (for S3: If-None-Match on PUT)".into(),
+    };
+    match again {
+        Err(StoreError::Exists(_)) => {}
+        Ok(()) => return Err(broken("the store let a name be created twice")),
+        Err(error) => return Err(error),
+    }
+    match read?.as_ref() {
+        b"first" => Ok(()),
+        _ => Err(broken("an object does not read back as it was first written")),
+    }
+}
+
+/// Whether no part of the name begins with a dot.
+fn is_listed(name: &str) -> bool {
+    !name.split('/').any(|part| part.starts_with('.'))
+}

@@ -1,0 +1,396 @@
+//! A bucket of an S3-compatible store, written by conditional PUT (`If-None-Match: *`).
+
+use std::fmt;
+use std::ops::Range;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::TryStreamExt as _;
+use object_store::aws::{AmazonS3, AmazonS3Builder, S3ConditionalPut};
+use object_store::path::Path;
+use object_store::{
+    BackoffConfig, ClientOptions, GetOptions, GetRange, ObjectStore as _, ObjectStoreExt as _, PutMode,
+    PutOptions, RetryConfig,
+};
+
+use super::{At, End, Object, Op, Store, StoreError, is_listed};
+use crate::secret::Secret;
+
+/// Configuration of a bucket. What is left out of the keys, region and endpoint comes from the environment
+/// (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL`), then from
+/// the machine's or pod's own identity.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct S3Config {
+    /// The bucket's name.
+    pub bucket: String,
+    /// What every object's name begins with, without slashes at its ends.
+    #[serde(default)]
+    pub prefix: String,
+    /// The store's address, for stores other than Amazon's.
+    #[serde(default)]
+    pub endpoint: Option<String>,
+    /// The bucket's region; most other stores take any.
+    #[serde(default)]
+    pub region: Option<String>,
+    /// Access key.
+    #[serde(default)]
+    pub access_key: Option<Secret>,
+    /// Secret key.
+    #[serde(default)]
+    pub secret_key: Option<Secret>,
+    /// Token of temporary keys.
+    #[serde(default)]
+    pub session_token: Option<Secret>,
+    /// Whether an endpoint without TLS is accepted.
+    #[serde(default)]
+    pub allow_http: bool,
+    /// Seconds to wait for a connection.
+    #[serde(default = "connect_timeout_seconds")]
+    pub connect_timeout_seconds: u64,
+    /// Seconds that one request may take, upload included.
+    #[serde(default = "timeout_seconds")]
+    pub timeout_seconds: u64,
+    /// How often a request is tried again inside one call.
+    #[serde(default = "retries")]
+    pub retries: usize,
+    /// Seconds after which a call gives up trying again.
+    #[serde(default = "retry_seconds")]
+    pub retry_seconds: u64,
+}
+
+const fn connect_timeout_seconds() -> u64 {
+    5
+}
+
+const fn timeout_seconds() -> u64 {
+    60
+}
+
+const fn retries() -> usize {
+    8
+}
+
+const fn retry_seconds() -> u64 {
+    60
+}
+
+/// A bucket, or the part of it under a prefix.
+pub struct S3 {
+    client: AmazonS3,
+    prefix: String,
+    described: String,
+}
+
+impl S3 {
+    /// Sets a client up. The bucket is not asked before its first use.
+    ///
+    /// # Errors
+    /// [`StoreError::Other`] if the configuration is not sound.
+    pub fn open(config: &S3Config) -> Result<Self, StoreError> {
+        let prefix = config.prefix.trim_matches('/').to_owned();
+        let mut described = format!("s3://{}", config.bucket);
+        if !prefix.is_empty() {
+            described = format!("{described}/{prefix}");
+        }
+        if let Some(endpoint) = &config.endpoint {
+            described = format!("{described} at {endpoint}");
+        }
+        let wrong = |detail: String| StoreError::Other {
+            at: At::new(Op::Open, described.clone(), ""),
+            detail,
+            hint: "correct the store's configuration".into(),
+        };
+        if config.bucket.is_empty() {
+            return Err(wrong("the bucket's name is empty".into()));
+        }
+        if !config.allow_http
+            && config
+                .endpoint
+                .as_deref()
+                .is_some_and(|endpoint| endpoint.starts_with("http://"))
+        {
+            return Err(wrong(
+                "the endpoint has no TLS: notes would cross the network in the clear; set allow_http = true only for a \
+                 store on this machine"
+                    .into(),
+            ));
+        }
+        let client = builder(config)
+            .build()
+            .map_err(|error| wrong(Cause::of(&error).detail))?;
+        // Refuses what could not be a key, such as `a//b`.
+        Path::parse(&prefix).map_err(|error| wrong(error.to_string()))?;
+        Ok(Self {
+            client,
+            prefix,
+            described,
+        })
+    }
+
+    fn key(&self, op: Op, name: &str) -> Result<Path, StoreError> {
+        let key = if self.prefix.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{}/{name}", self.prefix)
+        };
+        Path::parse(key).map_err(|error| StoreError::Other {
+            at: At::new(op, self.describe(), name),
+            detail: error.to_string(),
+            hint: "this cannot be an object's name".into(),
+        })
+    }
+
+    fn fail(&self, op: Op, name: &str, error: &object_store::Error) -> StoreError {
+        let at = At::new(op, self.describe(), name);
+        let cause = Cause::of(error);
+        let detail = cause.detail.clone();
+        let other = |detail: String, hint: &str| StoreError::Other {
+            at: at.clone(),
+            detail,
+            hint: hint.into(),
+        };
+        match (error, cause.status, cause.code.as_str()) {
+            (_, _, "NoSuchBucket") => {
+                other("there is no such bucket".into(), "make it, or correct the bucket's name")
+            }
+            (object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }, ..)
+                if op == Op::Create =>
+            {
+                StoreError::Exists(at)
+            }
+            (object_store::Error::NotFound { .. }, ..) if op == Op::Read => StoreError::NotFound(at),
+            (_, Some(401 | 403), _) => StoreError::Denied {
+                at,
+                detail,
+                hint: "check the access key, the secret key and the bucket's policy: s3:ListBucket, s3:GetObject and \
+                       s3:PutObject are needed"
+                    .into(),
+            },
+            (_, Some(507), _) => StoreError::Full { at, detail },
+            (_, Some(501), _) => other(detail, "the store does not know If-None-Match on PUT: use one that does"),
+            (_, Some(408 | 429 | 500..), _) => StoreError::Transient { at, detail },
+            (_, Some(300..=399), _) => other(detail, "the bucket is elsewhere: correct the region or the endpoint"),
+            (_, Some(_), _) => other(detail, "correct the store's configuration"),
+            (object_store::Error::Generic { .. }, None, _) => StoreError::Transient { at, detail },
+            (_, None, _) => other(detail, "correct the store's configuration"),
+        }
+    }
+}
+
+fn builder(config: &S3Config) -> AmazonS3Builder {
+    let options = ClientOptions::new()
+        .with_allow_http(config.allow_http)
+        .with_connect_timeout(Duration::from_secs(config.connect_timeout_seconds))
+        .with_timeout(Duration::from_secs(config.timeout_seconds));
+    let retry = RetryConfig {
+        backoff: BackoffConfig {
+            init_backoff: Duration::from_millis(100),
+            max_backoff: Duration::from_secs(10),
+            base: 2.,
+        },
+        max_retries: config.retries,
+        retry_timeout: Duration::from_secs(config.retry_seconds),
+    };
+    let mut builder = AmazonS3Builder::from_env()
+        .with_bucket_name(&config.bucket)
+        .with_conditional_put(S3ConditionalPut::ETagMatch)
+        .with_client_options(options)
+        .with_retry(retry);
+    if let Some(endpoint) = &config.endpoint {
+        builder = builder.with_endpoint(endpoint);
+    }
+    if let Some(region) = &config.region {
+        builder = builder.with_region(region);
+    }
+    if let Some(key) = &config.access_key {
+        builder = builder.with_access_key_id(key.expose());
+    }
+    if let Some(key) = &config.secret_key {
+        builder = builder.with_secret_access_key(key.expose());
+    }
+    if let Some(token) = &config.session_token {
+        builder = builder.with_token(token.expose());
+    }
+    builder
+}
+
+#[async_trait]
+impl Store for S3 {
+    async fn create(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
+        let options = PutOptions::from(PutMode::Create);
+        let put = self
+            .client
+            .put_opts(&self.key(Op::Create, name)?, bytes.into(), options)
+            .await;
+        put.map(drop).map_err(|error| self.fail(Op::Create, name, &error))
+    }
+
+    async fn list_after(&self, folder: &str, after: Option<&str>) -> Result<Vec<Object>, StoreError> {
+        let prefix = self.key(Op::List, folder)?;
+        let prefix = (!prefix.as_ref().is_empty()).then_some(prefix);
+        let listed = match after {
+            Some(after) => self
+                .client
+                .list_with_offset(prefix.as_ref(), &self.key(Op::List, after)?),
+            None => self.client.list(prefix.as_ref()),
+        };
+        let own = if self.prefix.is_empty() {
+            0
+        } else {
+            self.prefix.len() + 1
+        };
+        let listed = listed.try_filter_map(|meta| {
+            let name = meta.location.as_ref().get(own..).filter(|name| is_listed(name));
+            let object = name.map(|name| Object {
+                name: name.to_owned(),
+                size: meta.size,
+            });
+            std::future::ready(Ok(object))
+        });
+        let mut objects: Vec<Object> = listed
+            .try_collect()
+            .await
+            .map_err(|error| self.fail(Op::List, folder, &error))?;
+        objects.sort_unstable();
+        Ok(objects)
+    }
+
+    async fn read_range(&self, name: &str, range: Range<u64>) -> Result<Bytes, StoreError> {
+        let wanted = match range {
+            Range {
+                start: 0,
+                end: u64::MAX,
+            } => None,
+            Range { start, end: u64::MAX } => Some(GetRange::Offset(start)),
+            range => Some(GetRange::Bounded(range)),
+        };
+        let got = self.get(name, wanted).await?;
+        got.bytes()
+            .await
+            .map_err(|error| self.fail(Op::Read, name, &error))
+    }
+
+    async fn read_tail(&self, name: &str, len: u64) -> Result<End, StoreError> {
+        let got = self.get(name, Some(GetRange::Suffix(len))).await?;
+        let size = got.meta.size;
+        let bytes = got.bytes().await;
+        let bytes = bytes.map_err(|error| self.fail(Op::Read, name, &error))?;
+        Ok(End { bytes, size })
+    }
+
+    async fn delete(&self, name: &str) -> Result<(), StoreError> {
+        match self.client.delete(&self.key(Op::Delete, name)?).await {
+            Ok(()) => Ok(()),
+            Err(error) => match self.fail(Op::Read, name, &error) {
+                StoreError::NotFound(_) => Ok(()),
+                _ => Err(self.fail(Op::Delete, name, &error)),
+            },
+        }
+    }
+
+    fn describe(&self) -> String {
+        self.described.clone()
+    }
+}
+
+impl S3 {
+    async fn get(&self, name: &str, range: Option<GetRange>) -> Result<object_store::GetResult, StoreError> {
+        let options = GetOptions {
+            range,
+            ..GetOptions::default()
+        };
+        let got = self.client.get_opts(&self.key(Op::Read, name)?, options).await;
+        got.map_err(|error| self.fail(Op::Read, name, &error))
+    }
+}
+
+impl fmt::Debug for S3 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "S3({})", self.described)
+    }
+}
+
+/// What of the client library's error may be shown. A store's answer can quote keys and whole requests, so only its
+/// status and its error code are taken from it.
+#[derive(Debug, PartialEq, Eq)]
+struct Cause {
+    status: Option<u16>,
+    code: String,
+    detail: String,
+}
+
+impl Cause {
+    fn of(error: &object_store::Error) -> Self {
+        let mut innermost: &dyn std::error::Error = error;
+        let mut http = None;
+        while let Some(source) = innermost.source() {
+            innermost = source;
+            if let Some(error) = innermost.downcast_ref::<object_store::client::HttpError>() {
+                http = Some(format!("{:?} error of the connection", error.kind()).to_lowercase());
+            }
+        }
+        if let Some(http) = http {
+            return Self {
+                status: None,
+                code: String::new(),
+                detail: http,
+            };
+        }
+        Self::of_text(&error.to_string())
+    }
+
+    /// Reads the status after `status code:` and the code in `<Code>`.
+    fn of_text(text: &str) -> Self {
+        let after = |mark: &str| text.split_once(mark).map(|(_, rest)| rest);
+        let status = after("status code: ").and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
+        let status = status.and_then(|status| status.parse().ok());
+        let code = after("<Code>").and_then(|rest| rest.split_once("</Code>"));
+        let code = code.map_or("", |(code, _)| code);
+        let sound = code.len() <= 64 && code.chars().all(|c| c.is_ascii_alphanumeric());
+        let code = if sound { code.to_owned() } else { String::new() };
+        let detail = match (status, code.as_str()) {
+            (Some(status), "") => format!("HTTP {status}"),
+            (Some(status), code) => format!("HTTP {status}, {code}"),
+            (None, _) if text.contains("redirect without LOCATION") => {
+                return Self {
+                    status: Some(301),
+                    code,
+                    detail: "HTTP 301".into(),
+                };
+            }
+            // Without an answer of the store, the text is the library's own.
+            (None, _) => text.to_owned(),
+        };
+        Self { status, code, detail }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_stores_answer_only_status_and_code_are_kept() {
+        let cause = Cause::of_text(
+            "Error performing PUT http://x in 1ms - Server returned non-2xx status code: 403 Forbidden: \
+             <Error><Code>SignatureDoesNotMatch</Code><StringToSign>hush</StringToSign></Error>",
+        );
+        assert_eq!(cause.status, Some(403));
+        assert_eq!(cause.detail, "HTTP 403, SignatureDoesNotMatch");
+    }
+
+    #[test]
+    fn an_endpoint_without_tls_must_be_asked_for() {
+        let mut config: S3Config =
+            serde_json::from_str(r#"{"bucket": "b", "endpoint": "http://127.0.0.1:9"}"#).unwrap();
+        let error = S3::open(&config).unwrap_err().to_string();
+        assert!(error.contains("allow_http"), "{error}");
+        config.allow_http = true;
+        assert_eq!(
+            S3::open(&config).unwrap().describe(),
+            "s3://b at http://127.0.0.1:9"
+        );
+    }
+}
