@@ -4,7 +4,10 @@
 //! [`lethe_core`]'s notes and spans and nothing of streams, files or each other. All of them pass the same
 //! [conformance suite](conformance).
 
+pub mod gazetteer;
 pub mod known;
+mod person;
+mod reading;
 pub mod registry;
 mod vocabulary;
 mod words;

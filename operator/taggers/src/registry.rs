@@ -6,6 +6,7 @@ use lethe_core::{LabelError, LabelSet, Tagger};
 use lethe_dictionaries::Dictionary;
 use serde::Deserialize;
 
+use crate::gazetteer::GazetteerConfig;
 use crate::known::KnownConfig;
 
 /// One member of the ensemble, as configured: `kind = "known"` and the member's own keys.
@@ -15,6 +16,8 @@ use crate::known::KnownConfig;
 pub enum MemberConfig {
     /// The patient's own identifiers, as the event carries them.
     Known(KnownConfig),
+    /// What the dictionary lists.
+    Gazetteer(GazetteerConfig),
 }
 
 impl MemberConfig {
@@ -22,6 +25,7 @@ impl MemberConfig {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Known(_) => "known",
+            Self::Gazetteer(_) => "gazetteer",
         }
     }
 
@@ -36,13 +40,17 @@ impl MemberConfig {
     ) -> Result<Arc<dyn Tagger>, LabelError> {
         Ok(match self {
             Self::Known(config) => Arc::new(config.build(labels, dictionary)?),
+            Self::Gazetteer(config) => Arc::new(config.build(labels, dictionary)?),
         })
     }
 }
 
 /// The rule members with their default settings, in the order of their votes: the surest first.
 pub fn default_rules() -> Vec<MemberConfig> {
-    vec![MemberConfig::Known(KnownConfig::default())]
+    vec![
+        MemberConfig::Known(KnownConfig::default()),
+        MemberConfig::Gazetteer(GazetteerConfig::default()),
+    ]
 }
 
 #[cfg(test)]

@@ -1,0 +1,92 @@
+//! Persons by list: a given name beside a surname, a surname with a comma and a given name, given names that are no words.
+
+use lethe_core::Collector;
+
+use crate::gazetteer::Gazetteer;
+use crate::gazetteer::places::Taken;
+use crate::person::{Evidence, Name};
+use crate::reading::Reading;
+use crate::vocabulary::Traits;
+use crate::words::Case;
+
+/// A given name alone must be borne by so many of a hundred thousand, or by none (a list without numbers) but be no word.
+const RARE: u32 = 2;
+
+impl Gazetteer {
+    pub(super) fn people(&self, note: &Reading<'_, '_>, places: &Taken, out: &mut Collector<'_>) {
+        let mut found: Vec<Name> = Vec::new();
+        let mut i = 0;
+        while i < note.len() {
+            if places.covers(i) {
+                i += 1;
+                continue;
+            }
+            match self.person_at(i, note, places) {
+                Some((name, score, rule)) => {
+                    out.tokens(name.first, name.last, self.person, score, rule);
+                    found.push(name);
+                    i = name.last + 1;
+                }
+                None => i += 1,
+            }
+        }
+    }
+
+    fn person_at(&self, i: usize, note: &Reading<'_, '_>, places: &Taken) -> Option<(Name, f32, &'static str)> {
+        if !note.is_capital(i) {
+            return None;
+        }
+        if note.get(i).len() > 1 && !note.is(i, Traits::NAME) {
+            return None;
+        }
+        let name = note.name_at(i, Evidence::None)?;
+        if (name.first..=name.last).any(|at| places.covers(at)) || self.is_something_else(note, &name) {
+            return None;
+        }
+        if name.listed >= 2 {
+            return self.full_name(note, &name).then_some((name, 0.8, "gazetteer.full-name"));
+        }
+        if name.words == 1 {
+            return self.lone_given(note, &name).then_some((name, 0.5, "gazetteer.given-name"));
+        }
+        // One listed word and one that no list knows: the listed one must be a given name, and go first.
+        let given_first = note.is(i, Traits::GIVEN) && note.is_plain_name(i) && !note.is_shapeless(i);
+        given_first.then_some((name, 0.6, "gazetteer.given-and-unlisted"))
+    }
+
+    /// An eponym, an institution or a street: "Down syndrome", "Lewis Memorial Hospital", "Martin Luther King Blvd".
+    fn is_something_else(&self, note: &Reading<'_, '_>, name: &Name) -> bool {
+        let next = name.last + 1;
+        if next >= note.len() || note.ends_line(name.last) {
+            return false;
+        }
+        note.is_capital(next) && note.is(next, Traits::INSTITUTION | Traits::STREET) && !note.is_shapeless(next)
+    }
+
+    fn full_name(&self, note: &Reading<'_, '_>, name: &Name) -> bool {
+        let words: Vec<usize> = (name.first..=name.last)
+            .filter(|&at| note.case(at).is_word() && note.get(at).len() > 1)
+            .collect();
+        let given = words.iter().any(|&at| note.is(at, Traits::GIVEN));
+        let plain = words.iter().filter(|&&at| note.is_plain_name(at)).count();
+        let shapeless = note.is_shapeless(name.first);
+        if shapeless {
+            // Without capitals to go by both words must be names and hardly anything else.
+            return given && plain >= 2 || (given && plain >= 1 && words.iter().all(|&at| note.name_weight(at) >= 60));
+        }
+        given && (plain >= 1 || words.iter().all(|&at| note.name_weight(at) >= 20))
+    }
+
+    fn lone_given(&self, note: &Reading<'_, '_>, name: &Name) -> bool {
+        let at = name.first;
+        let entry = note.entry(at);
+        let place = note.is(at, Traits::PLACE);
+        note.is(at, Traits::GIVEN)
+            && note.is_plain_name(at)
+            && !note.is_shapeless(at)
+            && note.case(at) == Case::Title
+            && !place
+            && self.vocabulary.given(entry) >= RARE
+            && note.get(at).len() > 2
+    }
+}

@@ -1,0 +1,173 @@
+//! Places, institutions and professions by list: the longest entry on token boundaries, under the conditions of its kind.
+
+use lethe_core::Collector;
+use lethe_dictionaries::{Entry, Match, Matcher};
+
+use crate::gazetteer::Gazetteer;
+use crate::reading::Reading;
+use crate::vocabulary::Traits;
+use crate::words::Case;
+
+/// What a list's entries are, as far as conditions go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Sort {
+    Hospital,
+    Organization,
+    City,
+    State,
+    StateCode,
+    Country,
+    Profession,
+    Other,
+}
+
+impl Sort {
+    pub(super) fn of(label: &str, id: &str) -> Self {
+        match label {
+            "HOSPITAL" => Self::Hospital,
+            "ORGANIZATION" => Self::Organization,
+            "CITY" => Self::City,
+            "STATE" if id.contains("abbreviations") => Self::StateCode,
+            "STATE" => Self::State,
+            "COUNTRY" => Self::Country,
+            "PROFESSION" => Self::Profession,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Tokens that an entry has taken, as sorted ranges.
+#[derive(Default)]
+pub(super) struct Taken(Vec<(usize, usize)>);
+
+impl Taken {
+    pub(super) fn covers(&self, i: usize) -> bool {
+        let after = self.0.partition_point(|&(first, _)| first <= i);
+        after > 0 && self.0[after - 1].1 >= i
+    }
+}
+
+impl Gazetteer {
+    pub(super) fn places<'d>(
+        &'d self,
+        note: &Reading<'d, '_>,
+        matcher: &mut Matcher<'d>,
+        out: &mut Collector<'_>,
+    ) -> Taken {
+        let mut taken = Taken::default();
+        matcher.longest(&note.words.note, self.wanted, |found| {
+            if let Some((sort, score, rule)) = self.accept(note, &found) {
+                let label = self.label_of(found.entry, sort);
+                if let Some(label) = label {
+                    out.tokens(found.first, found.last, label, score, rule);
+                    taken.0.push((found.first, found.last));
+                }
+            }
+        });
+        taken
+    }
+
+    fn label_of(&self, entry: Entry<'_>, sort: Sort) -> Option<lethe_core::LabelId> {
+        entry
+            .lists()
+            .iter()
+            .map(|list| self.by_list[list.index()])
+            .find(|(of, _)| *of == sort)
+            .map(|(_, label)| label)
+    }
+
+    fn accept(&self, note: &Reading<'_, '_>, found: &Match<'_>) -> Option<(Sort, f32, &'static str)> {
+        let (first, last) = (found.first, found.last);
+        let sorts = |sort: Sort| found.entry.lists().iter().any(|list| self.by_list[list.index()].0 == sort);
+        let words = last - first + 1;
+        let capital = note.is_capital(first) && note.is_capital(last);
+        if sorts(Sort::Profession) {
+            // Professions are common nouns: the context member asks for cues.
+            return None;
+        }
+        if !capital {
+            return None;
+        }
+        if sorts(Sort::Hospital) && (words > 1 || found.distance == 0) {
+            return Some((Sort::Hospital, 0.9, "gazetteer.hospital"));
+        }
+        let word_like = note.is(first, Traits::WORD | Traits::MEDICAL) && words == 1;
+        if sorts(Sort::Organization) && (words > 1 || !word_like) {
+            return Some((Sort::Organization, 0.7, "gazetteer.organization"));
+        }
+        let parted = self.place_follows(note, first) || self.state_follows(note, last);
+        let shapeless = note.is_shapeless(first);
+        if sorts(Sort::Country) {
+            let sure = parted || !(note.is(first, Traits::NAME) && words == 1) && !word_like && !shapeless || words > 1;
+            let sure = sure || (shapeless && !word_like && !note.is(first, Traits::NAME));
+            return sure.then_some((Sort::Country, 0.7, "gazetteer.country"));
+        }
+        if sorts(Sort::State) {
+            let sure = parted || words > 1 || !word_like && !note.is(first, Traits::NAME) || self.city_before(note, first);
+            return sure.then_some((Sort::State, 0.7, "gazetteer.state"));
+        }
+        if sorts(Sort::City) {
+            return self.city(note, found, parted, word_like).then_some((Sort::City, 0.6, "gazetteer.city"));
+        }
+        None
+    }
+
+    /// A city needs "in", a state after it, or a size that makes another reading unlikely.
+    fn city(&self, note: &Reading<'_, '_>, found: &Match<'_>, parted: bool, word_like: bool) -> bool {
+        let (first, last) = (found.first, found.last);
+        let one = first == last;
+        if self.state_follows(note, last) {
+            return true;
+        }
+        let next = last + 1;
+        if note.is_capital(next) && note.is(next, Traits::INSTITUTION | Traits::STREET) && !note.ends_line(last) {
+            return false;
+        }
+        let name = note.is(first, Traits::NAME) && one;
+        let size = self.vocabulary.inhabitants(found.entry);
+        let shapeless = note.is_shapeless(first);
+        if one && note.case(first) == Case::Upper && !shapeless {
+            return false;
+        }
+        let beside_name = (first > 0 && note.is_capital(first - 1) && !note.ends_line(first - 1) && note.is(first - 1, Traits::NAME))
+            || (note.is_capital(next) && !note.ends_line(last) && note.is(next, Traits::NAME));
+        if beside_name && name {
+            return false;
+        }
+        match (parted, name, word_like) {
+            (true, _, false) => true,
+            (true, _, true) => size >= 50_000 && !note.is(first, Traits::MEDICAL),
+            (false, false, false) => size >= 100_000 && !shapeless || (!one && size >= 30_000),
+            (false, true, false) => false,
+            (false, _, true) => false,
+        }
+    }
+
+    /// Whether the words before token `i` lead to a place.
+    fn place_follows(&self, note: &Reading<'_, '_>, i: usize) -> bool {
+        if i == 0 || note.ends_line(i - 1) {
+            return false;
+        }
+        match note.get(i - 1) {
+            "in" | "from" | "near" | "en" | "outside" | "to" | "visited" => true,
+            "de" => false,
+            _ => false,
+        }
+    }
+
+    /// Whether a state follows: "Lansing, MI", "Provo Utah".
+    fn state_follows(&self, note: &Reading<'_, '_>, last: usize) -> bool {
+        let mut next = last + 1;
+        if note.ends_field(last) {
+            return false;
+        }
+        if note.get(next) == "," {
+            next += 1;
+        }
+        note.is(next, Traits::STATE_CODE) || (note.is(next, Traits::STATE) && note.is_capital(next))
+    }
+
+    fn city_before(&self, note: &Reading<'_, '_>, first: usize) -> bool {
+        first >= 2 && note.get(first - 1) == "," && note.is(first - 2, Traits::CITY)
+    }
+}

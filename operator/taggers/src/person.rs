@@ -1,0 +1,246 @@
+//! What a written name of a person looks like: words, initials, particles, and how far it goes.
+
+use crate::reading::Reading;
+use crate::vocabulary::Traits;
+use crate::words::Case;
+
+/// How much the surroundings say that a name stands here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Evidence {
+    /// Nothing but the words themselves.
+    None,
+    /// Something that often goes before names: "by", "with".
+    Some,
+    /// A title, a relative, a form's field: what follows is a name unless it cannot be one.
+    Strong,
+}
+
+/// A name found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Name {
+    pub(crate) first: usize,
+    pub(crate) last: usize,
+    /// Words of two letters or more.
+    pub(crate) words: usize,
+    /// How many of them a list knows as names.
+    pub(crate) listed: usize,
+}
+
+/// Words that a name may go on over.
+const PARTICLES: [&str; 26] = [
+    "de", "del", "della", "di", "da", "do", "dos", "das", "du", "la", "las", "los", "le", "el", "al", "bin", "ibn", "van",
+    "von", "der", "den", "ter", "ten", "y", "i", "san",
+];
+
+/// Words that end a name whatever their capital: headings, verbs and fields of notes that are surnames too.
+const STOPS: [&str; 96] = [
+    "the", "he", "she", "his", "her", "hers", "they", "we", "it", "this", "that", "these", "patient", "pt", "and", "or", "in",
+    "on", "at", "to", "of", "for", "from", "with", "by", "was", "is", "has", "had", "will", "are", "were", "be", "an", "as",
+    "no", "not", "note", "date", "dob", "mrn", "age", "sex", "male", "female", "phone", "tel", "fax", "pager", "ext", "cell",
+    "history", "exam", "diagnosis", "procedure", "hospital", "clinic", "center", "department", "dept", "unit", "room", "ward",
+    "floor", "service", "office", "street", "address", "email", "id", "ssn", "npi", "dea", "acct", "account", "attending",
+    "admit", "admission", "discharge", "dictated", "signed", "cc", "re", "el", "los", "las", "paciente", "nhc", "cp", "edad",
+    "sexo", "fecha", "servicio", "domicilio", "medico", "telefono",
+];
+
+/// Suffixes that belong to a name.
+const SUFFIXES: [&str; 6] = ["jr", "sr", "ii", "iii", "iv", "2nd"];
+
+/// A name has no more words than this.
+const MOST_UNITS: usize = 5;
+
+/// One word of a name: one token, or several that are written as one ("McLean", "O'Brien", "Smith-Jones").
+#[derive(Clone, Copy)]
+struct Unit {
+    last: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Initial,
+    /// A list knows it as a name and as little else.
+    Name,
+    /// No list knows it.
+    Unknown,
+    /// A name and an ordinary word: "Grace", "Young".
+    Both,
+    /// No name.
+    Other,
+}
+
+impl Reading<'_, '_> {
+    /// The name that begins at token `i`, if what stands there can be one under this evidence.
+    pub(crate) fn name_at(&self, i: usize, evidence: Evidence) -> Option<Name> {
+        if i >= self.len() || !self.is_capital(i) || (i > 0 && self.words.glued(i - 1) && self.case(i - 1).is_word()) {
+            return None;
+        }
+        let mut name = Name { first: i, last: i, words: 0, listed: 0 };
+        let (mut at, mut units, mut trailing) = (i, 0, None);
+        let mut comma = false;
+        while units < MOST_UNITS {
+            let Some(unit) = self.unit(at) else { break };
+            let initial = unit.kind == Kind::Initial;
+            if initial {
+                // "J." before a word or after one; whether it belongs shows when the name goes on.
+                let last = if self.get(at + 1) == "." && self.words.glued(at) { at + 1 } else { at };
+                if units > 0 && (last > at || comma || self.ends_field(at) || self.get(at + 1) == ",") {
+                    name.last = last;
+                }
+                trailing = Some(last);
+                at = last;
+            } else {
+                if !self.accepts(at, unit, evidence, name) {
+                    break;
+                }
+                name.words += 1;
+                name.listed += usize::from(matches!(unit.kind, Kind::Name | Kind::Both));
+                name.last = unit.last;
+                trailing = None;
+                at = unit.last;
+            }
+            units += 1;
+            if self.ends_field(at) {
+                break;
+            }
+            at += 1;
+            if self.get(at) == "," && name.words > 0 && !comma && self.reversed_goes_on(at + 1, evidence, &name) {
+                comma = true;
+                at += 1;
+            }
+            // Particles belong to a name that goes on after them.
+            let mut over = at;
+            while over < at + 3 && name.words > 0 && PARTICLES.contains(&self.get(over)) && !self.ends_field(over) {
+                over += 1;
+            }
+            if over > at && self.is_capital(over) && !self.is_shapeless(over) || (over > at && self.is(over, Traits::NAME)) {
+                at = over;
+            }
+        }
+        let _unused = trailing;
+        if name.words == 0 {
+            return None;
+        }
+        // "Smith, Jr." and "Smith III"
+        let mut after = name.last + 1;
+        if self.get(after) == "," && !self.ends_field(after) {
+            after += 1;
+        }
+        if SUFFIXES.contains(&self.get(after)) && self.is_capital(after) && !self.ends_field(name.last) {
+            name.last = after;
+        }
+        Some(name)
+    }
+
+    /// Whether a given name stands after "Surname,".
+    fn reversed_goes_on(&self, at: usize, evidence: Evidence, name: &Name) -> bool {
+        if name.words > 2 || self.ends_line(at.wrapping_sub(1)) {
+            return false;
+        }
+        let Some(unit) = self.unit(at) else { return false };
+        if self.is(at, Traits::STATE | Traits::STATE_CODE | Traits::COUNTRY | Traits::CREDENTIAL) && !self.is(at, Traits::GIVEN) {
+            return false;
+        }
+        match unit.kind {
+            Kind::Name => evidence == Evidence::Strong || (self.is(at, Traits::GIVEN) && name.listed > 0),
+            Kind::Both => self.is(at, Traits::GIVEN) && evidence == Evidence::Strong && !self.is(at, Traits::CREDENTIAL),
+            Kind::Unknown => evidence == Evidence::Strong && self.case(at) == self.case(name.first),
+            Kind::Initial | Kind::Other => false,
+        }
+    }
+
+    fn unit(&self, i: usize) -> Option<Unit> {
+        if !self.is_capital(i) {
+            return None;
+        }
+        let word = self.get(i);
+        let words = &self.words;
+        let mut last = i;
+        // "McLean" is two tokens, "O'Brien" three, "Smith-Jones" three.
+        while words.glued(last) {
+            let next = last + 1;
+            if self.case(next) == Case::Title && self.case(last).is_word() {
+                last = next;
+            } else if matches!(words.get(next), "-" | "'" | "’")
+                && words.glued(next)
+                && self.is_capital(next + 1)
+                && words.get(next + 1) != "s"
+                && (words.get(next) == "-" || self.get(last).len() <= 2)
+            {
+                last = next + 1;
+            } else {
+                break;
+            }
+        }
+        let kind = if last > i {
+            let known = (i..=last).step_by(2).all(|at| self.kind(at) == Kind::Name || self.get(at).len() <= 2);
+            let prefixed = matches!(word, "mc" | "mac" | "o" | "d" | "de" | "di" | "la" | "le" | "van");
+            if known || prefixed { Kind::Name } else { Kind::Unknown }
+        } else if word.len() == 1 {
+            Kind::Initial
+        } else {
+            self.kind(i)
+        };
+        Some(Unit { last, kind })
+    }
+
+    fn kind(&self, i: usize) -> Kind {
+        let traits = self.traits(i);
+        if STOPS.contains(&self.get(i)) || traits.any(Traits::CALENDAR) && !traits.any(Traits::GIVEN) {
+            return Kind::Other;
+        }
+        let other = Traits::WORD | Traits::MEDICAL | Traits::CREDENTIAL | Traits::OTHER | Traits::TITLE | Traits::INSTITUTION;
+        match (traits.any(Traits::NAME), traits.any(other)) {
+            (true, false) => Kind::Name,
+            (true, true) => Kind::Both,
+            (false, true) => Kind::Other,
+            (false, false) => Kind::Unknown,
+        }
+    }
+
+    /// Whether a unit can be the next of a name.
+    fn accepts(&self, i: usize, unit: Unit, evidence: Evidence, so_far: Name) -> bool {
+        let shapeless = self.is_shapeless(i);
+        let first = so_far.words == 0;
+        match unit.kind {
+            Kind::Name => true,
+            Kind::Unknown => {
+                let long = self.get(i).len() > 2;
+                long && match evidence {
+                    Evidence::Strong => !shapeless || first || so_far.listed > 0,
+                    Evidence::Some => !first && so_far.listed > 0 && self.case(i) == self.case(so_far.first),
+                    Evidence::None => !first && so_far.listed > 0 && !shapeless && self.case(i) == Case::Title,
+                }
+            }
+            Kind::Both => {
+                let weight = self.name_weight(i);
+                if self.is(i, Traits::CREDENTIAL) && self.case(i) == Case::Upper && !shapeless {
+                    return false;
+                }
+                match evidence {
+                    Evidence::Strong if !shapeless => self.case(i) == Case::Title || weight > 0,
+                    Evidence::Strong => weight >= if first { 5 } else { 20 },
+                    _ if first => weight >= 60 && !shapeless && !self.starts_sentence(i),
+                    _ => so_far.listed > 0 && weight >= if shapeless { 60 } else { 2 },
+                }
+            }
+            Kind::Initial | Kind::Other => false,
+        }
+    }
+
+    /// People a hundred thousand who bear token `i` as a name of either kind.
+    pub(crate) fn name_weight(&self, i: usize) -> u32 {
+        let entry = self.entry(i);
+        self.vocabulary.given(entry).max(self.vocabulary.surname(entry))
+    }
+
+    /// Whether token `i` is a name that is no ordinary or medical word besides.
+    pub(crate) fn is_plain_name(&self, i: usize) -> bool {
+        self.kind(i) == Kind::Name
+    }
+
+    /// Whether token `i` can be no part of a name.
+    pub(crate) fn is_no_name(&self, i: usize) -> bool {
+        self.kind(i) == Kind::Other
+    }
+}

@@ -1,0 +1,174 @@
+//! A note as the rule members read it: folded words, what the dictionary says of each, and how its lines are laid out.
+
+use lethe_core::NoteView;
+use lethe_dictionaries::{Entry, Matcher};
+
+use crate::vocabulary::{Traits, Vocabulary};
+use crate::words::{Case, Words};
+
+/// One note, read.
+pub(crate) struct Reading<'d, 'n> {
+    pub(crate) words: Words<'n>,
+    pub(crate) vocabulary: &'d Vocabulary,
+    entries: Vec<Entry<'d>>,
+    traits: Vec<Traits>,
+    layout: Vec<u8>,
+    /// Whether the note has no capitals at all: then capitalisation can be asked of nothing.
+    pub(crate) all_lower: bool,
+}
+
+/// A line ends after the token, and no wrapped one.
+const ENDS_LINE: u8 = 1;
+/// The token stands in a line without lower case.
+const CAPS: u8 = 2;
+/// The token is the first of its line.
+const STARTS_LINE: u8 = 4;
+
+impl<'d, 'n> Reading<'d, 'n> {
+    /// Reads a note. `matcher` is one over the vocabulary's dictionary.
+    pub(crate) fn new(note: NoteView<'n>, vocabulary: &'d Vocabulary, matcher: &mut Matcher<'d>) -> Self {
+        let words = Words::new(note);
+        let mut entries = Vec::with_capacity(words.len());
+        matcher.words(&note, &mut entries);
+        let traits = entries
+            .iter()
+            .map(|&entry| if entry.is_none() { Traits::default() } else { vocabulary.traits(entry) })
+            .collect();
+        let mut reading = Self {
+            layout: vec![0; words.len()],
+            all_lower: false,
+            words,
+            vocabulary,
+            entries,
+            traits,
+        };
+        reading.lay_out();
+        reading
+    }
+
+    fn lay_out(&mut self) {
+        let words = &self.words;
+        let (starts, ends) = (words.note.tokens.starts, words.note.tokens.ends);
+        let (mut line, mut longest, mut capitals) = (0, 0, 0_usize);
+        let mut lines: Vec<(usize, u32)> = Vec::new();
+        let mut upper = 0;
+        let mut lower = 0;
+        for i in 0..words.len() {
+            match words.case(i) {
+                Case::Upper if ends[i] - starts[i] > 1 => upper += 1,
+                Case::Upper => capitals += 1,
+                Case::Title => (lower, capitals) = (lower + 1, capitals + 1),
+                Case::Lower if ends[i] - starts[i] > 1 => lower += 1,
+                _ => {}
+            }
+            let breaks = words.breaks_after(i);
+            if breaks > 0 {
+                let length = ends[i] - starts[line];
+                longest = longest.max(length);
+                // Of "40 mmHg" in capitals a lower-case letter may be left: one in ten is forgiven.
+                if upper > 0 && lower * 10 <= upper {
+                    self.layout[line..=i].iter_mut().for_each(|flags| *flags |= CAPS);
+                }
+                self.layout[line] |= STARTS_LINE;
+                if breaks > 1 {
+                    self.layout[i] |= ENDS_LINE;
+                } else {
+                    lines.push((i, length));
+                }
+                capitals += upper;
+                (line, upper, lower) = (i + 1, 0, 0);
+            }
+        }
+        // A line is wrapped if the word after it would not have fitted a line of the note's width.
+        for (i, length) in lines {
+            let next = ends[i + 1] - starts[i + 1];
+            let wrapped = (40..=132).contains(&longest) && length + 1 + next >= longest.min(100) - 2;
+            if !wrapped {
+                self.layout[i] |= ENDS_LINE;
+            }
+        }
+        self.all_lower = capitals * 100 < words.len();
+    }
+
+    /// How many tokens there are.
+    pub(crate) fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Token `i`, folded; empty where there is none.
+    pub(crate) fn get(&self, i: usize) -> &str {
+        self.words.get(i)
+    }
+
+    /// How token `i` is written.
+    pub(crate) fn case(&self, i: usize) -> Case {
+        self.words.case(i)
+    }
+
+    /// What the lists say of token `i`.
+    pub(crate) fn traits(&self, i: usize) -> Traits {
+        self.traits.get(i).copied().unwrap_or_default()
+    }
+
+    /// Whether token `i` has one of these traits.
+    pub(crate) fn is(&self, i: usize, traits: Traits) -> bool {
+        self.traits(i).any(traits)
+    }
+
+    /// The dictionary's entry of token `i`.
+    ///
+    /// # Panics
+    /// If there is no such token.
+    pub(crate) fn entry(&self, i: usize) -> Entry<'d> {
+        self.entries[i]
+    }
+
+    /// Whether a line ends after token `i` other than by being wrapped.
+    pub(crate) fn ends_line(&self, i: usize) -> bool {
+        self.layout.get(i).is_none_or(|flags| flags & ENDS_LINE != 0)
+    }
+
+    /// Whether token `i` stands in a line in capitals.
+    pub(crate) fn in_caps(&self, i: usize) -> bool {
+        self.layout.get(i).is_some_and(|flags| flags & CAPS != 0)
+    }
+
+    /// Whether token `i` is the first of its line.
+    pub(crate) fn starts_line(&self, i: usize) -> bool {
+        self.layout.get(i).is_some_and(|flags| flags & STARTS_LINE != 0)
+    }
+
+    /// Whether token `i` and the next stand apart like columns of a form: a tab or two blanks, or a line's end.
+    pub(crate) fn ends_field(&self, i: usize) -> bool {
+        if self.words.glued(i) {
+            return false;
+        }
+        if self.ends_line(i) {
+            return true;
+        }
+        let gap = self.words.note.gap_after(i);
+        gap.len() > 1 && !gap.contains('\n')
+    }
+
+    /// Whether token `i` begins a sentence or a line, so that its capital says nothing.
+    pub(crate) fn starts_sentence(&self, i: usize) -> bool {
+        i == 0
+            || self.ends_line(i - 1)
+            || match self.get(i - 1) {
+                "!" | "?" | ":" | "•" | "*" => true,
+                // The stop of an initial or of a title ends no sentence.
+                "." => i < 2 || self.get(i - 2).len() > 3 || self.case(i - 2) == Case::Digits,
+                _ => false,
+            }
+    }
+
+    /// Whether token `i` is written as a name is: with a capital, or anyhow in a note that has none.
+    pub(crate) fn is_capital(&self, i: usize) -> bool {
+        self.case(i).is_capital() || (self.all_lower && self.case(i) == Case::Lower)
+    }
+
+    /// Whether capitals say nothing at token `i`.
+    pub(crate) fn is_shapeless(&self, i: usize) -> bool {
+        self.all_lower || self.in_caps(i)
+    }
+}
