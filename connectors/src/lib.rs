@@ -2,6 +2,7 @@
 
 pub mod files;
 pub mod format;
+pub mod inspect;
 pub mod kafka;
 pub mod secret;
 pub mod sink;

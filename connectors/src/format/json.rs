@@ -241,6 +241,8 @@ pub struct JsonFormat {
 pub struct Read {
     /// The event; its coordinates are empty.
     pub event: NoteEvent,
+    /// Whether there was an id; it may be the empty string.
+    pub has_id: bool,
     /// Whether the id was a JSON number.
     pub id_is_number: bool,
     /// Which of the names given to [`JsonFormat::with_id_names`] the id stood under.
@@ -315,6 +317,7 @@ impl JsonFormat {
         }
         Ok(Read {
             event: draft.event,
+            has_id: draft.seen & Field::NoteId.bit() != 0,
             id_is_number: draft.id_is_number,
             id_name: draft.id_name,
         })
@@ -530,12 +533,8 @@ impl Visitor<'_> for ValueSeed<'_> {
             Field::Text => self.draft.event.text = value.into(),
             Field::NoteType => self.draft.event.note_type = Some(value.to_owned()),
             Field::Event => {
-                self.draft.event.kind = match value {
-                    "create" => EventKind::Create,
-                    "amend" => EventKind::Amend,
-                    "delete" => EventKind::Delete,
-                    _ => return Err(self.draft.fail(Problem::UnknownEvent)),
-                }
+                self.draft.event.kind =
+                    event_kind(value).ok_or_else(|| self.draft.fail(Problem::UnknownEvent))?;
             }
             Field::AuthoredAt => match value.parse::<jiff::Timestamp>() {
                 Ok(at) => self.draft.event.authored_at = Some(at.as_millisecond()),
@@ -547,4 +546,11 @@ impl Visitor<'_> for ValueSeed<'_> {
         self.draft.seen |= self.field.bit();
         Ok(())
     }
+}
+
+/// The event of that name.
+pub(crate) fn event_kind(name: &str) -> Option<EventKind> {
+    [EventKind::Create, EventKind::Amend, EventKind::Delete]
+        .into_iter()
+        .find(|kind| kind.name() == name)
 }

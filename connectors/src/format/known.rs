@@ -7,9 +7,9 @@ use lethe_core::{Known, KnownKind};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
-/// The kind that a feed names so; `other` for any other name.
-fn kind(name: &str) -> KnownKind {
-    match name {
+/// The kind of that name, the common abbreviations among them.
+pub(crate) fn kind_named(name: &str) -> Option<KnownKind> {
+    Some(match name {
         "patient" | "name" | "alias" => KnownKind::Patient,
         "relative" | "contact" => KnownKind::Relative,
         "clinician" => KnownKind::Clinician,
@@ -22,8 +22,13 @@ fn kind(name: &str) -> KnownKind {
         "health_plan" => KnownKind::HealthPlan,
         "account" => KnownKind::Account,
         "organization" | "employer" => KnownKind::Organization,
-        _ => KnownKind::Other,
-    }
+        "other" => KnownKind::Other,
+        _ => return None,
+    })
+}
+
+fn kind(name: &str) -> KnownKind {
+    kind_named(name).unwrap_or(KnownKind::Other)
 }
 
 /// Reads the whole field into the list. Null is an empty list.

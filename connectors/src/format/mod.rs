@@ -12,7 +12,9 @@ use lethe_core::{Coordinates, NoteEvent, Record};
 use serde::Deserialize;
 
 pub use diagnosis::{Diagnosis, Problem};
+pub(crate) use json::event_kind;
 pub use json::{Fields, JsonConfig, JsonFormat, Read};
+pub(crate) use known::kind_named;
 pub use text::{TextConfig, TextFormat};
 
 /// The largest note that is taken unless the configuration says otherwise: 64 MiB.

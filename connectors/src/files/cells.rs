@@ -1,0 +1,80 @@
+//! Single cells of Arrow columns, of the types that a note event's fields may have in Parquet.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, TimeUnit};
+
+const DAY: i64 = 86_400_000;
+
+/// One cell.
+#[derive(Clone, Copy)]
+pub(super) struct Cells<'a> {
+    pub(super) column: &'a ArrayRef,
+    pub(super) row: usize,
+}
+
+impl<'a> Cells<'a> {
+    /// The text of a `LargeUtf8` column; none where null or of another type.
+    pub(super) fn large_text(self) -> Option<&'a str> {
+        let column = self.column.as_string_opt::<i64>()?;
+        column.is_valid(self.row).then(|| column.value(self.row))
+    }
+
+    fn primitive<T: ArrowPrimitiveType>(self) -> Option<T::Native> {
+        let column = self.column.as_primitive_opt::<T>()?;
+        column.is_valid(self.row).then(|| column.value(self.row))
+    }
+}
+
+/// Text, or an integer's digits.
+pub(super) fn string(cells: Cells<'_>) -> Option<String> {
+    match cells.column.data_type() {
+        DataType::LargeUtf8 => cells.large_text().map(str::to_owned),
+        DataType::UInt64 => cells.primitive::<UInt64Type>().map(|n| n.to_string()),
+        _ => integer(cells).map(|n| n.to_string()),
+    }
+}
+
+/// An integer; none where it does not fit 64 bits with a sign.
+pub(super) fn integer(cells: Cells<'_>) -> Option<i64> {
+    match cells.column.data_type() {
+        DataType::Int8 => cells.primitive::<Int8Type>().map(i64::from),
+        DataType::Int16 => cells.primitive::<Int16Type>().map(i64::from),
+        DataType::Int32 => cells.primitive::<Int32Type>().map(i64::from),
+        DataType::Int64 => cells.primitive::<Int64Type>(),
+        DataType::UInt8 => cells.primitive::<UInt8Type>().map(i64::from),
+        DataType::UInt16 => cells.primitive::<UInt16Type>().map(i64::from),
+        DataType::UInt32 => cells.primitive::<UInt32Type>().map(i64::from),
+        DataType::UInt64 => cells
+            .primitive::<UInt64Type>()
+            .and_then(|n| i64::try_from(n).ok()),
+        _ => None,
+    }
+}
+
+/// A point in time in milliseconds since 1970-01-01T00:00:00Z, rounded down; a time without a zone counts as UTC.
+pub(super) fn milliseconds(cells: Cells<'_>) -> Result<Option<i64>, ()> {
+    Ok(match cells.column.data_type() {
+        DataType::Timestamp(TimeUnit::Second, _) => cells
+            .primitive::<TimestampSecondType>()
+            .map(|s| s.saturating_mul(1000)),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => cells.primitive::<TimestampMillisecondType>(),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => cells
+            .primitive::<TimestampMicrosecondType>()
+            .map(|us| us.div_euclid(1_000)),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => cells
+            .primitive::<TimestampNanosecondType>()
+            .map(|ns| ns.div_euclid(1_000_000)),
+        DataType::Date32 => cells.primitive::<Date32Type>().map(|days| i64::from(days) * DAY),
+        DataType::LargeUtf8 => match cells.large_text() {
+            Some(text) => Some(text.parse::<jiff::Timestamp>().map_err(drop)?.as_millisecond()),
+            None => None,
+        },
+        _ => integer(cells),
+    })
+}

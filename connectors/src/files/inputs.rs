@@ -1,0 +1,90 @@
+//! Which files an input stands for: itself, or what a folder holds, sorted by name so that every run reads alike.
+
+use std::path::{Path, PathBuf};
+
+use super::FileError;
+
+/// Folders within folders beyond this are taken for a loop of links.
+const DEPTH: usize = 64;
+
+/// One file to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Input {
+    /// Name relative to the input, with `/`; the file's own name where the input is a file.
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+}
+
+/// The files of an input. A file stands for itself whatever its ending; a folder for all files in it, at any depth, that
+/// end in one of `endings`, hidden ones left out.
+pub(super) fn inputs(input: &Path, endings: &[&str]) -> Result<Vec<Input>, FileError> {
+    let about = std::fs::metadata(input).map_err(FileError::io(input, "find the input"))?;
+    if !about.is_dir() {
+        if is_compressed(input) {
+            return Err(FileError::Compressed { path: input.into() });
+        }
+        let name = input.file_name().unwrap_or(input.as_os_str());
+        return Ok(vec![Input {
+            name: name.to_string_lossy().into_owned(),
+            path: input.into(),
+        }]);
+    }
+    let mut found = Vec::new();
+    walk(input, "", endings, 0, &mut found)?;
+    if found.is_empty() {
+        return Err(FileError::NoFiles {
+            path: input.into(),
+            endings: endings
+                .iter()
+                .map(|e| format!(".{e}"))
+                .collect::<Vec<_>>()
+                .join(", "),
+        });
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
+fn walk(
+    folder: &Path,
+    prefix: &str,
+    endings: &[&str],
+    depth: usize,
+    found: &mut Vec<Input>,
+) -> Result<(), FileError> {
+    let entries = std::fs::read_dir(folder).map_err(FileError::io(folder, "list the folder"))?;
+    for entry in entries {
+        let path = entry.map_err(FileError::io(folder, "list the folder"))?.path();
+        let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else {
+            continue;
+        };
+        if name.starts_with('.') {
+            continue;
+        }
+        let about = std::fs::metadata(&path).map_err(FileError::io(&path, "look at the file"))?;
+        let relative = format!("{prefix}{name}");
+        if about.is_dir() {
+            if depth >= DEPTH {
+                return Err(FileError::Kind {
+                    path,
+                    problem: "lies more than 64 folders deep: a link that leads back?",
+                });
+            }
+            walk(&path, &format!("{relative}/"), endings, depth + 1, found)?;
+        } else if ends_in(&path, endings) {
+            found.push(Input { name: relative, path });
+        }
+    }
+    Ok(())
+}
+
+/// Whether the file has one of these endings, in any case.
+pub(super) fn ends_in(path: &Path, endings: &[&str]) -> bool {
+    path.extension()
+        .and_then(|ending| ending.to_str())
+        .is_some_and(|ending| endings.iter().any(|e| ending.eq_ignore_ascii_case(e)))
+}
+
+fn is_compressed(path: &Path) -> bool {
+    ends_in(path, &["gz", "zst", "bz2", "xz", "zip"])
+}

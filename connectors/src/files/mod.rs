@@ -1,0 +1,175 @@
+//! Files as a source: lines of JSON, folders of plain text, Parquet.
+//!
+//! Each yields records in order, and each record knows its place, so that a run over files is as accountable as one over
+//! a topic. A file that cannot be read is an error; a bad record in it is quarantined, or an error where the caller wants
+//! none (see [`OnBad`]). Compressed text is refused: decompress it first.
+
+mod cells;
+mod documents;
+mod inputs;
+mod jsonl;
+mod lines;
+mod parquet;
+mod text;
+
+use std::io;
+use std::path::PathBuf;
+
+use lethe_core::Record;
+use serde::Deserialize;
+
+use crate::format::{Diagnosis, FormatError};
+
+pub use documents::{Document, DocumentId, Documents, DocumentsConfig};
+pub use jsonl::JsonlConfig;
+pub use parquet::{Columns, ParquetConfig};
+pub use text::TextFolderConfig;
+
+/// Records in the order of their files, and of their place in each.
+pub type Records = Box<dyn Iterator<Item = Result<Record, FileError>> + Send>;
+
+/// What to do with a record that cannot be read. What it holds is kept in neither case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnBad {
+    /// Yield a quarantined record and go on.
+    #[default]
+    Quarantine,
+    /// Yield an error that says where it is; the reader ends there.
+    Fail,
+}
+
+/// Which files to read: `kind = "jsonl"`, `"text"` or `"parquet"`. This enum is the list of file sources.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum FileSourceConfig {
+    /// One JSON object a line.
+    Jsonl(JsonlConfig),
+    /// One note a file.
+    Text(TextFolderConfig),
+    /// One note a row.
+    Parquet(ParquetConfig),
+}
+
+impl FileSourceConfig {
+    /// Finds the files and starts to read.
+    ///
+    /// # Errors
+    /// [`FileError`] if there is no input, or its settings or columns do not fit.
+    pub fn build(&self) -> Result<Records, FileError> {
+        match self {
+            Self::Jsonl(config) => config.build(),
+            Self::Text(config) => config.build(),
+            Self::Parquet(config) => config.build(),
+        }
+    }
+}
+
+/// Why files cannot be read. Names files, lines, columns and byte offsets; never what stands there.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The system refused.
+    #[error("{}: cannot {doing}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was being done.
+        doing: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A folder without a file of the kind.
+    #[error("{}: no file ending in {endings}; check `input`", path.display())]
+    NoFiles {
+        /// The folder.
+        path: PathBuf,
+        /// The endings looked for.
+        endings: String,
+    },
+    /// A compressed file.
+    #[error("{}: is compressed; decompress it first (gzip -d, zstd -d)", path.display())]
+    Compressed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file that says by its ending that it is of another kind.
+    #[error("{}: {problem}", path.display())]
+    Kind {
+        /// The file.
+        path: PathBuf,
+        /// What it is, and what to do.
+        problem: &'static str,
+    },
+    /// A record that cannot be read, where [`OnBad::Fail`] holds.
+    #[error(
+        "{file}: {place} {number}: {diagnosis}; correct it, or quarantine bad records instead of failing"
+    )]
+    Record {
+        /// The file.
+        file: String,
+        /// What is counted: `line`, `row` or `file`.
+        place: &'static str,
+        /// Which, from 1.
+        number: u64,
+        /// What is wrong.
+        diagnosis: Diagnosis,
+    },
+    /// A Parquet file that does not open or decode.
+    #[error("{}: {doing}: {problem}", path.display())]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// What was being done.
+        doing: &'static str,
+        /// The reader's words on structure.
+        problem: String,
+    },
+    /// A column that is not there or of a type that cannot serve.
+    #[error("{}: `columns.{field}`: column \"{column}\" {problem}", path.display())]
+    Column {
+        /// The file.
+        path: PathBuf,
+        /// The field mapped to it.
+        field: String,
+        /// The column.
+        column: String,
+        /// What is wrong and what there is.
+        problem: String,
+    },
+    /// The format's settings.
+    #[error("`format`: {0}")]
+    Format(#[from] FormatError),
+}
+
+impl FileError {
+    fn io(path: impl Into<PathBuf>, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { path, doing, source }
+    }
+}
+
+impl OnBad {
+    /// The record that a read payload is, or the error that this policy makes of a bad one.
+    fn settle(
+        self,
+        at: lethe_core::Coordinates,
+        place: &'static str,
+        number: u64,
+        read: Result<lethe_core::NoteEvent, Diagnosis>,
+    ) -> Result<Record, FileError> {
+        match (read, self) {
+            (Ok(event), _) => Ok(Record::Note(lethe_core::NoteEvent { at, ..event })),
+            (Err(diagnosis), Self::Quarantine) => {
+                tracing::debug!(%at, %diagnosis, "quarantined a record");
+                Ok(Record::Quarantined(at, diagnosis.problem.code()))
+            }
+            (Err(diagnosis), Self::Fail) => Err(FileError::Record {
+                file: at.topic.to_string(),
+                place,
+                number,
+                diagnosis,
+            }),
+        }
+    }
+}
