@@ -1,7 +1,5 @@
 //! A file without rows that stands for offsets that nobody read, because somebody decided so.
 
-use std::time::Duration;
-
 use lethe_core::RedactedBatch;
 use uuid::Uuid;
 
@@ -12,7 +10,6 @@ use super::{
 use crate::store::Store;
 
 const ATTEMPTS: u32 = 5;
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// Bridges the offsets from `from` up to, not including, `to`, for the reason given: the log no longer has them, or
 /// an operator gives them up. The reason stands in the file's footer.
@@ -64,9 +61,8 @@ pub async fn bridge(
         attempts += 1;
         match sealed.upload(store).await {
             // The caller has no buffer to keep, and a later call would not know this attempt's file for its own.
-            Err(CommitError::Transient(_)) if attempts < ATTEMPTS => {
-                tokio::time::sleep(PAUSE * attempts).await;
-            }
+            // Stores wait between their own attempts; this only asks again for an answer that was lost.
+            Err(CommitError::Transient(_)) if attempts < ATTEMPTS => {}
             done => return done,
         }
     }

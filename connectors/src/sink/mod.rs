@@ -19,9 +19,11 @@ mod roll;
 mod writer;
 
 pub use bridge::bridge;
+pub(crate) use chain::read_link;
 pub use chain::{ChainId, Tail, chains, read_tail};
 pub use encode::Encoding;
 pub use error::{ChainError, CommitError, PushError};
+pub(crate) use footer::read_metadata;
 pub use footer::{FORMAT, Fingerprints, Footer, read_footer};
 pub use roll::{Held, Roll};
 pub use writer::{LaneWriter, Receipt, SealedFile};

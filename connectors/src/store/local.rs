@@ -254,6 +254,7 @@ impl Inner {
                 Ok(found) if after.is_none_or(|after| name.as_str() > after) => objects.push(Object {
                     name,
                     size: found.len(),
+                    modified: found.modified().map_err(fail)?,
                 }),
                 Ok(_) => {}
                 // Removed since it was listed.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -12,17 +13,17 @@ use super::{At, End, Object, Op, Store, StoreError, is_listed};
 /// Objects in memory, gone with the value.
 #[derive(Debug, Default)]
 pub struct Memory {
-    objects: Mutex<BTreeMap<String, Bytes>>,
+    objects: Mutex<BTreeMap<String, (Bytes, SystemTime)>>,
 }
 
 impl Memory {
-    fn objects(&self) -> MutexGuard<'_, BTreeMap<String, Bytes>> {
+    fn objects(&self) -> MutexGuard<'_, BTreeMap<String, (Bytes, SystemTime)>> {
         // A panic elsewhere cannot leave the map half-changed: each change is one call.
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn get(&self, name: &str) -> Result<Bytes, StoreError> {
-        let found = self.objects().get(name).cloned();
+        let found = self.objects().get(name).map(|(bytes, _)| bytes.clone());
         found.ok_or_else(|| StoreError::NotFound(At::new(Op::Read, self.describe(), name)))
     }
 }
@@ -34,7 +35,7 @@ impl Store for Memory {
         if objects.contains_key(name) {
             return Err(StoreError::Exists(At::new(Op::Create, self.describe(), name)));
         }
-        objects.insert(name.to_owned(), bytes);
+        objects.insert(name.to_owned(), (bytes, SystemTime::now()));
         Ok(())
     }
 
@@ -50,9 +51,10 @@ impl Store for Memory {
             .filter(|(name, _)| name.starts_with(&below) && is_listed(name))
             .filter(|(name, _)| after.is_none_or(|after| name.as_str() > after));
         Ok(listed
-            .map(|(name, bytes)| Object {
+            .map(|(name, (bytes, modified))| Object {
                 name: name.clone(),
                 size: bytes.len() as u64,
+                modified: *modified,
             })
             .collect())
     }

@@ -15,6 +15,7 @@ mod s3;
 
 use std::fmt::Debug;
 use std::ops::Range;
+use std::time::SystemTime;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -25,13 +26,15 @@ pub use local::{Folder, FolderConfig};
 pub use memory::Memory;
 pub use s3::{S3, S3Config};
 
-/// An object's name and size.
+/// An object's name, size and age. Sorts by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Object {
     /// Name, its folders parted by `/`.
     pub name: String,
     /// Size in bytes.
     pub size: u64,
+    /// When the store says that it was written.
+    pub modified: SystemTime,
 }
 
 /// The end of an object.

@@ -246,6 +246,7 @@ impl Store for S3 {
             let object = name.map(|name| Object {
                 name: name.to_owned(),
                 size: meta.size,
+                modified: meta.last_modified.into(),
             });
             std::future::ready(Ok(object))
         });

@@ -1,0 +1,45 @@
+//! Audit files that no notes file names: what is left of a writer that died, or lost its partition, between the two.
+
+use std::time::Duration;
+
+use super::{Orphan, Report};
+use crate::sink::{ChainError, ChainId, read_footer};
+use crate::store::{Store, StoreError};
+
+/// Deletes the report's orphans and gives their names.
+///
+/// An orphan that the chain has gone past goes at once: the notes file that could have named it cannot be created any
+/// more. One at the chain's end may be that of a writer at work, and goes only if it is at least `older_than` old.
+/// Before each deletion the notes file is looked at again: what is named by one stays.
+///
+/// # Errors
+/// The store's error; what was deleted before it is gone.
+pub async fn remove_orphans(
+    store: &dyn Store,
+    report: &Report,
+    older_than: Duration,
+) -> Result<Vec<String>, ChainError> {
+    let mut removed = Vec::new();
+    for Orphan {
+        name,
+        age_seconds,
+        superseded,
+        ..
+    } in &report.orphans
+    {
+        if !superseded && *age_seconds < older_than.as_secs() {
+            continue;
+        }
+        let Some((chain, first, _)) = ChainId::parse_audit(name) else {
+            continue;
+        };
+        match read_footer(store, &chain.notes_name(first)).await {
+            Ok(footer) if footer.audit.as_ref() == Some(name) => continue,
+            Ok(_) | Err(ChainError::Store(StoreError::NotFound(_))) => {}
+            Err(error) => return Err(error),
+        }
+        store.delete(name).await?;
+        removed.push(name.clone());
+    }
+    Ok(removed)
+}
