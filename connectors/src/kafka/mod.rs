@@ -4,10 +4,13 @@ mod config;
 mod embedded;
 mod produce;
 mod properties;
+mod security;
+pub mod source;
 mod topic;
 
-pub use config::{Assignment, FetchBudget, KafkaConfig, KafkaConfigError, Mechanism, Security, Start, Tls};
+pub use config::{Assignment, FetchBudget, KafkaConfig, KafkaConfigError, Start};
 pub use embedded::EmbeddedBroker;
 pub use produce::{LinesError, Produced, Producer};
 pub use properties::{Property, REFUSED, Refused};
+pub use security::{Mechanism, Security, Tls};
 pub use topic::{Cluster, KafkaProblem, TopicInfo};

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use lethe_core::Coordinates;
 use rdkafka::client::ClientContext;
-use rdkafka::config::{ClientConfig, FromClientConfigAndContext as _};
+use rdkafka::config::{ClientConfig, FromClientConfigAndContext as _, RDKafkaLogLevel};
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _, ConsumerContext, RebalanceProtocol};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::BorrowedMessage;
@@ -68,7 +68,6 @@ impl std::fmt::Debug for Payload {
         write!(f, "[{} bytes]", self.0.len())
     }
 }
-
 
 /// What the pipeline does for the consumer. Every method is called on the poll thread.
 pub trait Lanes: Send + Sync {
@@ -140,12 +139,22 @@ pub fn commands() -> (Sender<Command>, Receiver<Command>) {
 ///
 /// # Errors
 /// [`SourceError`]; lanes have been told to drop what they held.
-pub fn run(settings: &SourceSettings, lanes: Arc<dyn Lanes>, commands: &Receiver<Command>) -> Result<(), SourceError> {
-    let context = Context { lanes: Arc::clone(&lanes), flow: Mutex::default(), drain: settings.drain };
-    let consumer: BaseConsumer<Context> =
-        BaseConsumer::from_config_and_context(&settings.client, context).map_err(|error| fault("configuration", error))?;
+pub fn run(
+    settings: &SourceSettings,
+    lanes: Arc<dyn Lanes>,
+    commands: &Receiver<Command>,
+) -> Result<(), SourceError> {
+    let context = Context {
+        lanes: Arc::clone(&lanes),
+        flow: Mutex::default(),
+        drain: settings.drain,
+    };
+    let consumer: BaseConsumer<Context> = BaseConsumer::from_config_and_context(&settings.client, context)
+        .map_err(|error| fault("configuration", error))?;
     let topics: Vec<&str> = settings.topics.iter().map(String::as_str).collect();
-    consumer.subscribe(&topics).map_err(|error| fault("subscribe", error))?;
+    consumer
+        .subscribe(&topics)
+        .map_err(|error| fault("subscribe", error))?;
     let result = poll_loop(settings, &consumer, commands);
     let held: Vec<Partition> = consumer.context().flow().lanes.keys().cloned().collect();
     match &result {
@@ -161,7 +170,11 @@ pub fn run(settings: &SourceSettings, lanes: Arc<dyn Lanes>, commands: &Receiver
     result
 }
 
-fn poll_loop(settings: &SourceSettings, consumer: &BaseConsumer<Context>, commands: &Receiver<Command>) -> Result<(), SourceError> {
+fn poll_loop(
+    settings: &SourceSettings,
+    consumer: &BaseConsumer<Context>,
+    commands: &Receiver<Command>,
+) -> Result<(), SourceError> {
     let mut last_commit = Instant::now();
     let mut ended: HashSet<Partition> = HashSet::new();
     loop {
@@ -196,7 +209,10 @@ fn poll_loop(settings: &SourceSettings, consumer: &BaseConsumer<Context>, comman
 }
 
 /// Takes in what lanes have sent; true if it is time to stop.
-fn take_commands(consumer: &BaseConsumer<Context>, commands: &Receiver<Command>) -> Result<bool, SourceError> {
+fn take_commands(
+    consumer: &BaseConsumer<Context>,
+    commands: &Receiver<Command>,
+) -> Result<bool, SourceError> {
     loop {
         match commands.try_recv() {
             Ok(Command::Release(receipt)) => consumer.context().flow().release(&receipt),
@@ -263,7 +279,11 @@ fn consumer_error(consumer: &BaseConsumer<Context>, error: KafkaError) -> Result
 
 fn raw(message: &BorrowedMessage<'_>) -> RawRecord {
     RawRecord {
-        at: Coordinates { topic: message.topic().into(), partition: message.partition(), offset: message.offset() },
+        at: Coordinates {
+            topic: message.topic().into(),
+            partition: message.partition(),
+            offset: message.offset(),
+        },
         payload: message.payload().map(|bytes| Payload(bytes.to_vec())),
     }
 }
@@ -292,7 +312,8 @@ struct Flows {
 
 impl Flows {
     fn release(&mut self, receipt: &Receipt) {
-        if let Some(lane) = self.lanes.get_mut(&receipt.partition()) {
+        let chain = receipt.chain();
+        if let Some(lane) = self.lanes.get_mut(&(Arc::clone(&chain.topic), chain.partition)) {
             lane.released = Some(receipt.next());
         }
     }
@@ -348,14 +369,21 @@ impl Context {
 
     fn is_through(&self, ended: &HashSet<Partition>) -> bool {
         let flow = self.flow();
-        !flow.lanes.is_empty() && flow.lanes.iter().all(|(partition, lane)| lane.halted || (lane.waiting.is_empty() && ended.contains(partition)))
+        !flow.lanes.is_empty()
+            && flow.lanes.iter().all(|(partition, lane)| {
+                lane.halted || (lane.waiting.is_empty() && ended.contains(partition))
+            })
     }
 
     fn range(consumer: &BaseConsumer<Self>, topic: &str, partition: i32) -> Result<LogRange, String> {
         let (low, high) = consumer
             .fetch_watermarks(topic, partition, METADATA)
             .map_err(|error| format!("kafka: offsets of {topic}/{partition}: {error}"))?;
-        Ok(LogRange { partition: (topic.into(), partition), low, high })
+        Ok(LogRange {
+            partition: (topic.into(), partition),
+            low,
+            high,
+        })
     }
 
     /// Opens a lane anew at its chain's tail and moves the consumer there.
@@ -365,9 +393,18 @@ impl Context {
         }
         self.lanes.lose(std::slice::from_ref(partition));
         let range = Self::range(consumer, &partition.0, partition.1).map_err(SourceError::Sink)?;
-        let begins = self.lanes.assign(std::slice::from_ref(&range)).map_err(SourceError::Sink)?;
+        let begins = self
+            .lanes
+            .assign(std::slice::from_ref(&range))
+            .map_err(SourceError::Sink)?;
         let halted = begins.contains(&Begin::Halted);
-        self.flow().lanes.insert(partition.clone(), Flow { halted, ..Flow::default() });
+        self.flow().lanes.insert(
+            partition.clone(),
+            Flow {
+                halted,
+                ..Flow::default()
+            },
+        );
         if halted {
             pause(consumer, partition, true);
         }
@@ -382,7 +419,11 @@ impl Context {
         Ok(())
     }
 
-    fn assign(&self, consumer: &BaseConsumer<Self>, list: &TopicPartitionList) -> Result<TopicPartitionList, String> {
+    fn assign(
+        &self,
+        consumer: &BaseConsumer<Self>,
+        list: &TopicPartitionList,
+    ) -> Result<TopicPartitionList, String> {
         let mut ranges = Vec::new();
         for element in list.elements() {
             ranges.push(Self::range(consumer, element.topic(), element.partition())?);
@@ -398,16 +439,29 @@ impl Context {
             placed
                 .add_partition_offset(&range.partition.0, range.partition.1, Offset::Offset(offset))
                 .map_err(|error| format!("kafka: {error}"))?;
-            flow.lanes.insert(range.partition.clone(), Flow { halted: begin == Begin::Halted, ..Flow::default() });
+            flow.lanes.insert(
+                range.partition.clone(),
+                Flow {
+                    halted: begin == Begin::Halted,
+                    ..Flow::default()
+                },
+            );
         }
         Ok(placed)
     }
 
     fn release(&self, consumer: &BaseConsumer<Self>, list: &TopicPartitionList) {
-        let partitions: Vec<Partition> = list.elements().iter().map(|e| (e.topic().into(), e.partition())).collect();
+        let partitions: Vec<Partition> = list
+            .elements()
+            .iter()
+            .map(|e| (e.topic().into(), e.partition()))
+            .collect();
         let held: Vec<Partition> = {
             let flow = self.flow();
-            partitions.into_iter().filter(|partition| flow.lanes.contains_key(partition)).collect()
+            partitions
+                .into_iter()
+                .filter(|partition| flow.lanes.contains_key(partition))
+                .collect()
         };
         if consumer.assignment_lost() {
             self.lanes.lose(&held);
@@ -432,10 +486,17 @@ impl Context {
         };
         for element in positions.elements() {
             let partition: Partition = (element.topic().into(), element.partition());
-            let Ok((low, high)) = consumer.fetch_watermarks(element.topic(), element.partition(), METADATA) else { continue };
+            let Ok((low, high)) = consumer.fetch_watermarks(element.topic(), element.partition(), METADATA)
+            else {
+                continue;
+            };
             let outside = matches!(element.offset(), Offset::Offset(at) if at < low || at > high);
             let mut flow = self.flow();
-            if let Some(lane) = flow.lanes.get_mut(&partition).filter(|lane| outside && !lane.halted) {
+            if let Some(lane) = flow
+                .lanes
+                .get_mut(&partition)
+                .filter(|lane| outside && !lane.halted)
+            {
                 lane.halted = true;
                 pause(consumer, &partition, true);
                 self.lanes.halt(&LogRange { partition, low, high });
@@ -447,7 +508,11 @@ impl Context {
 fn pause(consumer: &BaseConsumer<Context>, (topic, partition): &Partition, on: bool) {
     let mut list = TopicPartitionList::new();
     list.add_partition(topic, *partition);
-    let result = if on { consumer.pause(&list) } else { consumer.resume(&list) };
+    let result = if on {
+        consumer.pause(&list)
+    } else {
+        consumer.resume(&list)
+    };
     if let Err(error) = result {
         // It was taken away meanwhile; the rebalance that follows settles its lane.
         tracing::debug!(%topic, partition, %error, on, "pause or resume");
@@ -455,8 +520,23 @@ fn pause(consumer: &BaseConsumer<Context>, (topic, partition): &Partition, on: b
 }
 
 impl ClientContext for Context {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        use RDKafkaLogLevel as Level;
+        match level {
+            Level::Emerg | Level::Alert | Level::Critical | Level::Error => {
+                tracing::error!(facility, "{message}")
+            }
+            Level::Warning => tracing::warn!(facility, "{message}"),
+            Level::Notice | Level::Info => tracing::info!(facility, "{message}"),
+            Level::Debug => tracing::debug!(facility, "{message}"),
+        }
+    }
+
     fn error(&self, error: KafkaError, reason: &str) {
-        tracing::warn!(%error, reason, "kafka; trying again");
+        // The end of a partition is news for the poll loop alone, which gets it too.
+        if !matches!(error, KafkaError::Global(RDKafkaErrorCode::PartitionEOF)) {
+            tracing::warn!(%error, reason, "kafka; trying again");
+        }
     }
 }
 
@@ -473,7 +553,11 @@ impl ConsumerContext for Context {
                         TopicPartitionList::new()
                     }
                 };
-                let done = if cooperative { consumer.incremental_assign(&placed) } else { consumer.assign(&placed) };
+                let done = if cooperative {
+                    consumer.incremental_assign(&placed)
+                } else {
+                    consumer.assign(&placed)
+                };
                 for (partition, _) in self.flow().lanes.iter().filter(|(_, lane)| lane.halted) {
                     pause(consumer, partition, true);
                 }
@@ -481,11 +565,20 @@ impl ConsumerContext for Context {
             }
             RDKafkaRespErr::RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS => {
                 self.release(consumer, list);
-                if cooperative { consumer.incremental_unassign(list) } else { consumer.unassign() }
+                if cooperative {
+                    consumer.incremental_unassign(list)
+                } else {
+                    consumer.unassign()
+                }
             }
             other => {
                 tracing::warn!(code = ?other, "kafka; rebalance failed, trying again");
-                let held: Vec<Partition> = self.flow().lanes.drain().map(|(partition, _)| partition).collect();
+                let held: Vec<Partition> = self
+                    .flow()
+                    .lanes
+                    .drain()
+                    .map(|(partition, _)| partition)
+                    .collect();
                 self.lanes.lose(&held);
                 consumer.unassign()
             }

@@ -88,6 +88,16 @@ impl Engine {
             .collect()
     }
 
+    /// The redacted text of one row, for callers that write no rows.
+    ///
+    /// # Errors
+    /// The code under which the note would be quarantined.
+    pub fn redact(&self, batch: &NoteBatch, row: usize, outcome: &Outcome) -> Result<String, QuarantineCode> {
+        let decisions = outcome.as_ref().map_err(|code| *code)?;
+        let redacted = self.redactor.redact_text(batch.note(row).text, decisions);
+        redacted.map(|(text, _)| text).map_err(|_| QuarantineCode::InvalidSpan)
+    }
+
     /// Tags, decides and redacts a batch.
     ///
     /// # Errors

@@ -1,0 +1,196 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Reads the command line, or prints help and ends.
+pub(crate) fn parse() -> Cli {
+    Cli::parse()
+}
+
+/// De-identifies streams of clinical notes: Kafka in, redacted Parquet out, nothing lost.
+#[derive(Parser)]
+#[command(
+    name = "lethe",
+    version,
+    after_help = "Exit codes: 0 done; 1 failed at run time; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found something wrong.\nTry `lethe demo` first."
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Args)]
+pub(crate) struct LogArgs {
+    /// What to log, as in `info` or `lethe=debug,warn`
+    #[arg(
+        long,
+        global = true,
+        default_value = "info",
+        env = "LETHE_LOG",
+        value_name = "FILTER"
+    )]
+    pub(crate) log: String,
+    /// How to log
+    #[arg(long, global = true, default_value = "text", value_name = "FORMAT")]
+    pub(crate) log_format: LogFormat,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run the whole path on sample notes: an embedded broker, the members, Parquet files
+    Demo(DemoArgs),
+    /// Run the operator until it is told to stop
+    Run(RunArgs),
+    /// Redact text or JSON lines: notes in, redacted notes out
+    Redact(RedactArgs),
+    /// Annotate JSON lines: documents in, the same documents with `spans` out
+    Annotate(AnnotateArgs),
+    /// Check a configuration, and with --connect what it points at
+    Check(CheckArgs),
+    /// Inspect an output dataset: chains, rows against offsets, labels, orphans
+    Inspect(InspectArgs),
+    /// Bridge offsets that the log no longer has, so that a halted lane can go on
+    Skip(SkipArgs),
+    /// Work on dictionaries
+    #[command(subcommand)]
+    Dictionary(DictionaryCommand),
+}
+
+#[derive(Args)]
+pub(crate) struct DemoArgs {
+    /// Where the files go; must not hold an earlier demo's
+    #[arg(long, value_name = "DIR", default_value = "lethe-demo")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    /// The configuration
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// Stop once everything that was there at the start is through
+    #[arg(long)]
+    pub(crate) until_end: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct RedactArgs {
+    /// Take members and policy from here rather than the defaults
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// A file, or `-` for standard input; with --format jsonl also a folder of files
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub(crate) input: PathBuf,
+    /// A file, or `-` for standard output
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+    /// What the input is: one text, or documents, one JSON object a line with the note under `text`
+    #[arg(long, default_value = "text")]
+    pub(crate) format: InputFormat,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InputFormat {
+    Text,
+    Jsonl,
+}
+
+#[derive(Args)]
+pub(crate) struct AnnotateArgs {
+    /// Take members and policy from here rather than the defaults
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// JSON lines, each with a note under `text`, or a folder of such or of .txt files; `-` for standard input
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub(crate) input: PathBuf,
+    /// Where the documents go, `spans` added; `-` for standard output
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+    /// What the offsets of `spans` count
+    #[arg(long, default_value = "code-point")]
+    pub(crate) offsets: OffsetUnit,
+    /// Add to each span who said so: members, rule and score
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OffsetUnit {
+    /// Unicode code points, as in Python
+    CodePoint,
+    /// UTF-8 bytes
+    Byte,
+    /// UTF-16 code units, as in Java and JavaScript
+    Utf16,
+}
+
+#[derive(Args)]
+pub(crate) struct CheckArgs {
+    /// The configuration
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// Also reach the brokers, the topics and the store
+    #[arg(long)]
+    pub(crate) connect: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct InspectArgs {
+    /// A folder that holds the dataset; or give --config
+    #[arg(value_name = "DIR", required_unless_present = "config")]
+    pub(crate) path: Option<PathBuf>,
+    /// Take the store from this configuration
+    #[arg(short, long, value_name = "FILE", conflicts_with = "path")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Remove audit files that no notes file names and that are older than an hour
+    #[arg(long)]
+    pub(crate) remove_orphans: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct SkipArgs {
+    /// The configuration
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// The halted lane's topic
+    #[arg(long)]
+    pub(crate) topic: String,
+    /// Its partition
+    #[arg(long)]
+    pub(crate) partition: i32,
+    /// The offset that the lane goes on from
+    #[arg(long)]
+    pub(crate) to: i64,
+    /// Why, for whoever reads the chain later; no PHI
+    #[arg(long)]
+    pub(crate) reason: String,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum DictionaryCommand {
+    /// Compile list folders into one dictionary file
+    Build(DictionaryBuildArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct DictionaryBuildArgs {
+    /// Folders of lists, each list a folder with items.txt, exceptions.txt and SOURCE.toml
+    #[arg(long, value_name = "DIR", required = true)]
+    pub(crate) lists: Vec<PathBuf>,
+    /// The dictionary to write
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+}

@@ -1,0 +1,103 @@
+//! `lethe annotate`: documents in, the same documents with `spans` out.
+
+use lethe_core::{Decision, Engine, Span};
+use serde_json::{Value, json};
+
+use super::documents::{process, recipe};
+use crate::cli::{AnnotateArgs, OffsetUnit};
+
+/// Annotates documents.
+pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
+    let recipe = recipe(args.config.as_deref())?;
+    let documents = process(
+        &recipe.engine,
+        &args.input,
+        &args.output,
+        &|engine, batch, row, outcome, document| {
+            let decisions = outcome.as_deref().unwrap_or_default();
+            let spans = spans(
+                engine,
+                batch.note(row).text,
+                decisions,
+                args.offsets,
+                args.explain,
+            );
+            document.insert("spans".to_owned(), spans);
+            Ok(())
+        },
+    )?;
+    tracing::info!("{documents} documents annotated");
+    Ok(())
+}
+
+fn spans(engine: &Engine, text: &str, decisions: &[Decision], unit: OffsetUnit, explain: bool) -> Value {
+    let mut ruler = Ruler {
+        text,
+        unit,
+        byte: 0,
+        units: 0,
+    };
+    let labels = engine.labels();
+    let each = |decision: &Decision| {
+        let (start, end) = (ruler.at(decision.span.start()), ruler.at(decision.span.end()));
+        let mut span = json!({ "start": start, "end": end, "label": labels.label(decision.label).name });
+        if explain && let Some(span) = span.as_object_mut() {
+            let members: Vec<_> = decision
+                .members
+                .iter()
+                .filter_map(|member| engine.members().get(member))
+                .collect();
+            span.insert("members".to_owned(), json!(members));
+            span.insert("rule".to_owned(), json!(decision.rule));
+            span.insert(
+                "score".to_owned(),
+                json!((f64::from(decision.score) * 1e4).round() / 1e4),
+            );
+        }
+        span
+    };
+    decisions.iter().map(each).collect()
+}
+
+/// Turns ascending byte offsets into another unit, reading the text once.
+struct Ruler<'a> {
+    text: &'a str,
+    unit: OffsetUnit,
+    byte: usize,
+    units: usize,
+}
+
+impl Ruler<'_> {
+    fn at(&mut self, byte: usize) -> usize {
+        let passed = Span::between(self.byte as u32, byte as u32).of(self.text);
+        self.units += match self.unit {
+            OffsetUnit::CodePoint => passed.chars().count(),
+            OffsetUnit::Byte => passed.len(),
+            OffsetUnit::Utf16 => passed.chars().map(char::len_utf16).sum(),
+        };
+        self.byte = byte;
+        self.units
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_count_what_was_asked_for() {
+        let text = "é👩 Ana";
+        let place = |unit| {
+            Ruler {
+                text,
+                unit,
+                byte: 0,
+                units: 0,
+            }
+            .at(7)
+        };
+        assert_eq!(place(OffsetUnit::Byte), 7);
+        assert_eq!(place(OffsetUnit::CodePoint), 3);
+        assert_eq!(place(OffsetUnit::Utf16), 4);
+    }
+}

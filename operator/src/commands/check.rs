@@ -1,0 +1,97 @@
+//! `lethe check`: is this configuration one that runs.
+
+use std::io::Write as _;
+
+use std::time::Duration;
+
+use lethe_connectors::kafka::Cluster;
+use lethe_connectors::kafka::KafkaConfig;
+
+use lethe_connectors::store::verify;
+
+use super::run::runtime;
+use crate::cli::CheckArgs;
+use crate::config::{SourceConfig, load};
+use crate::exit::{Coded, Failure, usage};
+
+/// Checks a configuration, and with `--connect` what it points at.
+pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
+    let config = load(&args.config)?;
+    let recipe = config.engine.build()?;
+    config
+        .format
+        .build()
+        .map_err(|error| usage(format!("`[format]`, key {error}")))?;
+    let mut to = std::io::stdout().lock();
+    writeln!(to, "members     {}", recipe.engine.members().join(", "))?;
+    writeln!(to, "labels      {}", recipe.labels)?;
+    writeln!(to, "dictionary  {}", recipe.dictionary)?;
+    let mut wrong = Vec::new();
+    match &config.source {
+        Some(SourceConfig::Kafka(kafka)) => {
+            kafka
+                .validate()
+                .map_err(|error| usage(format!("`[source]`, key {error}")))?;
+            writeln!(
+                to,
+                "source      kafka, {} as group {}",
+                kafka.topics.join(", "),
+                kafka.group
+            )?;
+            if args.connect {
+                match examine(kafka) {
+                    Ok(found) => writeln!(to, "            {found}")?,
+                    Err(error) => wrong.push(error.to_string()),
+                }
+            }
+        }
+        Some(SourceConfig::Files(files)) => {
+            if args.connect
+                && let Err(error) = files.build()
+            {
+                wrong.push(error.to_string());
+            }
+            writeln!(to, "source      files")?;
+        }
+        None => writeln!(
+            to,
+            "source      none: only `redact` and `annotate` can use this configuration"
+        )?,
+    }
+    if let Some(sink) = &config.sink {
+        let store = sink.store.build()?;
+        writeln!(to, "sink        {}", store.describe())?;
+        if args.connect {
+            let runtime = runtime()?;
+            match runtime.block_on(verify(store.as_ref())) {
+                Ok(()) => writeln!(to, "            it can be written, and no name twice")?,
+                Err(error) => wrong.push(error.to_string()),
+            }
+        }
+    }
+    if wrong.is_empty() {
+        writeln!(to, "ok")?;
+        return Ok(());
+    }
+    Err(Coded(Failure::Found, wrong.join("\n       ")).into())
+}
+
+/// Reaches the brokers and each topic.
+fn examine(kafka: &KafkaConfig) -> anyhow::Result<String> {
+    let cluster = Cluster::connect(kafka, Duration::from_secs(10))?;
+    let id = cluster.id()?;
+    let mut found = format!("cluster {}", id.as_deref().unwrap_or("without an id"));
+    for name in &kafka.topics {
+        let topic = cluster.topic(name)?;
+        let mut waiting = 0;
+        for &partition in &topic.partitions {
+            let (low, high) = cluster.watermarks(name, partition)?;
+            waiting += high - low;
+        }
+        found += &format!(
+            "; topic {name}: {} partitions, {waiting} records in the log",
+            topic.partitions.len()
+        );
+    }
+    Ok(found)
+}

@@ -1,0 +1,139 @@
+//! `lethe demo`: the whole path on sample notes, with nothing to set up.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use lethe_connectors::kafka::EmbeddedBroker;
+use lethe_core::NoteBatch;
+
+use super::run::{operate, runtime};
+use crate::cli::DemoArgs;
+use crate::config::{EngineConfig, parse};
+use crate::exit::usage;
+
+/// Invented notes, as events; the last lines of the topic are the demo's own: a payload that is no event, and a
+/// tombstone.
+const NOTES: &str = include_str!("../../demo/notes.jsonl");
+const TOPIC: &str = "notes";
+const PARTITIONS: i32 = 4;
+
+/// Runs the demo.
+pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
+    let out = &args.out;
+    if out.exists()
+        && std::fs::read_dir(out)
+            .map(|mut entries| entries.next().is_some())
+            .unwrap_or(true)
+    {
+        return Err(usage(format!(
+            "{} is there already and not an empty folder; name another with --out",
+            out.display()
+        )));
+    }
+    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    let broker = EmbeddedBroker::start().context("the embedded broker does not start")?;
+    broker
+        .create_topic(TOPIC, PARTITIONS)
+        .context("the embedded broker makes no topic")?;
+    let mut payloads: Vec<Option<&str>> = NOTES.lines().map(Some).collect();
+    payloads.push(Some("this is no note event"));
+    payloads.push(None);
+    let keyed = payloads
+        .iter()
+        .enumerate()
+        .map(|(key, payload)| (key.to_string(), *payload));
+    broker
+        .produce(TOPIC, keyed)
+        .context("the embedded broker takes no notes")?;
+
+    let config_path = out.join("lethe.toml");
+    let text = config(broker.bootstrap_servers(), out)?;
+    std::fs::write(&config_path, &text).with_context(|| format!("cannot write {}", config_path.display()))?;
+    let config = parse(&text, &config_path.display().to_string())?;
+    let runtime = runtime()?;
+    let summary = operate(&config, &runtime, true)?;
+    show(out, payloads.len(), &summary.to_string())
+}
+
+fn config(brokers: &str, out: &Path) -> anyhow::Result<String> {
+    let quote = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let folder = out.join("data");
+    let folder = folder.to_str().context("the folder's name is not UTF-8")?;
+    Ok(format!(
+        "# The configuration that the demo ran with. The broker lived in the same process and is gone;\n\
+         # point `brokers` at your own and run `lethe run -c` on this file.\n\n\
+         [source]\nkind = \"kafka\"\nbrokers = [{}]\ntopics = [\"{TOPIC}\"]\ngroup = \"lethe-demo\"\n\n\
+         [sink]\nstore = {{ kind = \"folder\", path = {} }}\n",
+        quote(brokers),
+        quote(folder),
+    ))
+}
+
+fn show(out: &Path, events: usize, summary: &str) -> anyhow::Result<()> {
+    let before = sample();
+    let recipe = EngineConfig::default().build()?;
+    let batch = NoteBatch::from_texts([before.as_str()])?;
+    let after = recipe
+        .engine
+        .redact(&batch, 0, &recipe.engine.decide(&batch)[0])
+        .map_err(|code| anyhow::anyhow!("{}", code.name()))?;
+    let mut to = std::io::stdout().lock();
+    writeln!(
+        to,
+        "{events} events went into an embedded Kafka topic of {PARTITIONS} partitions: 11 invented notes, a note that was"
+    )?;
+    writeln!(
+        to,
+        "withdrawn, a payload that is no note, and a tombstone. All of them came out as rows of Parquet:\n  {summary}\n"
+    )?;
+    writeln!(
+        to,
+        "One of the notes, before:\n{}\nand after:\n{}",
+        indented(&before),
+        indented(&after)
+    )?;
+    writeln!(to, "Redacted notes  {}", out.join("data/notes").display())?;
+    writeln!(to, "Audit trail     {}", out.join("data/audit").display())?;
+    writeln!(to, "Configuration   {}", out.join("lethe.toml").display())?;
+    writeln!(
+        to,
+        "\nLook at them:   lethe inspect {}",
+        out.join("data").display()
+    )?;
+    writeln!(
+        to,
+        "                duckdb -c \"from '{}'\"",
+        out.join("data/notes/**/*.parquet").display()
+    )?;
+    Ok(())
+}
+
+/// The text of the second sample note.
+fn sample() -> String {
+    let event = NOTES
+        .lines()
+        .nth(1)
+        .and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    event
+        .and_then(|event| event["text"].as_str().map(str::to_owned))
+        .unwrap_or_default()
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sample_notes_are_events_that_the_format_takes() {
+        let format = lethe_connectors::format::FormatConfig::default().build().unwrap();
+        for line in NOTES.lines() {
+            format.read(line.as_bytes()).unwrap();
+        }
+        assert!(!sample().is_empty());
+    }
+}

@@ -1,0 +1,58 @@
+//! `lethe dictionary`: from lists to a dictionary file.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use lethe_dictionaries::{Dictionary, List, compile};
+
+use crate::cli::DictionaryBuildArgs;
+use crate::config::hex;
+use crate::exit::usage;
+
+/// Compiles the lists of some folders into one dictionary.
+pub(crate) fn build(args: &DictionaryBuildArgs) -> anyhow::Result<()> {
+    let mut lists = Vec::new();
+    for folder in &args.lists {
+        for list in list_folders(folder)? {
+            lists.push(List::read(&list).map_err(usage)?);
+        }
+    }
+    let bytes = compile(&lists).map_err(usage)?;
+    // Read back before it is written: a file that cannot be loaded is worse than none.
+    let dictionary =
+        Dictionary::from_bytes(bytes.clone()).context("the compiled dictionary does not load")?;
+    std::fs::write(&args.output, &bytes)
+        .with_context(|| format!("cannot write {}", args.output.display()))?;
+    let mut to = std::io::stdout().lock();
+    writeln!(
+        to,
+        "{}: {} lists, {} entries, {} bytes, digest {}",
+        args.output.display(),
+        lists.len(),
+        dictionary.len(),
+        bytes.len(),
+        hex(dictionary.digest())
+    )?;
+    writeln!(to, "name it as `engine.dictionary` in the configuration")?;
+    Ok(())
+}
+
+/// The folders inside a folder of lists, in the order of their names.
+fn list_folders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let entries =
+        std::fs::read_dir(folder).map_err(|error| usage(format!("{}: {error}", folder.display())))?;
+    let mut folders: Vec<PathBuf> = entries
+        .filter_map(Result::ok)
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort();
+    if folders.is_empty() {
+        return Err(usage(format!(
+            "{} holds no lists; each list is a folder in it",
+            folder.display()
+        )));
+    }
+    Ok(folders)
+}

@@ -1,0 +1,158 @@
+//! Documents through the engine, in order, on all cores: what `redact` and `annotate` share.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::mpsc::sync_channel;
+
+use anyhow::Context as _;
+use lethe_connectors::files::{Document, Documents, DocumentsConfig};
+use lethe_core::{Engine, NoteBatch, Outcome, QuarantineCode, Record};
+use serde_json::{Map, Value};
+
+use crate::config::{EngineConfig, Recipe, load};
+use crate::progress::Progress;
+
+/// Documents that one thread works on at a time.
+const CHUNK: usize = 32;
+
+/// What a document becomes: gets the engine, the batch with the note, its row, its outcome, and the whole JSON object
+/// to change and give back.
+pub(crate) type Change<'a> =
+    dyn Fn(&Engine, &NoteBatch, usize, &Outcome, &mut Map<String, Value>) -> anyhow::Result<()> + Sync + 'a;
+
+/// The engine of a configuration file, or the default one.
+pub(crate) fn recipe(config: Option<&Path>) -> anyhow::Result<Recipe> {
+    match config {
+        Some(path) => load(path)?.engine.build(),
+        None => EngineConfig::default().build(),
+    }
+}
+
+/// Creates a file, or takes standard output for `-`.
+pub(crate) fn create(path: &Path) -> anyhow::Result<Box<dyn Write>> {
+    if path == Path::new("-") {
+        return Ok(Box::new(BufWriter::new(io::stdout())));
+    }
+    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(Box::new(BufWriter::with_capacity(1 << 18, file)))
+}
+
+/// Reads documents, decides each, changes it and writes it as a line of JSON, in input order.
+///
+/// # Errors
+/// Names the file and line of the first document that cannot be read or handled. Documents before it are written,
+/// nothing of it or after it.
+pub(crate) fn process(
+    engine: &Engine,
+    input: &Path,
+    output: &Path,
+    change: &Change<'_>,
+) -> anyhow::Result<u64> {
+    let mut documents = Documents::open(input, DocumentsConfig::default())?;
+    let mut output = create(output)?;
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut progress = Progress::start("documents", "documents", None);
+    std::thread::scope(|scope| {
+        let mut lanes = Vec::new();
+        for _ in 0..workers {
+            let (send, jobs) = sync_channel::<Vec<Document>>(1);
+            let (give, results) = sync_channel(1);
+            scope.spawn(move || {
+                for documents in jobs {
+                    if give.send(chunk(engine, &documents, change)).is_err() {
+                        break;
+                    }
+                }
+            });
+            lanes.push((send, results));
+        }
+        // Chunks go round the lanes and are taken back in the same order. A reader's error waits for its turn.
+        let (mut sent, mut taken, mut end) = (0, 0, None);
+        loop {
+            while end.is_none() && sent - taken < workers {
+                let mut next = Vec::with_capacity(CHUNK);
+                while next.len() < CHUNK && end.is_none() {
+                    match documents.next() {
+                        Some(Ok(document)) => next.push(document),
+                        Some(Err(error)) => end = Some(Err(error)),
+                        None => end = Some(Ok(())),
+                    }
+                }
+                lanes[sent % workers]
+                    .0
+                    .send(next)
+                    .ok()
+                    .context("a worker ended early")?;
+                sent += 1;
+            }
+            if sent == taken {
+                break;
+            }
+            let (bytes, count, failed) = lanes[taken % workers].1.recv().context("a worker ended early")?;
+            taken += 1;
+            output.write_all(&bytes)?;
+            progress.add(count);
+            if let Some(error) = failed {
+                output.flush()?;
+                return Err(error);
+            }
+        }
+        output.flush()?;
+        end.unwrap_or(Ok(())).map_err(anyhow::Error::from)
+    })?;
+    Ok(progress.finish())
+}
+
+/// The lines of a chunk's documents, how many there are, and the error that ended them early.
+fn chunk(
+    engine: &Engine,
+    documents: &[Document],
+    change: &Change<'_>,
+) -> (Vec<u8>, u64, Option<anyhow::Error>) {
+    let mut bytes = Vec::new();
+    let mut count = 0;
+    let mut each = || {
+        let batch = NoteBatch::from_records(documents.iter().map(|document| document.record.clone()))?;
+        let outcomes = engine.decide(&batch);
+        for (row, (document, outcome)) in documents.iter().zip(&outcomes).enumerate() {
+            let at = document.record.at();
+            let place = || format!("{}, line {}", at.topic, at.offset + 1);
+            if let Err(code) = outcome {
+                anyhow::bail!("{}: {}", place(), explain(*code));
+            }
+            let mut object = object(document).with_context(place)?;
+            change(engine, &batch, row, outcome, &mut object).with_context(place)?;
+            serde_json::to_writer(&mut bytes, &object)?;
+            bytes.push(b'\n');
+            count += 1;
+        }
+        Ok(())
+    };
+    let failed = each().err();
+    (bytes, count, failed)
+}
+
+/// The document as a JSON object: the line it came as, or id and text of a plain text file.
+fn object(document: &Document) -> anyhow::Result<Map<String, Value>> {
+    if !document.line.is_empty() {
+        // The reader has read it already; the message of a second failure would hold no more than a position.
+        return serde_json::from_str(document.line.expose())
+            .map_err(|error| anyhow::anyhow!("no JSON object at column {}", error.column()));
+    }
+    let Record::Note(event) = &document.record else {
+        anyhow::bail!("the document could not be read")
+    };
+    let mut object = Map::new();
+    object.insert("doc_id".to_owned(), event.note_id.expose().into());
+    object.insert("text".to_owned(), event.text.expose().into());
+    Ok(object)
+}
+
+/// What a code means to somebody who runs one file.
+pub(crate) fn explain(code: QuarantineCode) -> String {
+    format!(
+        "the note could not be handled ({}); nothing of it was written",
+        code.name()
+    )
+}

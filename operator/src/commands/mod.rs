@@ -1,0 +1,27 @@
+//! One file a command; this list is all of them.
+
+mod annotate;
+mod check;
+mod demo;
+mod dictionary;
+mod documents;
+//mod inspect;
+mod redact;
+mod run;
+mod skip;
+
+use crate::cli::{Command, DictionaryCommand};
+
+/// Does what was asked.
+pub(crate) fn run(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Redact(args) => redact::run(&args),
+        Command::Annotate(args) => annotate::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Inspect(_) => Err(crate::exit::usage("inspect is not built in yet")),
+        Command::Skip(args) => skip::run(&args),
+        Command::Dictionary(DictionaryCommand::Build(args)) => dictionary::build(&args),
+    }
+}

@@ -1,0 +1,249 @@
+//! `lethe run`: the operator.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use lethe_connectors::kafka::source::{self, Command, SourceSettings, commands};
+use lethe_connectors::kafka::{Cluster, KafkaProblem};
+use lethe_connectors::kafka::{FetchBudget, KafkaConfig};
+use lethe_connectors::sink::Fingerprints;
+use sha2::{Digest as _, Sha256};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::cli::RunArgs;
+use crate::config::{Config, Recipe, SinkConfig, SourceConfig, hex, load};
+use crate::exit::{Coded, Failure, usage};
+use crate::pipeline::{Budget, Counters, Pipeline, Pool, Shop, files};
+
+/// The share of the memory budget that fetching has; lanes have the rest.
+const FETCH_SHARE: usize = 4;
+/// How long one question to the brokers may take.
+const ASK: Duration = Duration::from_secs(10);
+/// How often a line says what went through.
+const REPORT_EVERY: Duration = Duration::from_secs(30);
+
+/// Runs the operator of a configuration file.
+pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
+    let config = load(&args.config)?;
+    let runtime = runtime()?;
+    let summary = operate(&config, &runtime, args.until_end)?;
+    tracing::info!("done: {summary}");
+    match summary.halted {
+        0 => Ok(()),
+        n => Err(Coded(
+            Failure::Halted,
+            format!("{n} lanes halted; the log says why, and what to do"),
+        )
+        .into()),
+    }
+}
+
+/// The runtime that lanes and stores run on. Tagging has threads of its own.
+pub(crate) fn runtime() -> anyhow::Result<Runtime> {
+    Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("no runtime")
+}
+
+/// What a run did.
+pub(crate) struct Summary {
+    pub(crate) counts: String,
+    pub(crate) notes: u64,
+    pub(crate) text_bytes: u64,
+    pub(crate) halted: u64,
+    pub(crate) peak_bytes: usize,
+    pub(crate) took: Duration,
+}
+
+impl std::fmt::Display for Summary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let seconds = self.took.as_secs_f64().max(1e-3);
+        write!(
+            f,
+            "{}; {:.1} s, {:.0} notes/s, {:.1} MiB/s of redacted text; lanes held {:.0} MiB at most",
+            self.counts,
+            seconds,
+            self.notes as f64 / seconds,
+            self.text_bytes as f64 / seconds / f64::from(1 << 20),
+            self.peak_bytes as f64 / f64::from(1 << 20),
+        )
+    }
+}
+
+/// Runs until the end, a signal, or a failure.
+pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> anyhow::Result<Summary> {
+    let source = config
+        .source
+        .as_ref()
+        .ok_or_else(|| usage("there is no `[source]`: say where note events come from"))?;
+    let sink = config
+        .sink
+        .as_ref()
+        .ok_or_else(|| usage("there is no `[sink]`: say where redacted notes go"))?;
+    let recipe = config.engine.build()?;
+    let (commands, inbox) = commands();
+    let fetch = config.resources.memory_bytes / FETCH_SHARE;
+    let budget = Budget::new(config.resources.memory_bytes - fetch);
+    let shop = shop(config, sink, &recipe, commands.clone())?;
+    stop_on_signal(runtime, commands)?;
+    let started = Instant::now();
+    let lanes = Arc::new(match source {
+        SourceConfig::Kafka(kafka) => {
+            let identity = identity(kafka)?;
+            let fingerprints = fingerprints(config, &recipe, identity);
+            Pipeline::new(
+                shop,
+                budget,
+                runtime.handle().clone(),
+                kafka.start,
+                fingerprints,
+                sink.encoding,
+            )
+        }
+        SourceConfig::Files(_) => {
+            let fingerprints = fingerprints(config, &recipe, None);
+            Pipeline::new(
+                shop,
+                budget,
+                runtime.handle().clone(),
+                lethe_connectors::kafka::Start::Earliest,
+                fingerprints,
+                sink.encoding,
+            )
+        }
+    });
+    let reporter = runtime.spawn(report(Arc::clone(&lanes)));
+    let result = match source {
+        SourceConfig::Kafka(kafka) => {
+            let client = kafka
+                .client_config(FetchBudget {
+                    bytes: fetch,
+                    queues: 1,
+                })
+                .map_err(|error| usage(format!("`[source]`, key {error}")))?;
+            let settings = SourceSettings {
+                client,
+                topics: kafka.topics.clone(),
+                drain: config.resources.drain(),
+                until_end,
+            };
+            source::run(&settings, Arc::clone(&lanes) as _, &inbox).map_err(anyhow::Error::from)
+        }
+        SourceConfig::Files(files) => files::run(files, config.resources.drain(), lanes.as_ref(), &inbox),
+    };
+    reporter.abort();
+    result?;
+    let counters = lanes.counters();
+    Ok(Summary {
+        counts: counters.to_string(),
+        notes: counters.notes.load(Relaxed),
+        text_bytes: counters.text_bytes.load(Relaxed),
+        halted: counters.halted.load(Relaxed),
+        peak_bytes: lanes.peak(),
+        took: started.elapsed(),
+    })
+}
+
+fn shop(
+    config: &Config,
+    sink: &SinkConfig,
+    recipe: &Recipe,
+    commands: std::sync::mpsc::Sender<Command>,
+) -> anyhow::Result<Shop> {
+    let store = sink
+        .store
+        .build()
+        .map_err(|error| anyhow::anyhow!("`[sink.store]`: {error}"))?;
+    Ok(Shop {
+        engine: Arc::clone(&recipe.engine),
+        format: config
+            .format
+            .build()
+            .map_err(|error| usage(format!("`[format]`, key {error}")))?
+            .into(),
+        store,
+        pool: Pool::start(config.resources.worker_count()).context("no worker threads")?,
+        roll: sink.roll,
+        counters: Counters::default(),
+        commands,
+    })
+}
+
+/// The id of the cluster, so that a chain is never continued from another's log. `None` if the brokers have none.
+///
+/// Brokers that are down are waited for: the operator often starts before they do.
+pub(crate) fn identity(kafka: &KafkaConfig) -> anyhow::Result<Option<String>> {
+    let cluster = Cluster::connect(kafka, ASK).map_err(|error| usage(format!("`[source]`: {error}")))?;
+    let mut pause = Duration::from_secs(1);
+    loop {
+        let asked = cluster.id().and_then(|id| {
+            kafka
+                .topics
+                .iter()
+                .try_for_each(|topic| cluster.topic(topic).map(drop))
+                .map(|()| id)
+        });
+        match asked {
+            Ok(id) => return Ok(id),
+            Err(error @ KafkaProblem::Unreachable { .. }) => {
+                tracing::warn!("{error}; trying again in {} s", pause.as_secs());
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_secs(30));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// What the files of this run follow from, besides the notes.
+pub(crate) fn fingerprints(config: &Config, recipe: &Recipe, cluster: Option<String>) -> Fingerprints {
+    // Debug output names every setting that shapes the content, and hides secrets.
+    let settings = format!("{:?}|{:?}", config.format, config.engine);
+    Fingerprints {
+        cluster,
+        topic_id: None,
+        config: hex(&Sha256::digest(settings.as_bytes())),
+        policy: recipe.policy.clone(),
+        members: recipe.engine.members().join(","),
+        labels: recipe.labels.clone(),
+        dictionaries: recipe.dictionary.clone(),
+        tokenizer: lethe_core::TOKENIZER_VERSION.to_string(),
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+async fn report(lanes: Arc<Pipeline>) {
+    loop {
+        tokio::time::sleep(REPORT_EVERY).await;
+        tracing::info!("{}", lanes.counters());
+    }
+}
+
+/// SIGTERM and SIGINT drain and leave; a second one ends the program at once.
+fn stop_on_signal(runtime: &Runtime, commands: std::sync::mpsc::Sender<Command>) -> anyhow::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let _inside = runtime.enter();
+    let mut terminate = signal(SignalKind::terminate()).context("no signal handler")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("no signal handler")?;
+    runtime.spawn(async move {
+        let mut asked = false;
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if asked {
+                // Safe at any moment: what is not durable was never released.
+                std::process::exit(Failure::Runtime as i32);
+            }
+            asked = true;
+            tracing::info!("stopping: draining lanes; a second signal stops at once");
+            drop(commands.send(Command::Stop));
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! What is PHI and what is done to it: members, vote, redaction.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use lethe_core::{Action, Carried, CarriedField, Engine, LabelSet, MemberSet, Merging, Redactor, Voting};
+use lethe_dictionaries::Dictionary;
+use lethe_taggers::registry::{MemberConfig, default_rules};
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::exit::usage;
+
+/// The `[engine]` table.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct EngineConfig {
+    /// A label set that ships (`i2b2-2014`, `meddocan`), or a file.
+    pub(crate) labels: String,
+    /// A dictionary that `lethe dictionary build` made; the one that ships if not given.
+    pub(crate) dictionary: Option<PathBuf>,
+    /// The members, in the order of their rank. The rule members if not given; an empty list passes notes through
+    /// unredacted and is refused unless `pass_through` says so.
+    pub(crate) members: Option<Vec<MemberConfig>>,
+    /// Allows an empty list of members: for measuring the stream alone. Notes come out as they went in.
+    pub(crate) pass_through: bool,
+    /// How members are combined.
+    pub(crate) vote: VoteConfig,
+    /// What is done to what was found.
+    pub(crate) redaction: RedactionConfig,
+}
+
+impl Default for EngineConfig {
+    fn default() -> Self {
+        Self {
+            labels: "i2b2-2014".to_owned(),
+            dictionary: None,
+            members: None,
+            pass_through: false,
+            vote: VoteConfig::default(),
+            redaction: RedactionConfig::default(),
+        }
+    }
+}
+
+/// The `[engine.vote]` table.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct VoteConfig {
+    /// Votes that a span needs.
+    pub(crate) threshold: u32,
+    /// Members whose single vote is enough.
+    pub(crate) always: Vec<String>,
+    /// Whether the part of a beaten span that no winner covers is redacted all the same.
+    pub(crate) cover_beaten: bool,
+}
+
+impl Default for VoteConfig {
+    fn default() -> Self {
+        Self {
+            threshold: 1,
+            always: Vec::new(),
+            cover_beaten: true,
+        }
+    }
+}
+
+/// The `[engine.redaction]` table.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RedactionConfig {
+    /// What is written in a span's place.
+    pub(crate) action: Action,
+    /// Another action for some labels.
+    pub(crate) labels: BTreeMap<String, Action>,
+    /// Metadata carried from the event to the output row.
+    pub(crate) carry: Option<Vec<CarriedField>>,
+}
+
+/// An engine, and what it was made of, for the output's footers.
+pub(crate) struct Recipe {
+    /// The engine.
+    pub(crate) engine: Arc<Engine>,
+    /// The label set's id and version.
+    pub(crate) labels: String,
+    /// The dictionary's digest.
+    pub(crate) dictionary: String,
+    /// Digest of members, vote and redaction as configured.
+    pub(crate) policy: String,
+}
+
+impl EngineConfig {
+    /// Builds the engine.
+    ///
+    /// # Errors
+    /// A usage error that names the key.
+    pub(crate) fn build(&self) -> anyhow::Result<Recipe> {
+        let labels = Arc::new(self.label_set()?);
+        let dictionary = match &self.dictionary {
+            Some(path) => Arc::new(
+                Dictionary::load(path).map_err(|error| usage(format!("key `engine.dictionary`: {error}")))?,
+            ),
+            None => Dictionary::builtin(),
+        };
+        let configs = self.members.clone().unwrap_or_else(default_rules);
+        if configs.is_empty() && !self.pass_through {
+            return Err(usage(
+                "key `engine.members`: without members notes come out unredacted; leave the key out for the rule members, or say `pass_through = true`",
+            ));
+        }
+        let mut members = Vec::new();
+        for config in &configs {
+            members.push(
+                config
+                    .build(&labels, &dictionary)
+                    .map_err(|error| usage(format!("key `engine.members`: {error}")))?,
+            );
+        }
+        let mut always = MemberSet::default();
+        for name in &self.vote.always {
+            let place = members.iter().position(|member| member.name() == name);
+            always = always
+                .with(place.ok_or_else(|| {
+                    usage(format!("key `engine.vote.always`: there is no member `{name}`"))
+                })?);
+        }
+        let voting = Voting {
+            threshold: self.vote.threshold,
+            always,
+            ranks: Vec::new(),
+            cover_beaten: self.vote.cover_beaten,
+        };
+        let never = ["DATE", "AGE", "PHONE", "FAX", "ZIP"]
+            .iter()
+            .filter_map(|name| labels.resolve(name).ok())
+            .collect();
+        let merging = Merging {
+            never,
+            ..Merging::default()
+        };
+        let redactor = self.redactor(&labels)?;
+        let policy = format!("{configs:?}|{:?}|{:?}", self.vote, self.redaction);
+        Ok(Recipe {
+            labels: format!("{} v{}", labels.id(), labels.version()),
+            dictionary: hex(dictionary.digest()),
+            policy: hex(&Sha256::digest(policy.as_bytes())),
+            engine: Arc::new(Engine::new(labels, members, voting, merging, redactor)),
+        })
+    }
+
+    fn label_set(&self) -> anyhow::Result<LabelSet> {
+        match self.labels.as_str() {
+            "i2b2-2014" => Ok(LabelSet::i2b2_2014()),
+            "meddocan" => Ok(LabelSet::meddocan()),
+            path => {
+                let text = std::fs::read_to_string(path)
+                    .map_err(|error| usage(format!("key `engine.labels`: `{path}` is no set that ships (i2b2-2014, meddocan), and no file: {error}")))?;
+                LabelSet::parse(&text, path).map_err(usage)
+            }
+        }
+    }
+
+    fn redactor(&self, labels: &LabelSet) -> anyhow::Result<Redactor> {
+        let carried = self
+            .redaction
+            .carry
+            .clone()
+            .map_or_else(Carried::default, Carried);
+        let mut redactor = Redactor::new(labels, self.redaction.action, carried);
+        for (name, &action) in &self.redaction.labels {
+            let label = labels.by_name(name).ok_or_else(|| {
+                usage(format!(
+                    "key `engine.redaction.labels.{name}`: label set `{}` has no such label",
+                    labels.id()
+                ))
+            })?;
+            redactor = redactor.with(label, action);
+        }
+        Ok(redactor)
+    }
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
+            // Writing to a string cannot fail.
+            let _ok = write!(out, "{byte:02x}").is_ok();
+            out
+        })
+}

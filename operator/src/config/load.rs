@@ -1,0 +1,193 @@
+//! Reading a configuration: secrets are filled in, and an error names file, line and key.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use toml::Value;
+
+use super::Config;
+use crate::exit::usage;
+
+/// Reads a configuration file.
+///
+/// In any string `${NAME}` stands for an environment variable and `${file:PATH}` for a file's content without its
+/// last line break; `$$` for a dollar sign. They are filled in after parsing, so a value cannot add keys.
+pub(crate) fn load(path: &Path) -> anyhow::Result<Config> {
+    let text =
+        std::fs::read_to_string(path).map_err(|error| usage(format!("{}: {error}", path.display())))?;
+    parse(&text, &path.display().to_string())
+}
+
+/// Reads a configuration from text; `origin` is named in messages.
+pub(crate) fn parse(text: &str, origin: &str) -> anyhow::Result<Config> {
+    let mut table: toml::Table = toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| line_of(text, span.start));
+        usage(format!("{origin}, line {line}: {}", error.message()))
+    })?;
+    for (key, value) in &mut table {
+        fill_in(value, key).map_err(|(key, why)| at(text, origin, &key, &why))?;
+    }
+    serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
+        let path = error.path().to_string();
+        let message = error.into_inner().message().to_owned();
+        at(text, origin, &offending_key(&path, &message), &message)
+    })
+}
+
+/// The path of the key at fault: serde names an unknown or missing field in its message, and its table in the path.
+fn offending_key(path: &str, message: &str) -> String {
+    let quoted = message
+        .split('`')
+        .nth(1)
+        .filter(|_| message.starts_with("unknown field"));
+    match quoted {
+        Some(field) if path == "." => field.to_owned(),
+        Some(field) if !path.ends_with(field) => format!("{path}.{field}"),
+        _ => path.to_owned(),
+    }
+}
+
+fn at(text: &str, origin: &str, key: &str, why: &str) -> anyhow::Error {
+    let line = locate(text, key).map_or_else(String::new, |line| format!(", line {line}"));
+    usage(format!("{origin}{line}, key `{key}`: {why}"))
+}
+
+fn fill_in(value: &mut Value, key: &str) -> Result<(), (String, String)> {
+    match value {
+        Value::String(string) => {
+            *string = interpolate(string).map_err(|error| (key.to_owned(), format!("{error:#}")))?;
+            Ok(())
+        }
+        Value::Array(items) => items.iter_mut().try_for_each(|item| fill_in(item, key)),
+        Value::Table(table) => table
+            .iter_mut()
+            .try_for_each(|(name, item)| fill_in(item, &format!("{key}.{name}"))),
+        _ => Ok(()),
+    }
+}
+
+fn interpolate(string: &str) -> anyhow::Result<String> {
+    let mut out = String::with_capacity(string.len());
+    let mut rest = string;
+    while let Some((before, after)) = rest.split_once('$') {
+        out.push_str(before);
+        if let Some(after) = after.strip_prefix('$') {
+            out.push('$');
+            rest = after;
+        } else if let Some((name, after)) = after.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
+            match name.strip_prefix("file:") {
+                Some(path) => {
+                    let content = std::fs::read_to_string(path)
+                        .with_context(|| format!("cannot read the secret file {path}"))?;
+                    out.push_str(content.trim_end_matches(['\r', '\n']));
+                }
+                None => out.push_str(
+                    &std::env::var(name)
+                        .with_context(|| format!("the environment variable {name} is not set"))?,
+                ),
+            }
+            rest = after;
+        } else {
+            anyhow::bail!("a `$` must be `${{NAME}}`, `${{file:PATH}}` or `$$`");
+        }
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// The line of a key given by its dotted path, as far as the file has it: the deepest part that is found.
+fn locate(text: &str, key: &str) -> Option<usize> {
+    let root = toml::de::DeTable::parse(text).ok()?;
+    let mut table = root.get_ref();
+    let mut found = None;
+    for part in key.split('.') {
+        let (name, index) = part.split_once('[').map_or((part, None), |(name, index)| {
+            (name, index.trim_end_matches(']').parse::<usize>().ok())
+        });
+        let Some((spanned_key, value)) = table.iter().find(|(k, _)| k.get_ref() == name) else {
+            break;
+        };
+        found = Some(line_of(text, spanned_key.span().start));
+        let value = match (value.get_ref(), index) {
+            (toml::de::DeValue::Array(items), Some(index)) => items.get(index).map(|item| {
+                found = Some(line_of(text, item.span().start));
+                item.get_ref()
+            }),
+            (value, _) => Some(value),
+        };
+        match value {
+            Some(toml::de::DeValue::Table(inner)) => table = inner,
+            _ => break,
+        }
+    }
+    found
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|&byte| byte == b'\n').count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        format!("{:#}", parse(text, "lethe.toml").unwrap_err())
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_file_line_and_key() {
+        let message = error("[resources]\nworkers = 2\nmemory = 3\n");
+        assert!(
+            message.starts_with("lethe.toml, line 3, key `resources.memory`"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_in_a_tagged_table_is_found_too() {
+        let message = error(
+            "[source]\nkind = \"kafka\"\nbrokers = \"b:1\"\ntopics = [\"t\"]\ngroup = \"g\"\nbroker = 1\n",
+        );
+        assert!(
+            message.contains("line 6") && message.contains("broker"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_names_its_key_and_line() {
+        let message = error("[resources]\n\nworkers = \"two\"\n");
+        assert!(
+            message.contains("line 3") && message.contains("resources.workers"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn broken_toml_names_its_line() {
+        assert!(error("[resources]\nworkers = \n").contains("line 2"));
+    }
+
+    #[test]
+    fn a_variable_is_filled_in_and_a_missing_one_is_named_with_its_key() {
+        assert_eq!(interpolate("a$$b").unwrap(), "a$b");
+        let message = error("[engine]\nlabels = \"${LETHE_TEST_NOT_SET}\"\n");
+        assert!(
+            message.contains("line 2")
+                && message.contains("engine.labels")
+                && message.contains("LETHE_TEST_NOT_SET"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_secret_file_is_read_without_its_last_line_break() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "hunter2\n").unwrap();
+        assert_eq!(
+            interpolate(&format!("${{file:{}}}", file.path().display())).unwrap(),
+            "hunter2"
+        );
+    }
+}

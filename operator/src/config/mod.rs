@@ -1,0 +1,93 @@
+//! Configuration: plain serde data in one TOML file; what it builds is elsewhere.
+
+mod engine;
+mod load;
+
+use std::time::Duration;
+
+use lethe_connectors::files::FileSourceConfig;
+use lethe_connectors::format::FormatConfig;
+use lethe_connectors::kafka::KafkaConfig;
+use lethe_connectors::sink::{Encoding, Roll};
+use lethe_connectors::store::StoreConfig;
+use serde::Deserialize;
+
+pub(crate) use engine::{EngineConfig, Recipe, hex};
+pub(crate) use load::{load, parse};
+
+/// Everything that a configuration file may say. Unknown keys are refused.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Config {
+    /// Where note events come from.
+    pub(crate) source: Option<SourceConfig>,
+    /// What an event's payload looks like.
+    pub(crate) format: FormatConfig,
+    /// What is PHI and what is done to it.
+    pub(crate) engine: EngineConfig,
+    /// Where redacted notes go.
+    pub(crate) sink: Option<SinkConfig>,
+    /// What the program may use.
+    pub(crate) resources: Resources,
+}
+
+/// Where note events come from.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum SourceConfig {
+    /// Topics of a Kafka cluster.
+    Kafka(KafkaConfig),
+    /// Files, each a lane of its own.
+    Files(FileSourceConfig),
+}
+
+/// Where redacted notes go.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SinkConfig {
+    /// A folder or a bucket.
+    pub(crate) store: StoreConfig,
+    /// When a lane's buffer becomes a file.
+    #[serde(default)]
+    pub(crate) roll: Roll,
+    /// How files are encoded.
+    #[serde(default)]
+    pub(crate) encoding: Encoding,
+}
+
+/// What the program may use.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Resources {
+    /// Threads that tag and encode; 0 means one a core.
+    pub(crate) workers: usize,
+    /// Bytes of notes, in whatever form, held at one time: fetched, queued, being tagged, or waiting in an open file.
+    pub(crate) memory_bytes: usize,
+    /// How long a lane may drain when its partition is taken away or the program is told to stop, in seconds.
+    pub(crate) drain_seconds: u64,
+}
+
+impl Default for Resources {
+    fn default() -> Self {
+        Self {
+            workers: 0,
+            memory_bytes: 512 << 20,
+            drain_seconds: 30,
+        }
+    }
+}
+
+impl Resources {
+    /// Threads that tag and encode.
+    pub(crate) fn worker_count(&self) -> usize {
+        match self.workers {
+            0 => std::thread::available_parallelism().map_or(2, usize::from),
+            n => n,
+        }
+    }
+
+    /// The deadline of a drain.
+    pub(crate) const fn drain(&self) -> Duration {
+        Duration::from_secs(self.drain_seconds)
+    }
+}

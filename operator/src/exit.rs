@@ -1,0 +1,62 @@
+//! Exit codes: what a script or an orchestrator can act upon.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// Why the program ends without success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Failure {
+    /// Something failed at run time; a restart may help.
+    Runtime = 1,
+    /// The command line or the configuration is wrong; a restart will not help.
+    Usage = 2,
+    /// A lane halted: its offsets are outside the log, or its chain is another's. An operator must decide.
+    Halted = 3,
+    /// `inspect` or `check` found something wrong.
+    Found = 4,
+}
+
+/// An error with the exit code that it stands for. The default is [`Failure::Runtime`].
+#[derive(Debug)]
+pub(crate) struct Coded(pub(crate) Failure, pub(crate) String);
+
+impl fmt::Display for Coded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.1)
+    }
+}
+
+impl std::error::Error for Coded {}
+
+/// An error of wrong usage or configuration.
+pub(crate) fn usage(message: impl fmt::Display) -> anyhow::Error {
+    Coded(Failure::Usage, message.to_string()).into()
+}
+
+/// Prints an error, if there is one, and gives its exit code.
+#[expect(
+    clippy::print_stderr,
+    reason = "the last word of the program, whether or not logs are on"
+)]
+pub(crate) fn report(result: anyhow::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // A reader that went away is no failure: `lethe annotate | head`.
+            if error.chain().any(|cause| {
+                cause
+                    .downcast_ref::<std::io::Error>()
+                    .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+            }) {
+                return ExitCode::SUCCESS;
+            }
+            eprintln!("lethe: {error:#}");
+            let code = error
+                .chain()
+                .find_map(|cause| cause.downcast_ref::<Coded>())
+                .map_or(Failure::Runtime, |coded| coded.0);
+            ExitCode::from(code as u8)
+        }
+    }
+}

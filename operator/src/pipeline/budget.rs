@@ -1,0 +1,128 @@
+//! One budget of memory for all lanes: what a note costs from its arrival until it is durable.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Bytes held by every lane together, and how many may be.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limit: usize,
+    used: AtomicUsize,
+    peak: AtomicUsize,
+    relieving: AtomicBool,
+}
+
+impl Budget {
+    /// A budget of `limit` bytes.
+    pub(crate) fn new(limit: usize) -> Arc<Self> {
+        Arc::new(Self {
+            limit,
+            used: AtomicUsize::new(0),
+            peak: AtomicUsize::new(0),
+            relieving: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether `bytes` more fit. One record always fits when nothing is held: else a record larger than the budget
+    /// would stop its lane for ever.
+    pub(crate) fn fits(&self, bytes: usize) -> bool {
+        let used = self.used.load(Ordering::Relaxed);
+        used == 0 || used + bytes <= self.limit
+    }
+
+    /// Whether enough is held that files should be closed early.
+    pub(crate) fn is_tight(&self) -> bool {
+        self.used.load(Ordering::Relaxed) > self.limit / 4 * 3
+    }
+
+    /// Leave to have one lane close its file early; none while another lane still does.
+    pub(crate) fn relief(self: &Arc<Self>) -> Option<Relief> {
+        (!self.relieving.swap(true, Ordering::Relaxed)).then(|| Relief(Arc::clone(self)))
+    }
+
+    /// The most that was ever held.
+    pub(crate) fn peak(&self) -> usize {
+        self.peak.load(Ordering::Relaxed)
+    }
+
+    /// A lane's share, holding nothing yet.
+    pub(crate) fn share(self: &Arc<Self>) -> Share {
+        Share {
+            budget: Arc::clone(self),
+            held: AtomicUsize::new(0),
+        }
+    }
+
+    fn change(&self, from: usize, to: usize) {
+        let used = if to >= from {
+            self.used.fetch_add(to - from, Ordering::Relaxed) + (to - from)
+        } else {
+            self.used.fetch_sub(from - to, Ordering::Relaxed) - (from - to)
+        };
+        self.peak.fetch_max(used, Ordering::Relaxed);
+    }
+}
+
+/// Leave to close a file early; ends when it is dropped, also with a lane that was.
+#[derive(Debug)]
+pub(crate) struct Relief(Arc<Budget>);
+
+impl Drop for Relief {
+    fn drop(&mut self) {
+        self.0.relieving.store(false, Ordering::Relaxed);
+    }
+}
+
+/// What one lane holds. Given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Share {
+    budget: Arc<Budget>,
+    held: AtomicUsize,
+}
+
+impl Share {
+    /// Takes `bytes` more.
+    pub(crate) fn take(&self, bytes: usize) {
+        self.held.fetch_add(bytes, Ordering::Relaxed);
+        self.budget.change(0, bytes);
+    }
+
+    /// Gives `bytes` back.
+    pub(crate) fn give(&self, bytes: usize) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+        self.budget.change(bytes, 0);
+    }
+
+    /// What is held.
+    pub(crate) fn held(&self) -> usize {
+        self.held.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.budget.change(self.held(), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dropped_share_gives_everything_back() {
+        let budget = Budget::new(100);
+        let share = budget.share();
+        share.take(80);
+        assert!(!budget.fits(30) && budget.fits(20) && budget.is_tight());
+        share.give(30);
+        drop(share);
+        assert!(budget.fits(100));
+        assert_eq!(budget.peak(), 80);
+    }
+
+    #[test]
+    fn a_record_larger_than_the_budget_fits_when_nothing_is_held() {
+        assert!(Budget::new(10).fits(20));
+    }
+}

@@ -1,0 +1,327 @@
+//! A lane: one partition's records, in order, from payload to durable file.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lethe_connectors::format::Format;
+use lethe_connectors::kafka::source::{Command, Partition, RawRecord};
+use lethe_connectors::sink::{CommitError, Held, LaneWriter, Receipt, Roll, SealedFile};
+use lethe_connectors::store::Store;
+use lethe_core::{Coordinates, Engine, NoteBatch, Processed, QuarantineCode, Record};
+use tokio::sync::{mpsc, oneshot};
+
+use super::budget::{Relief, Share};
+use super::counters::Counters;
+use super::pool::Pool;
+
+/// Records that are tagged together at most.
+const BATCH_RECORDS: usize = 256;
+/// Payload bytes that are tagged together at most, unless one record alone has more.
+const BATCH_BYTES: usize = 2 << 20;
+/// How often a lane looks whether its open file is due.
+const TICK: Duration = Duration::from_millis(250);
+/// First and longest wait before a store is tried again.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(15));
+
+/// What a lane needs of the program. Shared by all lanes.
+pub(crate) struct Shop {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) format: Arc<dyn Format>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) pool: Pool,
+    pub(crate) roll: Roll,
+    pub(crate) counters: Counters,
+    pub(crate) commands: std::sync::mpsc::Sender<Command>,
+}
+
+/// One record on its way to a lane.
+pub(crate) enum Incoming {
+    /// As Kafka delivered it: the format has yet to read it.
+    Raw(RawRecord),
+    /// As a file source read it.
+    Read(Record),
+}
+
+impl Incoming {
+    /// Where it came from.
+    pub(crate) const fn at(&self) -> &Coordinates {
+        match self {
+            Self::Raw(record) => &record.at,
+            Self::Read(record) => record.at(),
+        }
+    }
+
+    /// What it weighs in the budget, in bytes.
+    pub(crate) fn weight(&self) -> usize {
+        let text = match self {
+            Self::Raw(record) => record.payload.as_ref().map_or(0, |payload| payload.0.len()),
+            Self::Read(Record::Note(event)) => event.text.len(),
+            Self::Read(_) => 0,
+        };
+        text + size_of::<Self>()
+    }
+}
+
+/// What a lane can be told beside records.
+pub(crate) enum Control {
+    /// Close the open file: memory is tight.
+    Flush(Relief),
+    /// Work off what is queued, close the open file, say what became durable, end.
+    Drain(oneshot::Sender<Option<Receipt>>),
+}
+
+/// One lane. Runs until it is drained or dropped; whatever it holds then was never released.
+pub(crate) struct Lane {
+    pub(crate) partition: Partition,
+    pub(crate) shop: Arc<Shop>,
+    pub(crate) queue: mpsc::Receiver<Incoming>,
+    pub(crate) control: mpsc::UnboundedReceiver<Control>,
+    pub(crate) share: Arc<Share>,
+    pub(crate) writer: Option<Box<LaneWriter>>,
+    pub(crate) open: Open,
+}
+
+/// The state of the file that is open.
+#[derive(Clone, Copy)]
+pub(crate) struct Open {
+    since: Instant,
+    last_row: Instant,
+    /// What of the lane's share the writer's buffers make.
+    buffered: usize,
+}
+
+impl Open {
+    pub(crate) fn now() -> Self {
+        let now = Instant::now();
+        Self {
+            since: now,
+            last_row: now,
+            buffered: 0,
+        }
+    }
+}
+
+/// Why a lane ends before it is told to.
+enum End {
+    /// Another writer's file took its place.
+    Lost,
+    /// It cannot go on, and neither can the program.
+    Failed(String),
+}
+
+impl Lane {
+    /// Runs the lane to its end.
+    pub(crate) async fn run(mut self) {
+        match self.work().await {
+            Ok(()) => {}
+            Err(End::Lost) => {
+                tracing::warn!(topic = %self.partition.0, partition = self.partition.1, "another writer's file came first; its buffer is dropped and read again from the chain's tail");
+                self.shop
+                    .counters
+                    .lost
+                    .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                self.tell(Command::Reopen(self.partition.clone()));
+            }
+            Err(End::Failed(error)) => self.tell(Command::Fail(error)),
+        }
+    }
+
+    fn tell(&self, command: Command) {
+        // The receiver is gone only when the program is ending.
+        drop(self.shop.commands.send(command));
+    }
+
+    async fn work(&mut self) -> Result<(), End> {
+        let mut records = Vec::with_capacity(BATCH_RECORDS);
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                control = self.control.recv() => match control {
+                    Some(Control::Flush(relief)) => {
+                        let receipt = self.commit().await?;
+                        drop(relief);
+                        receipt.into_iter().for_each(|receipt| self.tell(Command::Release(receipt)));
+                    }
+                    Some(Control::Drain(reply)) => {
+                        while let Ok(record) = self.queue.try_recv() {
+                            records.push(record);
+                        }
+                        self.process(std::mem::take(&mut records)).await?;
+                        let receipt = self.commit().await?;
+                        drop(reply.send(receipt));
+                        return Ok(());
+                    }
+                    None => return Ok(()),
+                },
+                _ = tick.tick() => {}
+                received = self.queue.recv_many(&mut records, BATCH_RECORDS) => {
+                    if received == 0 {
+                        return Ok(());
+                    }
+                    self.process(std::mem::take(&mut records)).await?;
+                }
+            }
+            if self.is_due()
+                && let Some(receipt) = self.commit().await?
+            {
+                self.tell(Command::Release(receipt));
+            }
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        let Some(writer) = &self.writer else { return false };
+        self.shop.roll.due(&Held {
+            bytes: writer.encoded_bytes(),
+            rows: writer.rows(),
+            skipped: writer.skipped(),
+            age: self.open.since.elapsed(),
+            idle: self.open.last_row.elapsed(),
+        })
+    }
+
+    /// Tags, redacts and encodes records, in batches of a bounded size.
+    async fn process(&mut self, records: Vec<Incoming>) -> Result<(), End> {
+        let mut batch = Vec::new();
+        let mut bytes = 0;
+        for record in records {
+            let size = record.weight();
+            if !batch.is_empty() && (bytes + size > BATCH_BYTES || batch.len() == BATCH_RECORDS) {
+                self.step(std::mem::take(&mut batch), std::mem::take(&mut bytes))
+                    .await?;
+            }
+            bytes += size;
+            batch.push(record);
+        }
+        if batch.is_empty() {
+            Ok(())
+        } else {
+            self.step(batch, bytes).await
+        }
+    }
+
+    async fn step(&mut self, records: Vec<Incoming>, bytes: usize) -> Result<(), End> {
+        let Some(mut writer) = self.writer.take() else {
+            return Err(End::Failed(
+                "a lane without a writer was given records".to_owned(),
+            ));
+        };
+        let was_empty = writer.rows() == 0;
+        let shop = Arc::clone(&self.shop);
+        let done = self.shop.pool.run(move || {
+            let processed = transform(&shop, records);
+            let result = processed.and_then(|processed| {
+                writer
+                    .push(&processed.redacted, &processed.audit)
+                    .map_err(|error| error.to_string())
+            });
+            (writer, result)
+        });
+        let (writer, result) = done.await.map_err(|error| End::Failed(error.to_string()))?;
+        let buffered = writer.buffered_bytes();
+        self.writer = Some(writer);
+        self.share.give(bytes);
+        self.rebook(buffered);
+        let now = Instant::now();
+        self.open.last_row = now;
+        if was_empty {
+            self.open.since = now;
+        }
+        result.map_err(|error| End::Failed(format!("{}/{}: {error}", self.partition.0, self.partition.1)))
+    }
+
+    /// Books what the writer now holds.
+    fn rebook(&mut self, buffered: usize) {
+        self.share.take(buffered);
+        self.share.give(self.open.buffered);
+        self.open.buffered = buffered;
+    }
+
+    /// Makes the open file durable, waiting for the store as long as it takes. Nothing if no row is in it.
+    async fn commit(&mut self) -> Result<Option<Receipt>, End> {
+        let Some(mut writer) = self.writer.take() else {
+            return Ok(None);
+        };
+        let sealed = self.shop.pool.run(move || {
+            let sealed = writer.seal();
+            (writer, sealed)
+        });
+        let (writer, sealed) = sealed.await.map_err(|error| End::Failed(error.to_string()))?;
+        self.writer = Some(writer);
+        let place = format!("{}/{}", self.partition.0, self.partition.1);
+        let sealed = sealed.map_err(|error| End::Failed(format!("{place}: {error}")))?;
+        let Some(sealed) = sealed else { return Ok(None) };
+        let store = Arc::clone(&self.shop.store);
+        let receipt = upload(store.as_ref(), &place, &sealed).await?;
+        if let Some(writer) = &mut self.writer {
+            writer
+                .committed(&receipt)
+                .map_err(|error| End::Failed(format!("{place}: {error}")))?;
+        }
+        self.rebook(0);
+        self.shop.counters.file(receipt.bytes());
+        tracing::debug!(%place, next = receipt.next(), "file committed");
+        Ok(Some(receipt))
+    }
+}
+
+/// Writes a file, trying again as long as the store says that it cannot now.
+async fn upload(store: &dyn Store, place: &str, sealed: &SealedFile) -> Result<Receipt, End> {
+    let mut wait = BACKOFF.0;
+    loop {
+        match sealed.upload(store).await {
+            Ok(receipt) => return Ok(receipt),
+            Err(CommitError::Lost { .. }) => return Err(End::Lost),
+            Err(CommitError::Transient(error)) => {
+                tracing::warn!(%place, %error, "store; trying again in {} ms", wait.as_millis());
+                tokio::time::sleep(wait).await;
+                wait = (wait * 2).min(BACKOFF.1);
+            }
+            Err(error) => return Err(End::Failed(format!("{place}: {error}"))),
+        }
+    }
+}
+
+/// From payloads to redacted rows. A panic costs the record that caused it.
+fn transform(shop: &Shop, records: Vec<Incoming>) -> Result<Processed, String> {
+    let records: Vec<Record> = records.into_iter().map(|record| decode(shop, record)).collect();
+    let processed = match catch_unwind(AssertUnwindSafe(|| handle(shop, records.clone()))) {
+        Ok(processed) => processed,
+        // Outside the members, which are isolated one by one: find the record that does it.
+        Err(_) => handle(
+            shop,
+            records.into_iter().map(|record| survivor(shop, record)).collect(),
+        ),
+    }?;
+    shop.counters.count(processed.redacted.record());
+    Ok(processed)
+}
+
+fn handle(shop: &Shop, records: Vec<Record>) -> Result<Processed, String> {
+    let batch = NoteBatch::from_records(records).map_err(|error| error.to_string())?;
+    shop.engine.process(&batch).map_err(|error| error.to_string())
+}
+
+fn survivor(shop: &Shop, record: Record) -> Record {
+    match catch_unwind(AssertUnwindSafe(|| handle(shop, vec![record.clone()]))) {
+        Ok(Ok(_)) => record,
+        _ => Record::Quarantined(record.at().clone(), QuarantineCode::MemberPanic),
+    }
+}
+
+fn decode(shop: &Shop, record: Incoming) -> Record {
+    let record = match record {
+        Incoming::Raw(record) => record,
+        Incoming::Read(record) => return record,
+    };
+    let at = record.at;
+    let Some(payload) = record.payload else {
+        return Record::Tombstone(at);
+    };
+    let spare: Coordinates = at.clone();
+    catch_unwind(AssertUnwindSafe(|| shop.format.decode(at, &payload.0)))
+        .unwrap_or(Record::Quarantined(spare, QuarantineCode::InvalidPayload))
+}

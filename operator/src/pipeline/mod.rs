@@ -1,0 +1,305 @@
+//! The stream: one lane a partition, from the consumer to the store.
+//!
+//! The consumer's thread calls in here as [`Lanes`]; lanes are tasks; tagging runs on the pool's threads.
+
+mod budget;
+mod counters;
+pub(crate) mod files;
+mod lane;
+mod pool;
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures::StreamExt as _;
+
+use lethe_connectors::kafka::Start;
+use lethe_connectors::kafka::source::{Begin, Lanes, LogRange, Partition, RawRecord};
+use lethe_connectors::sink::{ChainError, ChainId, Encoding, Fingerprints, LaneWriter, Receipt};
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+pub(crate) use budget::Budget;
+pub(crate) use counters::Counters;
+pub(crate) use lane::Shop;
+pub(crate) use pool::Pool;
+
+use budget::Share;
+use lane::{Control, Incoming, Lane, Open};
+
+/// Records that a lane's queue holds at most.
+const QUEUE_RECORDS: usize = 1024;
+
+/// How many chains are opened at the same time.
+const OPENING: usize = 16;
+/// How often a store that cannot answer now is asked again at an assignment, and the first pause between.
+const OPEN_TRIES: (u32, Duration) = (6, Duration::from_millis(250));
+
+/// All lanes of the program.
+pub(crate) struct Pipeline {
+    shop: Arc<Shop>,
+    budget: Arc<Budget>,
+    runtime: Handle,
+    start: Start,
+    fingerprints: Fingerprints,
+    encoding: Encoding,
+    lanes: Mutex<HashMap<Partition, Handles>>,
+}
+
+/// The consumer's ends of a lane.
+struct Handles {
+    queue: mpsc::Sender<Incoming>,
+    control: mpsc::UnboundedSender<Control>,
+    share: Arc<Share>,
+    task: JoinHandle<()>,
+    /// The first offset that its chain does not have.
+    next: i64,
+}
+
+impl Drop for Handles {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Pipeline {
+    /// A pipeline without lanes.
+    pub(crate) fn new(
+        shop: Shop,
+        budget: Arc<Budget>,
+        runtime: Handle,
+        start: Start,
+        fingerprints: Fingerprints,
+        encoding: Encoding,
+    ) -> Self {
+        Self {
+            shop: Arc::new(shop),
+            budget,
+            runtime,
+            start,
+            fingerprints,
+            encoding,
+            lanes: Mutex::default(),
+        }
+    }
+
+    /// What went through so far.
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.shop.counters
+    }
+
+    /// The most memory that lanes ever held together, in bytes.
+    pub(crate) fn peak(&self) -> usize {
+        self.budget.peak()
+    }
+
+    fn lanes(&self) -> MutexGuard<'_, HashMap<Partition, Handles>> {
+        // Each change is one insertion or removal: a panic leaves nothing half done.
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens the chain of a partition at its tail, or begins it.
+    async fn open_chain(&self, range: &LogRange) -> Result<LaneWriter, ChainError> {
+        let chain = ChainId::new(Arc::clone(&range.partition.0), range.partition.1);
+        let start = if self.start == Start::Earliest {
+            range.low
+        } else {
+            range.high
+        };
+        let (tries, mut pause) = OPEN_TRIES;
+        for _ in 1..tries {
+            let opened = LaneWriter::open(
+                self.shop.store.as_ref(),
+                chain.clone(),
+                start,
+                self.fingerprints.clone(),
+                self.encoding,
+            )
+            .await;
+            match opened {
+                Err(ChainError::Store(error)) if error.is_transient() => {
+                    tracing::warn!(%error, "chain not read; trying again in {} ms", pause.as_millis());
+                    tokio::time::sleep(pause).await;
+                    pause *= 2;
+                }
+                opened => return opened,
+            }
+        }
+        LaneWriter::open(
+            self.shop.store.as_ref(),
+            chain,
+            start,
+            self.fingerprints.clone(),
+            self.encoding,
+        )
+        .await
+    }
+
+    /// Decides where a lane begins, and starts it unless it halts.
+    fn begin(&self, range: &LogRange, opened: Result<LaneWriter, ChainError>) -> Result<Begin, String> {
+        let (topic, partition) = &range.partition;
+        match opened {
+            Ok(writer) if (range.low..=range.high).contains(&writer.next()) => {
+                let next = writer.next();
+                self.start_lane(&range.partition, writer);
+                Ok(Begin::At(next))
+            }
+            Ok(writer) => {
+                self.log_halt(range, writer.next());
+                Ok(Begin::Halted)
+            }
+            Err(ChainError::Store(error)) => Err(error.to_string()),
+            Err(error) => {
+                tracing::error!("lane {topic}/{partition} halted: {error}");
+                self.shop.counters.halted.fetch_add(1, Relaxed);
+                Ok(Begin::Halted)
+            }
+        }
+    }
+
+    fn start_lane(&self, partition: &Partition, writer: LaneWriter) {
+        let next = writer.next();
+        let (queue, records) = mpsc::channel(QUEUE_RECORDS);
+        let (control, controls) = mpsc::unbounded_channel();
+        let share = Arc::new(self.budget.share());
+        let lane = Lane {
+            partition: partition.clone(),
+            shop: Arc::clone(&self.shop),
+            queue: records,
+            control: controls,
+            share: Arc::clone(&share),
+            writer: Some(Box::new(writer)),
+            open: Open::now(),
+        };
+        let task = self.runtime.spawn(lane.run());
+        self.lanes().insert(
+            partition.clone(),
+            Handles {
+                queue,
+                control,
+                share,
+                task,
+                next,
+            },
+        );
+    }
+
+    /// Asks the lane that holds the most to close its file, unless one is at it already.
+    fn relieve(&self, lanes: &HashMap<Partition, Handles>) {
+        if let Some(lane) = lanes.values().max_by_key(|lane| lane.share.held())
+            && let Some(relief) = self.budget.relief()
+        {
+            // A lane that has ended needs no flush; the leave goes back with the message.
+            drop(lane.control.send(Control::Flush(relief)));
+        }
+    }
+
+    /// Hands a record to its lane, or gives it back if the lane is full or memory is.
+    #[expect(
+        clippy::result_large_err,
+        reason = "the record itself, given back: boxing it would cost every record that is taken"
+    )]
+    pub(crate) fn admit(&self, record: Incoming) -> Result<(), Incoming> {
+        let at = record.at();
+        let lanes = self.lanes();
+        let Some(lane) = lanes.get(&(Arc::clone(&at.topic), at.partition)) else {
+            // Halted or lost: its offsets are not released, so it is read again.
+            return Ok(());
+        };
+        if at.offset < lane.next {
+            return Ok(());
+        }
+        let bytes = record.weight();
+        if !self.budget.fits(bytes) {
+            self.relieve(&lanes);
+            return Err(record);
+        }
+        // Booked before it is sent: the lane gives it back as soon as it has it.
+        lane.share.take(bytes);
+        if let Err(refused) = lane.queue.try_send(record) {
+            lane.share.give(bytes);
+            return Err(refused.into_inner());
+        }
+        if self.budget.is_tight() {
+            self.relieve(&lanes);
+        }
+        Ok(())
+    }
+
+    fn log_halt(&self, range: &LogRange, next: i64) {
+        let (topic, partition) = &range.partition;
+        let (low, high) = (range.low, range.high);
+        tracing::error!(
+            "lane {topic}/{partition} halted: its chain goes on at offset {next}, and the log holds {low} to {high}. If the records between are \
+             lost for good, run `lethe skip --topic {topic} --partition {partition} --to {low} --reason WHY` and restart; if the topic was made \
+             anew, write to a new dataset"
+        );
+        self.shop.counters.halted.fetch_add(1, Relaxed);
+    }
+}
+
+impl Lanes for Pipeline {
+    fn assign(&self, ranges: &[LogRange]) -> Result<Vec<Begin>, String> {
+        let opening = futures::stream::iter(ranges.iter().map(|range| self.open_chain(range)))
+            .buffered(OPENING)
+            .collect::<Vec<_>>();
+        let opened = self.runtime.block_on(opening);
+        let begins = ranges
+            .iter()
+            .zip(opened)
+            .map(|(range, opened)| self.begin(range, opened))
+            .collect::<Result<Vec<_>, _>>()?;
+        tracing::info!(partitions = ranges.len(), "assigned");
+        Ok(begins)
+    }
+
+    fn offer(&self, record: RawRecord) -> Result<(), RawRecord> {
+        self.admit(Incoming::Raw(record))
+            .map_err(|refused| match refused {
+                Incoming::Raw(record) => record,
+                Incoming::Read(_) => unreachable!("what is refused is what was offered"),
+            })
+    }
+
+    fn revoke(&self, partitions: &[Partition], deadline: Instant) -> Vec<Receipt> {
+        let mut draining = Vec::new();
+        for partition in partitions {
+            if let Some(lane) = self.lanes().remove(partition) {
+                let (reply, drained) = oneshot::channel();
+                drop(lane.control.send(Control::Drain(reply)));
+                draining.push((partition, lane, drained));
+            }
+        }
+        let mut receipts = Vec::new();
+        for (partition, lane, drained) in draining {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self
+                .runtime
+                .block_on(async { tokio::time::timeout(left, drained).await })
+            {
+                Ok(Ok(receipt)) => receipts.extend(receipt),
+                _ => {
+                    tracing::warn!(topic = %partition.0, partition = partition.1, "not drained in time; its buffer is dropped and will be read again")
+                }
+            }
+            drop(lane);
+        }
+        receipts
+    }
+
+    fn lose(&self, partitions: &[Partition]) {
+        let mut lanes = self.lanes();
+        for partition in partitions {
+            lanes.remove(partition);
+        }
+    }
+
+    fn halt(&self, range: &LogRange) {
+        if let Some(lane) = self.lanes().remove(&range.partition) {
+            self.log_halt(range, lane.next);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Progress of long work: a bar on a terminal, a plain line now and then elsewhere.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// How often a plain line is written where there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Progress of one piece of work, counted in `unit`s.
+pub(crate) struct Progress {
+    bar: Option<ProgressBar>,
+    what: &'static str,
+    unit: &'static str,
+    total: Option<u64>,
+    done: u64,
+    started: Instant,
+    last_line: Instant,
+}
+
+impl Progress {
+    /// Starts; `total` is unknown for a stream.
+    pub(crate) fn start(what: &'static str, unit: &'static str, total: Option<u64>) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
+            let template = match total {
+                Some(_) => {
+                    format!("{what} [{{wide_bar}}] {{human_pos}}/{{human_len}} {unit} {{per_sec}} {{eta}}")
+                }
+                None => format!("{{spinner}} {what} {{human_pos}} {unit} {{per_sec}}"),
+            };
+            bar.with_style(
+                ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+            )
+        });
+        let now = Instant::now();
+        Self {
+            bar,
+            what,
+            unit,
+            total,
+            done: 0,
+            started: now,
+            last_line: now,
+        }
+    }
+
+    /// Counts `n` more.
+    pub(crate) fn add(&mut self, n: u64) {
+        self.done += n;
+        match &self.bar {
+            Some(bar) => bar.set_position(self.done),
+            None if self.last_line.elapsed() >= LINE_EVERY => {
+                self.last_line = Instant::now();
+                let of = self.total.map(|total| format!(" of {total}")).unwrap_or_default();
+                tracing::info!(
+                    "{}: {}{of} {} in {:.0} s",
+                    self.what,
+                    self.done,
+                    self.unit,
+                    self.started.elapsed().as_secs_f64()
+                );
+            }
+            None => {}
+        }
+    }
+
+    /// Ends, leaving the terminal clean, and says how much was done.
+    pub(crate) fn finish(self) -> u64 {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+        self.done
+    }
+}
