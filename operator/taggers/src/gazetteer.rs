@@ -61,7 +61,12 @@ impl GazetteerConfig {
         let by_list = dictionary
             .lists()
             .iter()
-            .map(|list| Ok((places::Sort::of(&list.label, &list.id), labels.resolve(label_or(&list.label, "IDNUM"))?)))
+            .map(|list| {
+                Ok((
+                    places::Sort::of(&list.label, &list.id),
+                    labels.resolve(label_or(&list.label, "IDNUM"))?,
+                ))
+            })
             .collect::<Result<Vec<_>, LabelError>>()?;
         Ok(Gazetteer {
             vocabulary: Vocabulary::new(dictionary),

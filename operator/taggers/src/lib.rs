@@ -4,8 +4,10 @@
 //! [`lethe_core`]'s notes and spans and nothing of streams, files or each other. All of them pass the same
 //! [conformance suite](conformance).
 
+pub mod context;
 pub mod gazetteer;
 pub mod known;
+pub mod pattern;
 mod person;
 mod reading;
 pub mod registry;

@@ -28,19 +28,108 @@ pub(crate) struct Name {
 
 /// Words that a name may go on over.
 const PARTICLES: [&str; 26] = [
-    "de", "del", "della", "di", "da", "do", "dos", "das", "du", "la", "las", "los", "le", "el", "al", "bin", "ibn", "van",
-    "von", "der", "den", "ter", "ten", "y", "i", "san",
+    "de", "del", "della", "di", "da", "do", "dos", "das", "du", "la", "las", "los", "le", "el", "al", "bin",
+    "ibn", "van", "von", "der", "den", "ter", "ten", "y", "i", "san",
 ];
 
 /// Words that end a name whatever their capital: headings, verbs and fields of notes that are surnames too.
 const STOPS: [&str; 96] = [
-    "the", "he", "she", "his", "her", "hers", "they", "we", "it", "this", "that", "these", "patient", "pt", "and", "or", "in",
-    "on", "at", "to", "of", "for", "from", "with", "by", "was", "is", "has", "had", "will", "are", "were", "be", "an", "as",
-    "no", "not", "note", "date", "dob", "mrn", "age", "sex", "male", "female", "phone", "tel", "fax", "pager", "ext", "cell",
-    "history", "exam", "diagnosis", "procedure", "hospital", "clinic", "center", "department", "dept", "unit", "room", "ward",
-    "floor", "service", "office", "street", "address", "email", "id", "ssn", "npi", "dea", "acct", "account", "attending",
-    "admit", "admission", "discharge", "dictated", "signed", "cc", "re", "el", "los", "las", "paciente", "nhc", "cp", "edad",
-    "sexo", "fecha", "servicio", "domicilio", "medico", "telefono",
+    "the",
+    "he",
+    "she",
+    "his",
+    "her",
+    "hers",
+    "they",
+    "we",
+    "it",
+    "this",
+    "that",
+    "these",
+    "patient",
+    "pt",
+    "and",
+    "or",
+    "in",
+    "on",
+    "at",
+    "to",
+    "of",
+    "for",
+    "from",
+    "with",
+    "by",
+    "was",
+    "is",
+    "has",
+    "had",
+    "will",
+    "are",
+    "were",
+    "be",
+    "an",
+    "as",
+    "no",
+    "not",
+    "note",
+    "date",
+    "dob",
+    "mrn",
+    "age",
+    "sex",
+    "male",
+    "female",
+    "phone",
+    "tel",
+    "fax",
+    "pager",
+    "ext",
+    "cell",
+    "history",
+    "exam",
+    "diagnosis",
+    "procedure",
+    "hospital",
+    "clinic",
+    "center",
+    "department",
+    "dept",
+    "unit",
+    "room",
+    "ward",
+    "floor",
+    "service",
+    "office",
+    "street",
+    "address",
+    "email",
+    "id",
+    "ssn",
+    "npi",
+    "dea",
+    "acct",
+    "account",
+    "attending",
+    "admit",
+    "admission",
+    "discharge",
+    "dictated",
+    "signed",
+    "cc",
+    "re",
+    "el",
+    "los",
+    "las",
+    "paciente",
+    "nhc",
+    "cp",
+    "edad",
+    "sexo",
+    "fecha",
+    "servicio",
+    "domicilio",
+    "medico",
+    "telefono",
 ];
 
 /// Suffixes that belong to a name.
@@ -72,10 +161,18 @@ enum Kind {
 impl Reading<'_, '_> {
     /// The name that begins at token `i`, if what stands there can be one under this evidence.
     pub(crate) fn name_at(&self, i: usize, evidence: Evidence) -> Option<Name> {
-        if i >= self.len() || !self.is_capital(i) || (i > 0 && self.words.glued(i - 1) && self.case(i - 1).is_word()) {
+        if i >= self.len()
+            || !self.is_capital(i)
+            || (i > 0 && self.words.glued(i - 1) && self.case(i - 1).is_word())
+        {
             return None;
         }
-        let mut name = Name { first: i, last: i, words: 0, listed: 0 };
+        let mut name = Name {
+            first: i,
+            last: i,
+            words: 0,
+            listed: 0,
+        };
         let (mut at, mut units, mut trailing) = (i, 0, None);
         let mut comma = false;
         while units < MOST_UNITS {
@@ -83,7 +180,11 @@ impl Reading<'_, '_> {
             let initial = unit.kind == Kind::Initial;
             if initial {
                 // "J." before a word or after one; whether it belongs shows when the name goes on.
-                let last = if self.get(at + 1) == "." && self.words.glued(at) { at + 1 } else { at };
+                let last = if self.get(at + 1) == "." && self.words.glued(at) {
+                    at + 1
+                } else {
+                    at
+                };
                 if units > 0 && (last > at || comma || self.ends_field(at) || self.get(at + 1) == ",") {
                     name.last = last;
                 }
@@ -104,16 +205,26 @@ impl Reading<'_, '_> {
                 break;
             }
             at += 1;
-            if self.get(at) == "," && name.words > 0 && !comma && self.reversed_goes_on(at + 1, evidence, &name) {
+            if self.get(at) == ","
+                && name.words > 0
+                && !comma
+                && self.reversed_goes_on(at + 1, evidence, &name)
+            {
                 comma = true;
                 at += 1;
             }
             // Particles belong to a name that goes on after them.
             let mut over = at;
-            while over < at + 3 && name.words > 0 && PARTICLES.contains(&self.get(over)) && !self.ends_field(over) {
+            while over < at + 3
+                && name.words > 0
+                && PARTICLES.contains(&self.get(over))
+                && !self.ends_field(over)
+            {
                 over += 1;
             }
-            if over > at && self.is_capital(over) && !self.is_shapeless(over) || (over > at && self.is(over, Traits::NAME)) {
+            if over > at && self.is_capital(over) && !self.is_shapeless(over)
+                || (over > at && self.is(over, Traits::NAME))
+            {
                 at = over;
             }
         }
@@ -138,12 +249,18 @@ impl Reading<'_, '_> {
             return false;
         }
         let Some(unit) = self.unit(at) else { return false };
-        if self.is(at, Traits::STATE | Traits::STATE_CODE | Traits::COUNTRY | Traits::CREDENTIAL) && !self.is(at, Traits::GIVEN) {
+        if self.is(
+            at,
+            Traits::STATE | Traits::STATE_CODE | Traits::COUNTRY | Traits::CREDENTIAL,
+        ) && !self.is(at, Traits::GIVEN)
+        {
             return false;
         }
         match unit.kind {
             Kind::Name => evidence == Evidence::Strong || (self.is(at, Traits::GIVEN) && name.listed > 0),
-            Kind::Both => self.is(at, Traits::GIVEN) && evidence == Evidence::Strong && !self.is(at, Traits::CREDENTIAL),
+            Kind::Both => {
+                self.is(at, Traits::GIVEN) && evidence == Evidence::Strong && !self.is(at, Traits::CREDENTIAL)
+            }
             Kind::Unknown => evidence == Evidence::Strong && self.case(at) == self.case(name.first),
             Kind::Initial | Kind::Other => false,
         }
@@ -173,9 +290,15 @@ impl Reading<'_, '_> {
             }
         }
         let kind = if last > i {
-            let known = (i..=last).step_by(2).all(|at| self.kind(at) == Kind::Name || self.get(at).len() <= 2);
+            let known = (i..=last)
+                .step_by(2)
+                .all(|at| self.kind(at) == Kind::Name || self.get(at).len() <= 2);
             let prefixed = matches!(word, "mc" | "mac" | "o" | "d" | "de" | "di" | "la" | "le" | "van");
-            if known || prefixed { Kind::Name } else { Kind::Unknown }
+            if known || prefixed {
+                Kind::Name
+            } else {
+                Kind::Unknown
+            }
         } else if word.len() == 1 {
             Kind::Initial
         } else {
@@ -189,7 +312,12 @@ impl Reading<'_, '_> {
         if STOPS.contains(&self.get(i)) || traits.any(Traits::CALENDAR) && !traits.any(Traits::GIVEN) {
             return Kind::Other;
         }
-        let other = Traits::WORD | Traits::MEDICAL | Traits::CREDENTIAL | Traits::OTHER | Traits::TITLE | Traits::INSTITUTION;
+        let other = Traits::WORD
+            | Traits::MEDICAL
+            | Traits::CREDENTIAL
+            | Traits::OTHER
+            | Traits::TITLE
+            | Traits::INSTITUTION;
         match (traits.any(Traits::NAME), traits.any(other)) {
             (true, false) => Kind::Name,
             (true, true) => Kind::Both,
@@ -209,7 +337,9 @@ impl Reading<'_, '_> {
                 long && match evidence {
                     Evidence::Strong => !shapeless || first || so_far.listed > 0,
                     Evidence::Some => !first && so_far.listed > 0 && self.case(i) == self.case(so_far.first),
-                    Evidence::None => !first && so_far.listed > 0 && !shapeless && self.case(i) == Case::Title,
+                    Evidence::None => {
+                        !first && so_far.listed > 0 && !shapeless && self.case(i) == Case::Title
+                    }
                 }
             }
             Kind::Both => {

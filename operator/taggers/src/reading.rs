@@ -32,7 +32,13 @@ impl<'d, 'n> Reading<'d, 'n> {
         matcher.words(&note, &mut entries);
         let traits = entries
             .iter()
-            .map(|&entry| if entry.is_none() { Traits::default() } else { vocabulary.traits(entry) })
+            .map(|&entry| {
+                if entry.is_none() {
+                    Traits::default()
+                } else {
+                    vocabulary.traits(entry)
+                }
+            })
             .collect();
         let mut reading = Self {
             layout: vec![0; words.len()],

@@ -6,16 +6,22 @@ use lethe_core::{LabelError, LabelSet, Tagger};
 use lethe_dictionaries::Dictionary;
 use serde::Deserialize;
 
+use crate::context::ContextConfig;
 use crate::gazetteer::GazetteerConfig;
 use crate::known::KnownConfig;
+use crate::pattern;
 
 /// One member of the ensemble, as configured: `kind = "known"` and the member's own keys.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum MemberConfig {
     /// The patient's own identifiers, as the event carries them.
     Known(KnownConfig),
+    /// What its shape and the words around it prove.
+    Pattern(pattern::Config),
+    /// What the words around it announce.
+    Context(ContextConfig),
     /// What the dictionary lists.
     Gazetteer(GazetteerConfig),
 }
@@ -25,6 +31,8 @@ impl MemberConfig {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Known(_) => "known",
+            Self::Pattern(_) => "pattern",
+            Self::Context(_) => "context",
             Self::Gazetteer(_) => "gazetteer",
         }
     }
@@ -40,6 +48,8 @@ impl MemberConfig {
     ) -> Result<Arc<dyn Tagger>, LabelError> {
         Ok(match self {
             Self::Known(config) => Arc::new(config.build(labels, dictionary)?),
+            Self::Pattern(config) => Arc::new(config.build(labels)?),
+            Self::Context(config) => Arc::new(config.build(labels, dictionary)?),
             Self::Gazetteer(config) => Arc::new(config.build(labels, dictionary)?),
         })
     }
@@ -49,6 +59,8 @@ impl MemberConfig {
 pub fn default_rules() -> Vec<MemberConfig> {
     vec![
         MemberConfig::Known(KnownConfig::default()),
+        MemberConfig::Pattern(pattern::Config::default()),
+        MemberConfig::Context(ContextConfig::default()),
         MemberConfig::Gazetteer(GazetteerConfig::default()),
     ]
 }

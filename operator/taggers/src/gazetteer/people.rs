@@ -32,7 +32,12 @@ impl Gazetteer {
         }
     }
 
-    fn person_at(&self, i: usize, note: &Reading<'_, '_>, places: &Taken) -> Option<(Name, f32, &'static str)> {
+    fn person_at(
+        &self,
+        i: usize,
+        note: &Reading<'_, '_>,
+        places: &Taken,
+    ) -> Option<(Name, f32, &'static str)> {
         if !note.is_capital(i) {
             return None;
         }
@@ -44,10 +49,14 @@ impl Gazetteer {
             return None;
         }
         if name.listed >= 2 {
-            return self.full_name(note, &name).then_some((name, 0.8, "gazetteer.full-name"));
+            return self
+                .full_name(note, &name)
+                .then_some((name, 0.8, "gazetteer.full-name"));
         }
         if name.words == 1 {
-            return self.lone_given(note, &name).then_some((name, 0.5, "gazetteer.given-name"));
+            return self
+                .lone_given(note, &name)
+                .then_some((name, 0.5, "gazetteer.given-name"));
         }
         // One listed word and one that no list knows: the listed one must be a given name, and go first.
         let given_first = note.is(i, Traits::GIVEN) && note.is_plain_name(i) && !note.is_shapeless(i);
@@ -60,7 +69,9 @@ impl Gazetteer {
         if next >= note.len() || note.ends_line(name.last) {
             return false;
         }
-        note.is_capital(next) && note.is(next, Traits::INSTITUTION | Traits::STREET) && !note.is_shapeless(next)
+        note.is_capital(next)
+            && note.is(next, Traits::INSTITUTION | Traits::STREET)
+            && !note.is_shapeless(next)
     }
 
     fn full_name(&self, note: &Reading<'_, '_>, name: &Name) -> bool {
@@ -72,7 +83,8 @@ impl Gazetteer {
         let shapeless = note.is_shapeless(name.first);
         if shapeless {
             // Without capitals to go by both words must be names and hardly anything else.
-            return given && plain >= 2 || (given && plain >= 1 && words.iter().all(|&at| note.name_weight(at) >= 60));
+            return given && plain >= 2
+                || (given && plain >= 1 && words.iter().all(|&at| note.name_weight(at) >= 60));
         }
         given && (plain >= 1 || words.iter().all(|&at| note.name_weight(at) >= 20))
     }

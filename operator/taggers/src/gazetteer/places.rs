@@ -78,7 +78,13 @@ impl Gazetteer {
 
     fn accept(&self, note: &Reading<'_, '_>, found: &Match<'_>) -> Option<(Sort, f32, &'static str)> {
         let (first, last) = (found.first, found.last);
-        let sorts = |sort: Sort| found.entry.lists().iter().any(|list| self.by_list[list.index()].0 == sort);
+        let sorts = |sort: Sort| {
+            found
+                .entry
+                .lists()
+                .iter()
+                .any(|list| self.by_list[list.index()].0 == sort)
+        };
         let words = last - first + 1;
         let capital = note.is_capital(first) && note.is_capital(last);
         if sorts(Sort::Profession) {
@@ -98,16 +104,23 @@ impl Gazetteer {
         let parted = self.place_follows(note, first) || self.state_follows(note, last);
         let shapeless = note.is_shapeless(first);
         if sorts(Sort::Country) {
-            let sure = parted || !(note.is(first, Traits::NAME) && words == 1) && !word_like && !shapeless || words > 1;
+            let sure = parted
+                || !(note.is(first, Traits::NAME) && words == 1) && !word_like && !shapeless
+                || words > 1;
             let sure = sure || (shapeless && !word_like && !note.is(first, Traits::NAME));
             return sure.then_some((Sort::Country, 0.7, "gazetteer.country"));
         }
         if sorts(Sort::State) {
-            let sure = parted || words > 1 || !word_like && !note.is(first, Traits::NAME) || self.city_before(note, first);
+            let sure = parted
+                || words > 1
+                || !word_like && !note.is(first, Traits::NAME)
+                || self.city_before(note, first);
             return sure.then_some((Sort::State, 0.7, "gazetteer.state"));
         }
         if sorts(Sort::City) {
-            return self.city(note, found, parted, word_like).then_some((Sort::City, 0.6, "gazetteer.city"));
+            return self
+                .city(note, found, parted, word_like)
+                .then_some((Sort::City, 0.6, "gazetteer.city"));
         }
         None
     }
@@ -120,7 +133,10 @@ impl Gazetteer {
             return true;
         }
         let next = last + 1;
-        if note.is_capital(next) && note.is(next, Traits::INSTITUTION | Traits::STREET) && !note.ends_line(last) {
+        if note.is_capital(next)
+            && note.is(next, Traits::INSTITUTION | Traits::STREET)
+            && !note.ends_line(last)
+        {
             return false;
         }
         let name = note.is(first, Traits::NAME) && one;
@@ -129,7 +145,10 @@ impl Gazetteer {
         if one && note.case(first) == Case::Upper && !shapeless {
             return false;
         }
-        let beside_name = (first > 0 && note.is_capital(first - 1) && !note.ends_line(first - 1) && note.is(first - 1, Traits::NAME))
+        let beside_name = (first > 0
+            && note.is_capital(first - 1)
+            && !note.ends_line(first - 1)
+            && note.is(first - 1, Traits::NAME))
             || (note.is_capital(next) && !note.ends_line(last) && note.is(next, Traits::NAME));
         if beside_name && name {
             return false;

@@ -1,0 +1,189 @@
+//! `context`: what the words around it say is a name, a place, an institution, a profession, whatever the lists say.
+//!
+//! Cue words in the manner of PhysioNet deid (Neamatullah 2008): titles, degrees, relatives, form lines, signatures,
+//! "lives in", "works as". What strong evidence has shown to be a name is then found wherever else the note has it.
+
+mod credentials;
+mod cues;
+mod fields;
+mod institutions;
+mod people;
+mod places;
+mod professions;
+mod repeats;
+
+use std::sync::Arc;
+
+use lethe_core::{
+    Annotations, Collector, LabelError, LabelId, LabelSet, NoteBatch, NoteView, TagError, Tagger, tag_each,
+};
+use lethe_dictionaries::{Dictionary, Matcher};
+use serde::Deserialize;
+
+use crate::person::Name;
+use crate::reading::Reading;
+use crate::vocabulary::Vocabulary;
+use crate::words::Case;
+use cues::{Cue, Table};
+
+/// Settings of the `context` member.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContextConfig {
+    /// Whether a name with strong evidence is found again wherever the note repeats it.
+    pub repeats: bool,
+    /// Whether professions are found.
+    pub professions: bool,
+}
+
+impl Default for ContextConfig {
+    fn default() -> Self {
+        Self {
+            repeats: true,
+            professions: true,
+        }
+    }
+}
+
+impl ContextConfig {
+    /// The member these settings describe.
+    ///
+    /// # Errors
+    /// [`LabelError::Missing`] if the label set has no place for one of its labels.
+    pub fn build(&self, labels: &LabelSet, dictionary: &Arc<Dictionary>) -> Result<Context, LabelError> {
+        Ok(Context {
+            config: self.clone(),
+            labels: Labels {
+                patient: labels.resolve("PATIENT")?,
+                doctor: labels.resolve("DOCTOR")?,
+                username: labels.resolve("USERNAME")?,
+                hospital: labels.resolve("HOSPITAL")?,
+                organization: labels.resolve("ORGANIZATION")?,
+                city: labels.resolve("CITY")?,
+                state: labels.resolve("STATE")?,
+                country: labels.resolve("COUNTRY")?,
+                zip: labels.resolve("ZIP")?,
+                street: labels.resolve("STREET")?,
+                profession: labels.resolve("PROFESSION")?,
+                record: labels.resolve("MEDICALRECORD")?,
+                sex: labels.by_name("SEXO_SUJETO_ASISTENCIA"),
+            },
+            vocabulary: Vocabulary::new(dictionary),
+            table: Table::new(),
+        })
+    }
+}
+
+/// The `context` member.
+pub struct Context {
+    config: ContextConfig,
+    labels: Labels,
+    vocabulary: Vocabulary,
+    table: Table,
+}
+
+struct Labels {
+    patient: LabelId,
+    doctor: LabelId,
+    username: LabelId,
+    hospital: LabelId,
+    organization: LabelId,
+    city: LabelId,
+    state: LabelId,
+    country: LabelId,
+    zip: LabelId,
+    street: LabelId,
+    profession: LabelId,
+    record: LabelId,
+    /// Only sets that count it as an identifier have it.
+    sex: Option<LabelId>,
+}
+
+impl Tagger for Context {
+    fn name(&self) -> &str {
+        "context"
+    }
+
+    fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
+        let mut matcher = self.vocabulary.dictionary.matcher();
+        tag_each(batch, |note, out| self.tag_note(note, &mut matcher, out))
+    }
+}
+
+impl Context {
+    fn tag_note<'d>(&'d self, note: NoteView<'_>, matcher: &mut Matcher<'d>, out: &mut Collector<'_>) {
+        if note.tokens.is_empty() {
+            return;
+        }
+        let note = Reading::new(note, &self.vocabulary, matcher);
+        let mut scan = Scan {
+            note: &note,
+            labels: &self.labels,
+            table: &self.table,
+            out,
+            people: Vec::new(),
+        };
+        for i in 0..note.len() {
+            match note.case(i) {
+                Case::Digits => {}
+                Case::Mark => {
+                    if note.get(i) == ":" {
+                        scan.field(i);
+                    }
+                }
+                _ => scan.word(i, self.config.professions),
+            }
+        }
+        if self.config.repeats {
+            scan.repeats();
+        }
+    }
+}
+
+/// One note under the rules.
+struct Scan<'r, 'd, 'n, 'o, 'c> {
+    note: &'r Reading<'d, 'n>,
+    labels: &'r Labels,
+    table: &'r Table,
+    out: &'o mut Collector<'c>,
+    /// Names that strong evidence has shown, for [`Scan::repeats`].
+    people: Vec<(Name, LabelId)>,
+}
+
+impl Scan<'_, '_, '_, '_, '_> {
+    fn word(&mut self, i: usize, professions: bool) {
+        self.credential(i);
+        self.state_code(i);
+        let Some(cue) = self.table.cue(self.note.get(i)) else {
+            return;
+        };
+        match cue {
+            Cue::DoctorTitle => self.title(i, self.labels.doctor),
+            Cue::PersonTitle => self.title(i, self.labels.patient),
+            Cue::Relative => self.relative(i),
+            Cue::Patient => self.patient(i),
+            Cue::Named => self.person_after(i + 1, self.labels.patient, "context.named"),
+            Cue::By => self.by(i),
+            Cue::With => self.with(i),
+            Cue::Contact => self.contact(i),
+            Cue::Closing => self.closing(i),
+            Cue::Place => self.place_after(i),
+            Cue::Institution => self.institution(i),
+            Cue::InstitutionHead => {
+                self.institution(i);
+                self.institution_head(i);
+            }
+            Cue::InstitutionEs => self.institution_head(i),
+            Cue::Work if professions => self.work(i),
+            Cue::Retired if professions => self.retired(i),
+            Cue::Work | Cue::Retired => {}
+            Cue::Employer => self.employer(i),
+        }
+    }
+
+    /// Reports a name of a person and remembers it.
+    fn person(&mut self, name: Name, label: LabelId, score: f32, rule: &'static str) {
+        self.out.tokens(name.first, name.last, label, score, rule);
+        self.people.push((name, label));
+    }
+}

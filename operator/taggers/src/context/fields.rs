@@ -1,0 +1,581 @@
+//! Form lines: "Nombre: …", "ATTENDING: …", "Facility: …". The value runs to the end of the line or to the next field.
+
+use crate::context::Scan;
+use crate::person::Evidence;
+use crate::vocabulary::Traits;
+use crate::words::Case;
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Patient,
+    Doctor,
+    /// A person or a log-in name.
+    Signer,
+    /// A surname and given names, in a form's own line, whatever they look like.
+    Hospital,
+    City,
+    State,
+    Country,
+    Street,
+    Zip,
+    Profession,
+    Employer,
+    Record,
+    Sex,
+}
+
+/// Field names, folded, the words joined by blanks, and what their value is.
+const FIELDS: &[(Field, &[&str])] = &[
+    (
+        Field::Patient,
+        &[
+            "patient",
+            "patient name",
+            "pt name",
+            "pt",
+            "name",
+            "name of patient",
+            "patient s name",
+            "re",
+            "regarding",
+            "member",
+            "member name",
+            "subscriber",
+            "insured",
+            "guarantor",
+            "next of kin",
+            "nok",
+            "emergency contact",
+            "contact",
+            "proxy",
+            "health care proxy",
+            "healthcare proxy",
+            "hcp",
+            "poa",
+            "mother",
+            "father",
+            "spouse",
+            "guardian",
+            "client",
+            "client name",
+            "resident name",
+            "last name",
+            "first name",
+            "surname",
+            "middle name",
+            "maiden name",
+            "alias",
+            "aka",
+            "nombre",
+            "apellidos",
+            "apellido",
+            "nombre y apellidos",
+            "nombre del paciente",
+            "paciente",
+            "primer apellido",
+            "segundo apellido",
+            "familiar",
+            "persona de contacto",
+            "contact name",
+            "contact person",
+            "son",
+            "daughter",
+            "wife",
+            "husband",
+            "accompanied by",
+        ],
+    ),
+    (
+        Field::Doctor,
+        &[
+            "attending",
+            "attending physician",
+            "attending md",
+            "surgeon",
+            "assistant",
+            "assistant surgeon",
+            "first assistant",
+            "co surgeon",
+            "primary surgeon",
+            "anesthesiologist",
+            "anesthetist",
+            "anesthesia by",
+            "provider",
+            "provider name",
+            "pcp",
+            "primary care physician",
+            "primary care provider",
+            "primary physician",
+            "primary care",
+            "referring physician",
+            "referring provider",
+            "referring md",
+            "referring doctor",
+            "referred by",
+            "referring",
+            "ordering physician",
+            "ordering provider",
+            "admitting physician",
+            "consulting physician",
+            "consultant",
+            "consultants",
+            "physician",
+            "doctor",
+            "dr",
+            "md",
+            "resident",
+            "intern",
+            "fellow",
+            "nurse",
+            "rn",
+            "radiologist",
+            "pathologist",
+            "cardiologist",
+            "oncologist",
+            "psychiatrist",
+            "psychologist",
+            "therapist",
+            "operator",
+            "endoscopist",
+            "technologist",
+            "technician",
+            "performed by",
+            "requested by",
+            "ordered by",
+            "interpreted by",
+            "read by",
+            "seen by",
+            "examined by",
+            "evaluated by",
+            "attn",
+            "attention",
+            "to",
+            "from",
+            "cc",
+            "copy to",
+            "copies to",
+            "assistants",
+            "surgeons",
+            "scrub",
+            "circulator",
+            "examiner",
+            "evaluator",
+            "interviewer",
+            "case manager",
+            "social worker",
+            "medico",
+            "medico responsable",
+            "facultativo",
+            "doctora",
+            "remitido por",
+            "remitente",
+            "cirujano",
+            "anestesista",
+            "firmado por",
+            "enfermera",
+            "enfermero",
+            "responsable",
+            "medico de familia",
+            "medico remitente",
+            "autor",
+            "autores",
+            "jefe de servicio",
+            "correspondencia",
+            "primary",
+            "discussed with",
+            "staff",
+            "staff physician",
+            "supervising physician",
+            "covering",
+            "covering physician",
+        ],
+    ),
+    (
+        Field::Signer,
+        &[
+            "signed",
+            "signed by",
+            "electronically signed by",
+            "electronically signed",
+            "esigned by",
+            "cosigned",
+            "cosigned by",
+            "dictated by",
+            "dictated",
+            "dictating",
+            "dictator",
+            "authored by",
+            "author",
+            "transcribed by",
+            "transcriptionist",
+            "transcriber",
+            "typed by",
+            "entered by",
+            "verified by",
+            "reviewed by",
+            "approved by",
+            "completed by",
+            "prepared by",
+            "written by",
+            "signature",
+            "user",
+            "username",
+            "user name",
+            "user id",
+            "login",
+            "login id",
+            "logged in as",
+            "by",
+            "fdo",
+            "firmado",
+            "firma",
+            "usuario",
+            "recorded by",
+            "documented by",
+            "attested by",
+            "authenticated by",
+        ],
+    ),
+    (
+        Field::Hospital,
+        &[
+            "facility",
+            "hospital",
+            "hospital name",
+            "clinic",
+            "site",
+            "institution",
+            "location",
+            "center",
+            "facility name",
+            "practice",
+            "centro",
+            "centro de salud",
+            "institucion",
+            "hospital de",
+            "transferred from",
+            "referring facility",
+            "referring hospital",
+            "pharmacy",
+            "centro hospitalario",
+            "place of service",
+        ],
+    ),
+    (
+        Field::City,
+        &[
+            "city",
+            "town",
+            "hometown",
+            "localidad",
+            "poblacion",
+            "municipio",
+            "ciudad",
+            "localidad provincia",
+            "birthplace",
+            "place of birth",
+            "lugar de nacimiento",
+        ],
+    ),
+    (
+        Field::State,
+        &[
+            "state",
+            "provincia",
+            "comunidad",
+            "comunidad autonoma",
+            "province",
+            "county",
+        ],
+    ),
+    (
+        Field::Country,
+        &[
+            "country",
+            "pais",
+            "country of birth",
+            "country of origin",
+            "nationality",
+            "pais de nacimiento",
+            "pais de origen",
+        ],
+    ),
+    (
+        Field::Street,
+        &[
+            "address",
+            "home address",
+            "street",
+            "street address",
+            "mailing address",
+            "domicilio",
+            "direccion",
+            "calle",
+            "residence",
+        ],
+    ),
+    (
+        Field::Zip,
+        &["cp", "zip", "zip code", "postal code", "codigo postal", "zipcode"],
+    ),
+    (
+        Field::Profession,
+        &[
+            "occupation",
+            "profession",
+            "job",
+            "job title",
+            "profesion",
+            "ocupacion",
+            "employment",
+            "trabajo",
+            "vocation",
+        ],
+    ),
+    (
+        Field::Employer,
+        &[
+            "employer",
+            "company",
+            "empresa",
+            "employer name",
+            "workplace",
+            "school",
+        ],
+    ),
+    (
+        Field::Record,
+        &[
+            "nhc",
+            "historia clinica",
+            "numero de historia clinica",
+            "n historia clinica",
+        ],
+    ),
+    (Field::Sex, &["sexo", "sex", "gender"]),
+];
+
+/// Words that a field's name may have.
+const MOST_WORDS: usize = 5;
+
+impl Scan<'_, '_, '_, '_, '_> {
+    /// A colon at token `colon`: the field before it and its value.
+    pub(super) fn field(&mut self, colon: usize) {
+        let Some(field) = self.field_before(colon) else {
+            return;
+        };
+        let note = self.note;
+        let mut at = colon + 1;
+        // The value may stand on the line below its name, but not across an empty one.
+        if note.ends_line(colon) {
+            let below = colon + 1 < note.len() && note.words.breaks_after(colon) == 1 && note.is_capital(at);
+            if !below || !matches!(field, Field::Patient | Field::Doctor) || self.is_field_name(at) {
+                return;
+            }
+        }
+        while at < colon + 4
+            && note.case(at) == Case::Mark
+            && !matches!(note.get(at), "[" | "<")
+            && !note.ends_field(at)
+        {
+            at += 1;
+        }
+        if at >= note.len() {
+            return;
+        }
+        match field {
+            Field::Patient | Field::Doctor | Field::Signer => self.person_field(field, at),
+            Field::Hospital => self.span_field(at, self.labels.hospital, 8, "context.field-hospital"),
+            Field::City => self.span_field(at, self.labels.city, 5, "context.field-city"),
+            Field::State => self.span_field(at, self.labels.state, 4, "context.field-state"),
+            Field::Country => self.span_field(at, self.labels.country, 4, "context.field-country"),
+            Field::Street => self.street_field(at),
+            Field::Profession => self.span_field(at, self.labels.profession, 5, "context.field-profession"),
+            Field::Employer => self.span_field(at, self.labels.organization, 6, "context.field-employer"),
+            Field::Zip if note.case(at) == Case::Digits && (4..=6).contains(&note.get(at).len()) => {
+                self.out.tokens(at, at, self.labels.zip, 0.9, "context.field-zip");
+            }
+            Field::Record if note.case(at) == Case::Digits => {
+                self.out
+                    .tokens(at, at, self.labels.record, 0.8, "context.field-record");
+            }
+            Field::Sex => {
+                if let Some(label) = self.labels.sex {
+                    self.out.tokens(at, at, label, 0.9, "context.field-sex");
+                }
+            }
+            Field::Zip | Field::Record => {}
+        }
+    }
+
+    fn person_field(&mut self, field: Field, from: usize) {
+        let note = self.note;
+        let label = if field == Field::Patient {
+            self.labels.patient
+        } else {
+            self.labels.doctor
+        };
+        if field == Field::Signer
+            && let Some(last) = self.user_name(from)
+            && (last > from || !note.is_shapeless(from))
+        {
+            self.out
+                .tokens(from, last, self.labels.username, 0.8, "context.field-user");
+            return;
+        }
+        let mut at = from;
+        // The title's own rule finds the name after it; several names may follow one field.
+        for _ in 0..6 {
+            if self.is_title(at) {
+                at += 1;
+                if note.get(at) == "." {
+                    at += 1;
+                }
+            }
+            let Some(name) = note.name_at(at, Evidence::Strong) else {
+                return;
+            };
+            // "Name: Date of birth:" has no name in it.
+            if self.is_field_name(at) || self.is_eponym(name.last) {
+                return;
+            }
+            self.person(name, label, 0.9, "context.field-person");
+            let mut next = name.last + 1;
+            if note.ends_line(name.last) || !matches!(note.get(next), "," | ";" | "/" | "&" | "and" | "y") {
+                return;
+            }
+            while note.is(next, Traits::CREDENTIAL)
+                || note.case(next) == Case::Mark
+                || matches!(note.get(next), "and" | "y" | "md")
+            {
+                if note.ends_line(next) || next > name.last + 8 {
+                    return;
+                }
+                next += 1;
+            }
+            if label == self.labels.patient {
+                return;
+            }
+            at = next;
+        }
+    }
+
+    fn is_title(&self, at: usize) -> bool {
+        use super::Cue::{DoctorTitle, PersonTitle};
+        matches!(self.table.cue(self.note.get(at)), Some(DoctorTitle | PersonTitle))
+            && self.note.get(at).len() > 1
+    }
+
+    /// A value as a whole, if it is short and looks like a proper name: up to the field's end.
+    fn span_field(&mut self, at: usize, label: lethe_core::LabelId, most: usize, rule: &'static str) {
+        let note = self.note;
+        let Some(last) = self.value_end(at, most) else {
+            return;
+        };
+        let profession = label == self.labels.profession;
+        if !profession && !note.is_capital(at) {
+            return;
+        }
+        let known = (at..=last).any(|i| {
+            note.is(
+                i,
+                Traits::NAME | Traits::PLACE | Traits::STATE_CODE | Traits::INSTITUTION,
+            ) || note.traits(i) == Traits::default()
+        });
+        if profession || known {
+            self.out.tokens(at, last, label, 0.8, rule);
+        }
+    }
+
+    fn street_field(&mut self, at: usize) {
+        let note = self.note;
+        // To the end of the line, but a comma and a capitalised place after it are the place's own.
+        if let Some(last) = self.value_end(at, 16) {
+            let street = (at..=last).any(|i| note.case(i) == Case::Digits || note.is(i, Traits::STREET));
+            if street && last > at {
+                self.out
+                    .tokens(at, last, self.labels.street, 0.7, "context.field-street");
+            }
+        }
+    }
+
+    /// The last token of the value that begins at `at`: before a comma, a stop, a wide gap, or the next field's name.
+    fn value_end(&self, at: usize, most: usize) -> Option<usize> {
+        let note = self.note;
+        let mut last = None;
+        for i in at..note.len() {
+            if matches!(note.get(i), "," | ";" | ":" | "|" | "(")
+                || (note.get(i) == "." && i > at && note.get(i - 1).len() > 3)
+            {
+                break;
+            }
+            if i >= at + most {
+                return None;
+            }
+            last = Some(i);
+            if note.ends_field(i) {
+                break;
+            }
+        }
+        let last = last?;
+        // "City: Boston State: MA" with single blanks: the next field's name is not the value's.
+        if note.get(last + 1) == ":" && !note.ends_line(last) {
+            return last.checked_sub(1).filter(|&before| before >= at);
+        }
+        Some(last)
+    }
+
+    /// Whether a field's name begins at token `at`: a colon follows within three words.
+    fn is_field_name(&self, at: usize) -> bool {
+        (at + 1..=at + 3)
+            .take_while(|&i| !self.note.ends_line(i - 1))
+            .any(|i| self.note.get(i) == ":")
+    }
+
+    /// The field whose name ends before the colon: the longest of one to five words.
+    fn field_before(&self, colon: usize) -> Option<Field> {
+        let note = self.note;
+        let mut words: [usize; MOST_WORDS] = [0; MOST_WORDS];
+        let mut count = 0;
+        let mut at = colon;
+        while at > 0 && count < MOST_WORDS {
+            at -= 1;
+            if note.ends_line(at) {
+                break;
+            }
+            match note.case(at) {
+                Case::Mark if matches!(note.get(at), "'" | "’" | "/" | "-" | "(" | ")" | "." | "#") => {}
+                case if case.is_word() => {
+                    words[count] = at;
+                    count += 1;
+                }
+                _ => break,
+            }
+        }
+        let names: Vec<&str> = words[..count].iter().rev().map(|&i| note.get(i)).collect();
+        (0..names.len()).find_map(|from| {
+            lookup(&names[from..]).filter(|&field| self.is_field_here(field, words[count - 1 - from], from))
+        })
+    }
+
+    /// A one-word name of a field amid a sentence ("patient:") needs a line's or a column's start before it.
+    fn is_field_here(&self, field: Field, first: usize, skipped: usize) -> bool {
+        let note = self.note;
+        let fresh = first == 0
+            || note.ends_field(first - 1)
+            || matches!(note.get(first - 1), "." | "|" | ";" | "," | ")" | "•" | "*");
+        match note.get(first) {
+            "to" | "from" | "by" | "re" | "primary" | "contact" | "location" | "site" | "center"
+            | "school" | "staff" | "attention" | "state" => note.starts_sentence(first) && skipped == 0,
+            _ => fresh || field == Field::Doctor || field == Field::Signer || note.is_capital(first),
+        }
+    }
+}
+
+fn lookup(words: &[&str]) -> Option<Field> {
+    FIELDS.iter().find_map(|(field, names)| {
+        let same = |name: &&str| name.split(' ').eq(words.iter().copied());
+        names.iter().any(same).then_some(*field)
+    })
+}

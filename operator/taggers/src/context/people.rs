@@ -1,0 +1,494 @@
+//! Names after titles, relatives, verbs and closings; initials of the patient.
+
+use lethe_core::LabelId;
+
+use crate::context::Scan;
+use crate::person::{Evidence, Name};
+use crate::vocabulary::Traits;
+use crate::words::Case;
+
+/// After an eponym: "Foley catheter", "Kocher clamps", "Down syndrome".
+const EPONYM_NOUNS: [&str; 64] = [
+    "catheter",
+    "catheters",
+    "clamp",
+    "clamps",
+    "retractor",
+    "retractors",
+    "forceps",
+    "drain",
+    "drains",
+    "stitch",
+    "suture",
+    "sutures",
+    "approach",
+    "incision",
+    "score",
+    "scale",
+    "classification",
+    "disease",
+    "syndrome",
+    "sign",
+    "test",
+    "tube",
+    "needle",
+    "wire",
+    "elevator",
+    "scissors",
+    "speculum",
+    "position",
+    "repair",
+    "criteria",
+    "formula",
+    "fracture",
+    "lesion",
+    "cells",
+    "type",
+    "stain",
+    "technique",
+    "method",
+    "maneuver",
+    "procedure",
+    "fascia",
+    "ligament",
+    "muscle",
+    "canal",
+    "phenomenon",
+    "reflex",
+    "contracture",
+    "esophagus",
+    "lymphoma",
+    "tumor",
+    "sarcoma",
+    "hernia",
+    "cyst",
+    "node",
+    "valve",
+    "shunt",
+    "prosthesis",
+    "implant",
+    "screw",
+    "plate",
+    "rod",
+    "tenaculum",
+    "curette",
+    "cannula",
+];
+
+/// Verbs whose agent is a person: "dictated by", "discussed with".
+const PERSON_VERBS: [&str; 40] = [
+    "seen",
+    "examined",
+    "discussed",
+    "spoke",
+    "spoken",
+    "dictated",
+    "signed",
+    "cosigned",
+    "reviewed",
+    "performed",
+    "evaluated",
+    "evaluation",
+    "requested",
+    "ordered",
+    "referred",
+    "consulted",
+    "consult",
+    "consultation",
+    "followed",
+    "managed",
+    "admitted",
+    "assisted",
+    "authored",
+    "transcribed",
+    "read",
+    "interpreted",
+    "verified",
+    "approved",
+    "attended",
+    "staffed",
+    "treated",
+    "called",
+    "done",
+    "appointment",
+    "followup",
+    "up",
+    "visit",
+    "talked",
+    "remitido",
+    "firmado",
+];
+
+impl Scan<'_, '_, '_, '_, '_> {
+    /// Whether an eponym's noun follows token `last`.
+    pub(super) fn is_eponym(&self, last: usize) -> bool {
+        let note = self.note;
+        let next = last + 1;
+        if note.ends_line(last) {
+            return false;
+        }
+        EPONYM_NOUNS.contains(&note.get(next))
+            || (matches!(note.get(next), "'" | "’")
+                && EPONYM_NOUNS.contains(&note.get(next + 2))
+                && note.get(next + 1) == "s")
+    }
+
+    /// A title at token `i`: the name after it.
+    pub(super) fn title(&mut self, i: usize, label: LabelId) {
+        let note = self.note;
+        let mut at = i + 1;
+        let stop = note.get(at) == "." && note.words.glued(i);
+        if stop {
+            at += 1;
+        }
+        let word = note.get(i);
+        // "MS", "MR", "DR" and "D" in capitals or alone are as often something else: multiple sclerosis, magnetic resonance.
+        let short = word.len() <= 2;
+        if !note.all_lower
+            && note.case(i) == Case::Lower
+            && !matches!(
+                word,
+                "don" | "dona" | "doctor" | "doctora" | "nurse" | "senor" | "senora" | "dr" | "dra"
+            )
+        {
+            return;
+        }
+        if word.len() == 1 && !(stop && note.is(at, Traits::GIVEN)) {
+            return;
+        }
+        if note.ends_field(at - 1) {
+            return;
+        }
+        let sure = stop || (note.case(i) == Case::Title && short) || !short;
+        if word == "dr" && self.is_street(i) {
+            return;
+        }
+        // "Sra. Dra. Ruiz"
+        if self
+            .table
+            .cue(note.get(at))
+            .is_some_and(|cue| matches!(cue, super::Cue::DoctorTitle | super::Cue::PersonTitle))
+            && note.get(at).len() <= 3
+        {
+            return;
+        }
+        let evidence = if sure { Evidence::Strong } else { Evidence::Some };
+        let weak_title = matches!(
+            word,
+            "don"
+                | "nurse"
+                | "master"
+                | "officer"
+                | "judge"
+                | "miss"
+                | "da"
+                | "d"
+                | "prof"
+                | "professor"
+                | "sr"
+        );
+        let evidence = if weak_title { Evidence::Some } else { evidence };
+        let Some(name) = note.name_at(at, evidence) else {
+            return;
+        };
+        self.person(name, label, 0.95, "context.title");
+        if matches!(word, "drs" | "dres" | "dras" | "doctores" | "sres") {
+            self.more_names(name, label);
+        }
+    }
+
+    /// "Smith, Jones and Hale" after a plural title.
+    fn more_names(&mut self, first: Name, label: LabelId) {
+        let mut last = first.last;
+        for _ in 0..4 {
+            let mut at = last + 1;
+            while matches!(self.note.get(at), "," | "and" | "&" | "y" | "e") && at < last + 3 {
+                at += 1;
+            }
+            if at == last + 1 {
+                return;
+            }
+            let Some(name) = self.note.name_at(at, Evidence::Strong) else {
+                return;
+            };
+            self.person(name, label, 0.9, "context.title");
+            last = name.last;
+        }
+    }
+
+    /// "123 Maple Dr": a drive and no doctor.
+    fn is_street(&self, i: usize) -> bool {
+        (1..=4)
+            .any(|back| i >= back && self.note.case(i - back) == Case::Digits && !self.note.ends_line(i - 1))
+            && i > 0
+            && self.note.is_capital(i - 1)
+            && !matches!(self.note.get(i - 1), "." | ",")
+    }
+
+    /// A relative at token `i`: the name after it, perhaps over "is", a colon or "her relative".
+    pub(super) fn relative(&mut self, i: usize) {
+        let note = self.note;
+        let mut at = i + 1;
+        if note.ends_line(i) {
+            return;
+        }
+        while at < i + 4
+            && matches!(
+                note.get(at),
+                ":" | "," | "(" | "-" | "is" | "named" | "es" | "llamada" | "llamado"
+            )
+        {
+            at += 1;
+        }
+        let shapeless = note.is_shapeless(at);
+        let evidence = if at > i + 1 && note.get(at - 1) == "," {
+            Evidence::Some
+        } else {
+            Evidence::Strong
+        };
+        if let Some(name) = note.name_at(at, evidence)
+            && (!shapeless || note.is(at, Traits::GIVEN))
+            && !(note.is(at, Traits::WORD) && note.starts_sentence(at))
+            && !self.is_eponym(name.last)
+        {
+            self.person(name, self.labels.patient, 0.9, "context.relative");
+        }
+    }
+
+    /// Initials after "Pt", or after age and sex: "Pt J.P.", "53 yo F, TP,".
+    pub(super) fn patient(&mut self, i: usize) {
+        let note = self.note;
+        let mut at = i + 1;
+        if note.get(at) == "." && note.get(i) == "pt" {
+            at += 1;
+        }
+        let aged = matches!(note.get(i), "yo" | "old");
+        if aged {
+            if !matches!(note.get(at), "f" | "m" | "female" | "male") || note.get(at + 1) != "," {
+                return;
+            }
+            at += 2;
+        }
+        if note.ends_line(at - 1) {
+            return;
+        }
+        if let Some(last) = self.initials(at) {
+            let bare = note.get(at).len() > 1;
+            let fits = if aged {
+                note.get(last + 1) == ","
+            } else {
+                !bare || (note.get(i) == "pt" && (!note.is_shapeless(at) || self.verb_follows(last)))
+            };
+            if fits {
+                self.out
+                    .tokens(at, last, self.labels.patient, 0.8, "context.initials");
+            }
+            return;
+        }
+        if !aged && note.get(at) == "," {
+            at += 1;
+        }
+        if !aged && note.get(at) == "is" && note.get(at.saturating_sub(2)) == "name" {
+            at += 1;
+        }
+        if !aged
+            && let Some(name) = note.name_at(at, Evidence::Some)
+            && (name.words > 1 || note.is_plain_name(name.first))
+            && !note.is_shapeless(at)
+        {
+            self.person(name, self.labels.patient, 0.8, "context.patient");
+        }
+    }
+
+    fn verb_follows(&self, last: usize) -> bool {
+        matches!(
+            self.note.get(last + 1),
+            "seen"
+                | "was"
+                | "is"
+                | "has"
+                | "presents"
+                | "presented"
+                | "admitted"
+                | "reports"
+                | "states"
+                | "denies"
+                | "came"
+        )
+    }
+
+    /// Two to four initials with their stops, or two or three capitals as one word. Gives the last token.
+    pub(super) fn initials(&self, at: usize) -> Option<usize> {
+        let note = self.note;
+        let upper = |i: usize| note.case(i) == Case::Upper || note.all_lower;
+        if note.get(at).len() == 1 && note.get(at + 1) == "." && upper(at) {
+            let mut last = None;
+            let mut letter = at;
+            while letter < at + 8
+                && note.get(letter).len() == 1
+                && upper(letter)
+                && note.case(letter).is_word()
+                && note.get(letter + 1) == "."
+            {
+                last = Some(letter + 1);
+                letter += 2;
+            }
+            return last.filter(|&last| last > at + 1);
+        }
+        let bare = note.case(at) == Case::Upper && (2..=3).contains(&note.get(at).len());
+        (bare && !(note.is(at, Traits::WORD | Traits::CREDENTIAL | Traits::MEDICAL) && note.is_shapeless(at)))
+            .then_some(at)
+    }
+
+    /// A name at token `at` on strong evidence.
+    pub(super) fn person_after(&mut self, at: usize, label: LabelId, rule: &'static str) {
+        if let Some(name) = self.note.name_at(at, Evidence::Strong)
+            && !self.note.is_shapeless(at)
+        {
+            self.person(name, label, 0.85, rule);
+        }
+    }
+
+    /// "dictated by X", "evaluation by X".
+    pub(super) fn by(&mut self, i: usize) {
+        let verb = self.verb_before(i);
+        self.agent(i, verb, "context.by");
+    }
+
+    /// "discussed with X", "seen and examined with X".
+    pub(super) fn with(&mut self, i: usize) {
+        if self.verb_before(i) {
+            self.agent(i, true, "context.with");
+        }
+    }
+
+    fn verb_before(&self, i: usize) -> bool {
+        let note = self.note;
+        (1..=3).any(|back| i >= back && PERSON_VERBS.contains(&note.get(i - back)))
+            || i > 0 && note.get(i - 1).ends_with("ed") && note.get(i).len() == 2
+    }
+
+    fn agent(&mut self, i: usize, verb: bool, rule: &'static str) {
+        let note = self.note;
+        let at = i + 1;
+        if note.ends_line(i) {
+            return;
+        }
+        let Some(name) = note.name_at(at, Evidence::Some) else {
+            return;
+        };
+        if self.is_eponym(name.last) {
+            return;
+        }
+        let full = name.words >= 2 && name.listed >= 1;
+        let lone = verb && name.words == 1 && note.is_plain_name(name.first) && !note.is_shapeless(at);
+        let lone = lone && !note.is_lower_noun(name.last + 1, name.last);
+        let caps = verb
+            && note.is_shapeless(at)
+            && name.words == 1
+            && note.is_plain_name(name.first)
+            && note.name_weight(at) > 0;
+        if full || lone || caps {
+            self.person(name, self.labels.doctor, 0.7, rule);
+        }
+    }
+
+    /// "page X at", "signed out to X", "X and Y": a listed name, or two words of a name.
+    pub(super) fn contact(&mut self, i: usize) {
+        let note = self.note;
+        let cue = note.get(i);
+        if note.ends_line(i) || note.is_shapeless(i + 1) {
+            return;
+        }
+        if cue == "to"
+            && !(i > 0
+                && matches!(
+                    note.get(i - 1),
+                    "out" | "refer" | "referred" | "speak" | "spoke" | "attn"
+                ))
+        {
+            return;
+        }
+        if cue == "and" && !self.people.last().is_some_and(|(name, _)| name.last + 1 == i) {
+            return;
+        }
+        if matches!(cue, "seen" | "cc") {
+            return;
+        }
+        let Some(name) = note.name_at(i + 1, Evidence::Some) else {
+            return;
+        };
+        if (name.words >= 2 && name.listed >= 1 || note.is_plain_name(name.first))
+            && !self.is_eponym(name.last)
+            && !note.is(i + 1, Traits::PLACE)
+        {
+            self.person(name, self.labels.doctor, 0.7, "context.contact");
+        }
+    }
+
+    /// The name on the line after "Sincerely,".
+    pub(super) fn closing(&mut self, i: usize) {
+        let mut at = i + 1;
+        while at < i + 4 && self.note.case(at) == Case::Mark && at < self.note.len() {
+            at += 1;
+        }
+        if !self.note.ends_line(at.saturating_sub(1)) || self.note.is(at, Traits::WORD) {
+            return;
+        }
+        if let Some(name) = self.note.name_at(at, Evidence::Strong)
+            && name.words >= 2
+        {
+            self.person(name, self.labels.doctor, 0.9, "context.closing");
+        }
+    }
+}
+
+impl crate::reading::Reading<'_, '_> {
+    /// Whether a noun in lower case follows in the same sentence, as after an eponym or a brand.
+    fn is_lower_noun(&self, at: usize, last: usize) -> bool {
+        !self.ends_line(last)
+            && self.case(at) == Case::Lower
+            && !matches!(
+                self.get(at),
+                "on" | "in"
+                    | "at"
+                    | "and"
+                    | "who"
+                    | "for"
+                    | "to"
+                    | "from"
+                    | "of"
+                    | "was"
+                    | "is"
+                    | "were"
+                    | "as"
+                    | "with"
+                    | "but"
+                    | "this"
+                    | "today"
+                    | "yesterday"
+                    | "y"
+                    | "en"
+                    | "el"
+                    | "de"
+                    | "por"
+                    | "or"
+                    | "will"
+                    | "has"
+                    | "had"
+                    | "after"
+                    | "before"
+                    | "during"
+                    | "re"
+                    | "regarding"
+                    | "about"
+                    | "prior"
+                    | "that"
+                    | "when"
+                    | "while"
+                    | "then"
+                    | "per"
+                    | "by"
+            )
+    }
+}
