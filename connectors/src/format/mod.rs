@@ -4,16 +4,19 @@
 //! a quarantined record; it stops nothing, and none of its content is kept.
 
 mod diagnosis;
+mod fields;
 mod json;
 mod known;
 mod text;
+mod visit;
 
 use lethe_core::{Coordinates, NoteEvent, Record};
 use serde::Deserialize;
 
 pub use diagnosis::{Diagnosis, Problem};
+pub use fields::Fields;
 pub(crate) use json::event_kind;
-pub use json::{Fields, JsonConfig, JsonFormat, Read};
+pub use json::{JsonConfig, JsonFormat, Read};
 pub(crate) use known::kind_named;
 pub use text::{TextConfig, TextFormat};
 

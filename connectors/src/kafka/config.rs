@@ -1,7 +1,6 @@
 //! The Kafka source's settings, and the librdkafka configuration they make.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 use rdkafka::ClientConfig;
 use rdkafka::error::KafkaError;
@@ -9,7 +8,7 @@ use rdkafka::types::RDKafkaConfRes;
 use serde::Deserialize;
 
 use super::properties::{Property, Refused};
-use crate::secret::Secret;
+use super::security::Security;
 
 /// The least memory that fetching can do with: 4 MiB.
 const LEAST_BUDGET: usize = 4 << 20;
@@ -80,77 +79,6 @@ impl Assignment {
     }
 }
 
-/// How to reach and log in to the brokers: `protocol = "plaintext"`, `"tls"` or `"sasl"`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "protocol", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Security {
-    /// In the clear, without a login. A struct without fields, so that serde refuses fields given to it.
-    Plaintext {},
-    /// TLS, with a certificate of one's own where the broker asks for one.
-    Tls(Tls),
-    /// A login, over TLS unless `tls = false`.
-    Sasl {
-        /// How the password is proved.
-        mechanism: Mechanism,
-        /// The user.
-        user: String,
-        /// The password.
-        password: Secret,
-        /// Whether the connection is TLS.
-        #[serde(default = "yes")]
-        tls: bool,
-        /// File of the authorities to trust, PEM. The system's where not given.
-        ca: Option<PathBuf>,
-    },
-}
-
-impl Default for Security {
-    fn default() -> Self {
-        Self::Plaintext {}
-    }
-}
-
-/// Settings of TLS.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Tls {
-    /// File of the authorities to trust, PEM. The system's where not given.
-    pub ca: Option<PathBuf>,
-    /// This client's certificate, PEM.
-    pub certificate: Option<PathBuf>,
-    /// Its key, PEM.
-    pub key: Option<PathBuf>,
-    /// The key's passphrase.
-    pub key_password: Option<Secret>,
-}
-
-/// How a password is proved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[expect(missing_docs, reason = "the names are Kafka's own")]
-pub enum Mechanism {
-    #[serde(rename = "PLAIN")]
-    Plain,
-    #[serde(rename = "SCRAM-SHA-256")]
-    ScramSha256,
-    #[serde(rename = "SCRAM-SHA-512")]
-    ScramSha512,
-}
-
-impl Mechanism {
-    /// Kafka's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "PLAIN",
-            Self::ScramSha256 => "SCRAM-SHA-256",
-            Self::ScramSha512 => "SCRAM-SHA-512",
-        }
-    }
-}
-
-const fn yes() -> bool {
-    true
-}
-
 /// The memory that librdkafka's fetch buffers may take.
 #[derive(Clone, Copy, Debug)]
 pub struct FetchBudget {
@@ -195,7 +123,7 @@ pub enum KafkaConfigError {
     Value(String),
 }
 
-fn bad(key: &'static str, problem: impl Into<String>) -> KafkaConfigError {
+pub(super) fn bad(key: &'static str, problem: impl Into<String>) -> KafkaConfigError {
     KafkaConfigError::Key {
         key,
         problem: problem.into(),
@@ -341,60 +269,6 @@ impl KafkaConfig {
         }
         if self.group_instance_id.as_ref().is_some_and(String::is_empty) {
             return Err(bad("group_instance_id", "name this member, or leave it out"));
-        }
-        Ok(())
-    }
-}
-
-impl Security {
-    fn apply(&self, config: &mut ClientConfig) -> Result<(), KafkaConfigError> {
-        let path = |config: &mut ClientConfig, key: &'static str, path: &Option<PathBuf>| {
-            let Some(path) = path else { return Ok(()) };
-            let text = path
-                .to_str()
-                .ok_or_else(|| bad("security", "a path is not UTF-8"))?;
-            config.set(key, text);
-            Ok(())
-        };
-        match self {
-            Self::Plaintext {} => {
-                config.set("security.protocol", "plaintext");
-            }
-            Self::Tls(tls) => {
-                if tls.certificate.is_some() != tls.key.is_some() {
-                    return Err(bad("security", "`certificate` and `key` go together"));
-                }
-                config.set("security.protocol", "ssl");
-                path(config, "ssl.ca.location", &tls.ca)?;
-                path(config, "ssl.certificate.location", &tls.certificate)?;
-                path(config, "ssl.key.location", &tls.key)?;
-                if let Some(password) = &tls.key_password {
-                    config.set("ssl.key.password", password.expose());
-                }
-            }
-            Self::Sasl {
-                mechanism,
-                user,
-                password,
-                tls,
-                ca,
-            } => {
-                if user.is_empty() || password.is_empty() {
-                    return Err(bad("security", "`user` and `password` may not be empty"));
-                }
-                if ca.is_some() && !tls {
-                    return Err(bad("security", "`ca` has no use with `tls = false`"));
-                }
-                config
-                    .set(
-                        "security.protocol",
-                        if *tls { "sasl_ssl" } else { "sasl_plaintext" },
-                    )
-                    .set("sasl.mechanism", mechanism.name())
-                    .set("sasl.username", user)
-                    .set("sasl.password", password.expose());
-                path(config, "ssl.ca.location", ca)?;
-            }
         }
         Ok(())
     }
