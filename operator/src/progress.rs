@@ -48,7 +48,20 @@ impl Progress {
 
     /// Counts `n` more.
     pub(crate) fn add(&mut self, n: u64) {
-        self.done += n;
+        self.show(self.done + n);
+    }
+
+    /// Is at `done` of `total`, which was unknown at the start.
+    pub(crate) fn reach(&mut self, done: u64, total: u64) {
+        self.total = Some(total);
+        if let Some(bar) = &self.bar {
+            bar.set_length(total);
+        }
+        self.show(done);
+    }
+
+    fn show(&mut self, done: u64) {
+        self.done = done;
         match &self.bar {
             Some(bar) => bar.set_position(self.done),
             None if self.last_line.elapsed() >= LINE_EVERY => {

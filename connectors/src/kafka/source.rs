@@ -78,6 +78,8 @@ pub trait Lanes: Send + Sync {
     fn assign(&self, ranges: &[LogRange]) -> Result<Vec<Begin>, String>;
     /// Hands a record to its lane, or gives it back if the lane is full.
     fn offer(&self, record: RawRecord) -> Result<(), RawRecord>;
+    /// Whether the lane has worked off enough that its partition is worth resuming.
+    fn has_room(&self, partition: &Partition) -> bool;
     /// Partitions go to another member: drains their lanes until the deadline, then drops what is left. The answer is
     /// what became durable meanwhile.
     fn revoke(&self, partitions: &[Partition], deadline: Instant) -> Vec<Receipt>;
@@ -306,6 +308,8 @@ struct Flow {
 #[derive(Default)]
 struct Flows {
     lanes: HashMap<Partition, Flow>,
+    /// The paused ones among them that wait for room.
+    stalled: Vec<Partition>,
     /// Why an assignment failed.
     failed: Option<String>,
 }
@@ -348,23 +352,33 @@ impl Context {
         if let Err(record) = self.lanes.offer(record) {
             lane.waiting.push_back(record);
             pause(consumer, &partition, true);
+            flow.stalled.push(partition);
         }
     }
 
     /// Gives waiting records to lanes that have room, and resumes those that have none waiting.
+    ///
+    /// Pausing throws away what librdkafka has fetched ahead, so a lane is resumed only once it has room for a good
+    /// deal more.
     fn refill(&self, consumer: &BaseConsumer<Self>) {
         let mut flow = self.flow();
-        for (partition, lane) in flow.lanes.iter_mut().filter(|(_, lane)| !lane.waiting.is_empty()) {
+        let Flows { lanes, stalled, .. } = &mut *flow;
+        stalled.retain(|partition| {
+            let Some(lane) = lanes.get_mut(partition) else {
+                return false;
+            };
+            if !self.lanes.has_room(partition) {
+                return true;
+            }
             while let Some(record) = lane.waiting.pop_front() {
                 if let Err(record) = self.lanes.offer(record) {
                     lane.waiting.push_front(record);
-                    break;
+                    return true;
                 }
             }
-            if lane.waiting.is_empty() {
-                pause(consumer, partition, false);
-            }
-        }
+            pause(consumer, partition, false);
+            false
+        });
     }
 
     fn is_through(&self, ended: &HashSet<Partition>) -> bool {
@@ -398,6 +412,7 @@ impl Context {
             .assign(std::slice::from_ref(&range))
             .map_err(SourceError::Sink)?;
         let halted = begins.contains(&Begin::Halted);
+        self.flow().stalled.retain(|stalled| stalled != partition);
         self.flow().lanes.insert(
             partition.clone(),
             Flow {
@@ -472,6 +487,7 @@ impl Context {
         let mut flow = self.flow();
         for partition in &held {
             flow.lanes.remove(partition);
+            flow.stalled.retain(|stalled| stalled != partition);
         }
     }
 

@@ -14,20 +14,20 @@ use parquet::schema::types::ColumnPath;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Encoding {
-    /// Zstandard level, 1 to 22.
+    /// Zstandard level, 1 to 22; 0 leaves the files uncompressed.
     pub zstd_level: i32,
-    /// Expected encoded size of a row group in bytes.
+    /// Size of a row group's rows in memory, before they are encoded, in bytes. A lane holds so much raw at most.
     pub row_group_bytes: usize,
     /// Rows of a row group.
     pub row_group_rows: usize,
 }
 
 impl Default for Encoding {
-    /// Level 3, row groups of 32 MiB or 131,072 rows.
+    /// Level 3, row groups of 8 MiB or 131,072 rows.
     fn default() -> Self {
         Self {
             zstd_level: 3,
-            row_group_bytes: 32 << 20,
+            row_group_bytes: 8 << 20,
             row_group_rows: 128 << 10,
         }
     }
@@ -39,13 +39,15 @@ impl Encoding {
     ///
     /// Columns of free text and of ids get no dictionary: nearly every value is another.
     fn properties(&self, schema: &SchemaRef) -> WriterProperties {
-        let level = ZstdLevel::try_new(self.zstd_level.clamp(1, 22)).unwrap_or_default();
+        let compression = match ZstdLevel::try_new(self.zstd_level.min(22)) {
+            Ok(level) if self.zstd_level > 0 => Compression::ZSTD(level),
+            _ => Compression::UNCOMPRESSED,
+        };
         let mut builder = WriterProperties::builder()
             .set_created_by(concat!("lethe ", env!("CARGO_PKG_VERSION")).to_owned())
-            .set_compression(Compression::ZSTD(level))
+            .set_compression(compression)
             .set_statistics_enabled(EnabledStatistics::None)
             .set_max_row_group_row_count(Some(self.row_group_rows.max(1)))
-            .set_max_row_group_bytes(Some(self.row_group_bytes.max(1 << 16)))
             // A page is closed only between such slices of rows: notes can be long.
             .set_write_batch_size(256);
         for name in ["offset", "partition"] {
@@ -68,23 +70,33 @@ impl Encoding {
     }
 }
 
-/// One Parquet file under construction, in memory. Costs next to nothing before its first row.
+/// One Parquet file under construction, in memory.
+///
+/// Rows are held as they come and encoded a row group at a time. An open row group costs megabytes of compressors and
+/// pages whether it holds much or little, so none stays open: with many lanes that would be most of the memory.
 pub(crate) struct Sheet {
     schema: SchemaRef,
     encoding: Encoding,
+    /// Rows of the next row group, and their size in memory.
+    pending: Vec<RecordBatch>,
+    pending_bytes: usize,
+    pending_rows: usize,
+    /// The row groups before it.
     writer: Option<ArrowWriter<Vec<u8>>>,
     rows: u64,
 }
 
-/// What a column writer holds that the library does not count: the compressor's tables, about as large as a page, for
-/// the one column whose pages are large.
-const COMPRESSOR: usize = 2 << 20;
+/// How much smaller rows get by encoding, to guess a file's size before it is there.
+const SHRINKS: usize = 3;
 
 impl Sheet {
     pub(crate) const fn new(schema: SchemaRef, encoding: Encoding) -> Self {
         Self {
             schema,
             encoding,
+            pending: Vec::new(),
+            pending_bytes: 0,
+            pending_rows: 0,
             writer: None,
             rows: 0,
         }
@@ -94,8 +106,15 @@ impl Sheet {
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        self.writer()?.write(batch)?;
+        self.pending_bytes += batch.get_array_memory_size();
+        self.pending_rows += batch.num_rows();
+        self.pending.push(batch.clone());
         self.rows += batch.num_rows() as u64;
+        if self.pending_bytes >= self.encoding.row_group_bytes
+            || self.pending_rows >= self.encoding.row_group_rows
+        {
+            self.close_row_group()?;
+        }
         Ok(())
     }
 
@@ -106,20 +125,21 @@ impl Sheet {
 
     /// Bytes of memory held.
     pub(crate) fn memory(&self) -> usize {
-        self.writer.as_ref().map_or(0, |writer| {
-            writer.inner().capacity() + writer.memory_size() + COMPRESSOR
-        })
+        self.pending_bytes
+            + self
+                .writer
+                .as_ref()
+                .map_or(0, |writer| writer.inner().capacity() + writer.memory_size())
     }
 
-    /// Size that the file would have if it ended here, less its footer.
+    /// Size that the file would have if it ended here, nearly, less its footer.
     pub(crate) fn encoded(&self) -> u64 {
-        self.writer.as_ref().map_or(0, |writer| {
-            (writer.bytes_written() + writer.in_progress_size()) as u64
-        })
+        (self.pending_bytes / SHRINKS + self.writer.as_ref().map_or(0, ArrowWriter::bytes_written)) as u64
     }
 
     /// Ends the file with these pairs in its footer, and begins anew.
     pub(crate) fn finish(&mut self, pairs: Vec<KeyValue>) -> Result<Bytes, ParquetError> {
+        self.close_row_group()?;
         let mut writer = match self.writer.take() {
             Some(writer) => writer,
             None => self.open()?,
@@ -131,12 +151,21 @@ impl Sheet {
         Ok(writer.into_inner()?.into())
     }
 
-    fn writer(&mut self) -> Result<&mut ArrowWriter<Vec<u8>>, ParquetError> {
-        let opened = match self.writer.take() {
+    fn close_row_group(&mut self) -> Result<(), ParquetError> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let mut writer = match self.writer.take() {
             Some(writer) => writer,
             None => self.open()?,
         };
-        Ok(self.writer.insert(opened))
+        for batch in self.pending.drain(..) {
+            writer.write(&batch)?;
+        }
+        writer.flush()?;
+        (self.pending_bytes, self.pending_rows) = (0, 0);
+        self.writer = Some(writer);
+        Ok(())
     }
 
     fn open(&self) -> Result<ArrowWriter<Vec<u8>>, ParquetError> {

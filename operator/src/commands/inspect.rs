@@ -18,15 +18,24 @@ const ORPHAN_AGE: Duration = Duration::from_secs(3600);
 /// Inspects a dataset.
 pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
     let store = match (&args.path, &args.config) {
-        (Some(path), _) if !path.is_dir() => return Err(usage(format!("{} is not a folder", path.display()))),
+        (Some(path), _) if !path.is_dir() => {
+            return Err(usage(format!("{} is not a folder", path.display())));
+        }
         (Some(path), _) => StoreConfig::Folder(FolderConfig { path: path.clone() }),
-        (None, Some(config)) => load(config)?.sink.ok_or_else(|| usage("the configuration has no `[sink]`"))?.store,
+        (None, Some(config)) => {
+            load(config)?
+                .sink
+                .ok_or_else(|| usage("the configuration has no `[sink]`"))?
+                .store
+        }
         (None, None) => return Err(usage("give a folder or --config")),
     };
     let runtime = runtime()?;
-    let mut progress = Progress::start("inspecting", "files", None);
     let store = store.build()?;
-    let report = runtime.block_on(inspect::inspect(store.as_ref(), &mut |files| progress.add(files)))?;
+    let mut progress = Progress::start("inspecting", "files", None);
+    let report = runtime.block_on(inspect::inspect(store.as_ref(), |now| {
+        progress.reach(now.files, now.of)
+    }))?;
     progress.finish();
     let mut to = std::io::stdout().lock();
     if args.json {
@@ -37,7 +46,10 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
     }
     if args.remove_orphans {
         let removed = runtime.block_on(inspect::remove_orphans(store.as_ref(), &report, ORPHAN_AGE))?;
-        writeln!(to, "{removed} orphans removed")?;
+        for name in &removed {
+            writeln!(to, "removed {name}")?;
+        }
+        writeln!(to, "{} orphans removed", removed.len())?;
     }
     match report.is_intact() {
         true => Ok(()),

@@ -5,7 +5,7 @@ mod check;
 mod demo;
 mod dictionary;
 mod documents;
-//mod inspect;
+mod inspect;
 mod redact;
 mod run;
 mod skip;
@@ -20,7 +20,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Redact(args) => redact::run(&args),
         Command::Annotate(args) => annotate::run(&args),
         Command::Check(args) => check::run(&args),
-        Command::Inspect(_) => Err(crate::exit::usage("inspect is not built in yet")),
+        Command::Inspect(args) => inspect::run(&args),
         Command::Skip(args) => skip::run(&args),
         Command::Dictionary(DictionaryCommand::Build(args)) => dictionary::build(&args),
     }

@@ -30,8 +30,8 @@ pub(crate) use pool::Pool;
 use budget::Share;
 use lane::{Control, Incoming, Lane, Open};
 
-/// Records that a lane's queue holds at most.
-const QUEUE_RECORDS: usize = 1024;
+/// Records that a lane's queue holds at most. Memory is the budget's to limit.
+const QUEUE_RECORDS: usize = 4096;
 
 /// How many chains are opened at the same time.
 const OPENING: usize = 16;
@@ -262,6 +262,19 @@ impl Lanes for Pipeline {
                 Incoming::Raw(record) => record,
                 Incoming::Read(_) => unreachable!("what is refused is what was offered"),
             })
+    }
+
+    fn has_room(&self, partition: &Partition) -> bool {
+        let lanes = self.lanes();
+        if self.budget.is_tight() {
+            // With every partition paused nothing else would ask.
+            self.relieve(&lanes);
+            return false;
+        }
+        // A lane that is gone has room for ever: what is offered to it is passed over.
+        lanes
+            .get(partition)
+            .is_none_or(|lane| lane.queue.capacity() >= QUEUE_RECORDS / 2)
     }
 
     fn revoke(&self, partitions: &[Partition], deadline: Instant) -> Vec<Receipt> {
