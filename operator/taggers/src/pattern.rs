@@ -1,0 +1,587 @@
+//! The `pattern` member: dates, ages, telephone numbers, addresses of mail and net, identifiers, postal codes and streets, known by
+//! their shape and by the words around them.
+//!
+//! One pass over a note's tokens. Each token's word is looked up once ([`lexicon`]); its class, its kind and the mark it is choose
+//! the recognisers that are tried there, and each of those looks at a bounded number of tokens around it. So no text can make a
+//! note cost more than its length.
+
+mod age;
+mod check;
+mod date;
+#[cfg(test)]
+mod golden;
+mod ids;
+mod lexicon;
+mod month;
+mod net;
+mod phone;
+mod place;
+mod scan;
+mod street;
+mod user;
+mod words;
+mod year;
+
+use std::sync::Mutex;
+
+use lethe_core::{Annotations, LabelError, LabelId, LabelSet, NoteBatch, TagError, Tagger, tag_each};
+use serde::Deserialize;
+
+use lexicon::{Lexicon, class};
+use scan::{FIRST, Scan, Tok};
+
+/// What patterns find, and the label of the 2014 i2b2 track that it is reported under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Kind {
+    Date,
+    Age,
+    Phone,
+    Fax,
+    Email,
+    Url,
+    Ip,
+    Ssn,
+    Mrn,
+    Plan,
+    Account,
+    License,
+    Vehicle,
+    Device,
+    Bio,
+    Id,
+    User,
+    Street,
+    Zip,
+    Room,
+}
+
+const LABELS: [&str; 20] = [
+    "DATE",
+    "AGE",
+    "PHONE",
+    "FAX",
+    "EMAIL",
+    "URL",
+    "IPADDR",
+    "SSN",
+    "MEDICALRECORD",
+    "HEALTHPLAN",
+    "ACCOUNT",
+    "LICENSE",
+    "VEHICLE",
+    "DEVICE",
+    "BIOID",
+    "IDNUM",
+    "USERNAME",
+    "STREET",
+    "ZIP",
+    "ROOM",
+];
+
+/// Which patterns are on, and for which languages.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Languages whose words and forms are known: `en`, `es`.
+    pub languages: Vec<Language>,
+    /// Dates, days of the week, years.
+    pub dates: bool,
+    /// Ages.
+    pub ages: bool,
+    /// Telephone, fax and pager numbers.
+    pub phones: bool,
+    /// E-mail addresses, URLs, IP and MAC addresses.
+    pub net: bool,
+    /// Record, account, plan, licence, vehicle, device and other numbers; user names.
+    pub ids: bool,
+    /// Streets, postal codes and rooms.
+    pub places: bool,
+    /// Findings below this score are dropped, 0 to 1.
+    pub min_score: f32,
+}
+
+/// A language of [`Config`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Language {
+    /// English.
+    En,
+    /// Spanish.
+    Es,
+}
+
+impl Default for Config {
+    /// Everything, in both languages.
+    fn default() -> Self {
+        Self {
+            languages: vec![Language::En, Language::Es],
+            dates: true,
+            ages: true,
+            phones: true,
+            net: true,
+            ids: true,
+            places: true,
+            min_score: 0.5,
+        }
+    }
+}
+
+impl Config {
+    /// Builds the member for a label set.
+    ///
+    /// # Errors
+    /// [`LabelError::Missing`] if the set has no label for what a pattern finds.
+    pub fn build(&self, labels: &LabelSet) -> Result<Pattern, LabelError> {
+        let mut ids = [LabelId(0); LABELS.len()];
+        for (id, name) in ids.iter_mut().zip(LABELS) {
+            *id = labels.resolve(name)?;
+        }
+        let spanish = self.languages.contains(&Language::Es);
+        Ok(Pattern {
+            lexicon: Lexicon::new(self.languages.contains(&Language::En), spanish),
+            spanish,
+            config: self.clone(),
+            labels: ids,
+            spare: Mutex::default(),
+        })
+    }
+}
+
+/// The member.
+pub struct Pattern {
+    config: Config,
+    lexicon: Lexicon,
+    spanish: bool,
+    labels: [LabelId; LABELS.len()],
+    /// Token tables of finished batches, for the next ones.
+    spare: Mutex<Vec<(Vec<Tok>, Hits)>>,
+}
+
+/// One finding: tokens `first` to `last`.
+#[derive(Clone, Copy, Debug)]
+struct Hit {
+    first: usize,
+    last: usize,
+    kind: Kind,
+    score: f32,
+    rule: &'static str,
+}
+
+/// The findings of one note.
+#[derive(Default)]
+struct Hits {
+    found: Vec<Hit>,
+    /// One past the last token of the last URL: what lies inside it starts no other.
+    url_end: usize,
+}
+
+impl Hits {
+    fn push(&mut self, first: usize, last: usize, kind: Kind, score: f32, rule: &'static str) {
+        self.found.push(Hit {
+            first,
+            last,
+            kind,
+            score,
+            rule,
+        });
+    }
+
+    /// Leaves the better of any two findings that overlap: the surer, then the longer.
+    fn settle(&mut self) {
+        self.found
+            .sort_by_key(|hit| (hit.first, std::cmp::Reverse(hit.last)));
+        let mut kept = 0;
+        for at in 0..self.found.len() {
+            let hit = self.found[at];
+            let rank = |hit: &Hit| (hit.score, hit.last - hit.first);
+            let mut beaten = false;
+            while kept > 0 && self.found[kept - 1].last >= hit.first {
+                if rank(&self.found[kept - 1]) >= rank(&hit) {
+                    beaten = true;
+                    break;
+                }
+                kept -= 1;
+            }
+            if !beaten {
+                self.found[kept] = hit;
+                kept += 1;
+            }
+        }
+        self.found.truncate(kept);
+    }
+}
+
+impl Tagger for Pattern {
+    fn name(&self) -> &str {
+        "pattern"
+    }
+
+    fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
+        let spare = || {
+            self.spare
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+        };
+        let (mut toks, mut hits) = spare().pop().unwrap_or_default();
+        let answer = tag_each(batch, |note, out| {
+            let mut s = Scan::new(note, &self.lexicon, &mut toks);
+            s.spanish = self.spanish;
+            self.find(&s, &mut hits);
+            for hit in &hits.found {
+                if hit.score >= self.config.min_score {
+                    out.tokens(
+                        hit.first - FIRST,
+                        hit.last - FIRST,
+                        self.labels[hit.kind as usize],
+                        hit.score,
+                        hit.rule,
+                    );
+                }
+            }
+        });
+        spare().push((toks, hits));
+        answer
+    }
+}
+
+impl Pattern {
+    /// All findings of a note, free of overlaps, in order.
+    fn find(&self, s: &Scan<'_>, out: &mut Hits) {
+        out.found.clear();
+        out.url_end = 0;
+        for i in s.positions() {
+            let tok = s.tok(i);
+            if tok.digits() {
+                self.number(s, i, out);
+            } else if tok.letters() {
+                if tok.class != 0 || tok.cue != 0 {
+                    self.word(s, i, out);
+                }
+                if self.config.ids && s.tok(i + 1).glued() && !tok.glued() {
+                    self.code(s, i, out);
+                }
+            } else {
+                self.mark(s, i, out);
+            }
+        }
+        out.settle();
+    }
+
+    /// At a digit run.
+    fn number(&self, s: &Scan<'_>, i: usize, out: &mut Hits) {
+        let on = &self.config;
+        let inside = s.continues(i);
+        if on.dates {
+            if !inside {
+                let before = out.found.len();
+                date::at(s, i, out);
+                if on.ids
+                    && out.found.len() > before
+                    && let Some(&date) = out.found.last()
+                {
+                    user::behind_date(s, date.last, out);
+                }
+            } else if s.before(i, 1).mark(b'-') && s.before(i, 3).mark(b'/') {
+                // The second date of "03/12-03/15".
+                date::at(s, i, out);
+            }
+            if s.tok(i).len == 4 {
+                year::at(s, i, out);
+            }
+        }
+        if on.phones && s.tok(i).len > 1 && !s.before(i, 1).mark(b'+') || s.tok(i).value == 1 {
+            phone::at(s, i, out);
+        }
+        if on.ages && s.tok(i).len <= 3 {
+            age::at(s, i, out);
+        }
+        if !inside {
+            if on.ids {
+                ids::alone(s, i, out);
+            }
+            if on.net {
+                if s.tok(i + 1).mark(b'.') {
+                    net::ipv4(s, i, out);
+                }
+                if net::may_be_hexadecimal(s, i) {
+                    net::hexadecimal(s, i, out);
+                }
+            }
+        }
+        if on.places {
+            if s.tok(i).len == 5 {
+                place::postal(s, i, out);
+            }
+            if !inside {
+                street::american(s, i, out);
+            }
+        }
+    }
+
+    /// At a word that is known.
+    fn word(&self, s: &Scan<'_>, i: usize, out: &mut Hits) {
+        let on = &self.config;
+        let tok = s.tok(i);
+        if on.dates {
+            if tok.is(class::MONTH | class::MONTH_WEAK) {
+                let before = out.found.len();
+                month::at(s, i, out);
+                if on.ids
+                    && out.found.len() > before
+                    && let Some(&date) = out.found.last()
+                {
+                    user::behind_date(s, date.last, out);
+                }
+            }
+            if tok.is(class::WEEKDAY) {
+                month::weekday(s, i, out);
+            }
+            if tok.is(class::HOLIDAY) {
+                month::holiday(s, i, out);
+            }
+            if tok.is(class::SEASON) {
+                month::season(s, i, out);
+            }
+        }
+        if on.ages && tok.is(class::NUMBER) {
+            age::at(s, i, out);
+        }
+        if on.phones && tok.is(class::PHONE | class::FAX | class::PAGER | class::REACH) {
+            phone::behind_cue(s, i, out);
+        }
+        if on.net {
+            if tok.is(class::TLD) && s.before(i, 1).mark(b'.') {
+                net::bare_url(s, i, out);
+            }
+            if tok.is(class::SCHEME) {
+                net::url(s, i, out);
+            }
+        }
+        if on.ids {
+            if tok.cue != 0 {
+                ids::behind_cue(s, i, out);
+            }
+            if tok.is(class::USER) {
+                user::behind_cue(s, i, out);
+            }
+        }
+        if on.places {
+            if tok.is(class::CALLE) {
+                street::spanish(s, i, out);
+            }
+            if tok.is(class::ADDRESS) {
+                street::form_line(s, i, out);
+            }
+            if tok.is(class::POSTAL) {
+                place::behind_cue(s, i, out);
+            }
+            if tok.is(class::ROOM) {
+                place::room(s, i, out);
+            }
+            if tok.is(class::BOX) {
+                street::post_box(s, i, out);
+            }
+            if tok.len == 1 && s.tok(i + 1).mark(b'.') && s.word_is(i, "c") {
+                place::behind_initials(s, i, out);
+            }
+        }
+    }
+
+    /// At the first of a run of letters and figures without blanks.
+    fn code(&self, s: &Scan<'_>, i: usize, out: &mut Hits) {
+        let next = s.tok(i + 1);
+        if next.wordlike() || next.mark(b'-') {
+            ids::alone(s, i, out);
+        }
+        if self.config.net && net::may_be_hexadecimal(s, i) {
+            net::hexadecimal(s, i, out);
+        }
+    }
+
+    /// At a mark.
+    fn mark(&self, s: &Scan<'_>, i: usize, out: &mut Hits) {
+        let on = &self.config;
+        match s.tok(i).mark {
+            b'#' | b'|' if on.ids => ids::behind_sign(s, i, out),
+            b'@' if on.net => net::email(s, i, out),
+            b'\'' if on.dates => year::apostrophe(s, i, out),
+            b'+' if on.phones => phone::at(s, i, out),
+            b'(' => {
+                if on.phones && (s.tok(i + 1).digits() || s.tok(i + 1).mark(b'+')) {
+                    phone::at(s, i, out);
+                }
+                if on.ids && s.tok(i + 1).letters() && s.before(i, 1).is(class::CREDENTIAL) {
+                    user::bracketed(s, i, out);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pattern() -> Pattern {
+        Config::default().build(&LabelSet::i2b2_2014()).unwrap()
+    }
+
+    fn tagged(pattern: &Pattern, texts: &[&str]) -> Vec<Annotations> {
+        let batch = NoteBatch::from_texts(texts.iter().copied()).unwrap();
+        pattern.tag(&batch).into_iter().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn an_unknown_key_or_language_is_refused() {
+        let parse = |text: &str| {
+            Config::deserialize(
+                serde::de::value::MapDeserializer::<_, serde::de::value::Error>::new(std::iter::once((
+                    text.to_owned(),
+                    true,
+                ))),
+            )
+        };
+        assert!(parse("dates").is_ok());
+        assert!(parse("date").is_err());
+    }
+
+    #[test]
+    fn a_family_that_is_off_finds_nothing() {
+        let off = Config {
+            dates: false,
+            ..Config::default()
+        };
+        let off = off.build(&LabelSet::i2b2_2014()).unwrap();
+        assert!(tagged(&off, &["Seen on 03/18/2022."])[0].is_empty());
+        assert_eq!(tagged(&pattern(), &["Seen on 03/18/2022."])[0].len(), 1);
+    }
+
+    #[test]
+    fn without_spanish_no_spanish_word_is_known() {
+        let english = Config {
+            languages: vec![Language::En],
+            ..Config::default()
+        };
+        let english = english.build(&LabelSet::i2b2_2014()).unwrap();
+        assert!(
+            tagged(&english, &["Ingresa el 12 de marzo de 2012"])[0]
+                .iter()
+                .all(|a| a.span.len() < 18)
+        );
+    }
+
+    #[test]
+    fn every_label_resolves_in_the_spanish_set_too() {
+        assert!(Config::default().build(&LabelSet::meddocan()).is_ok());
+    }
+
+    /// Texts that a pattern which looks too far, or back over what it has seen, would be slow on.
+    fn hostile() -> Vec<&'static str> {
+        vec![
+            "1",
+            "1-",
+            "1/",
+            "1.",
+            "1 ",
+            "a1",
+            "a-1-",
+            "@",
+            "a@",
+            "a@a.",
+            "http://",
+            "www.",
+            ":",
+            "a:",
+            "::",
+            "(",
+            "+1",
+            "#1 ",
+            "mrn ",
+            "mrn: ",
+            "calle A ",
+            "calle de la ",
+            "1 A ",
+            "March ",
+            "1 de marzo ",
+            "'09",
+            "fifty-",
+            "tel ",
+            "tel: (",
+            "Dr. A ",
+            "\u{301}",
+            "Domicilio: a ",
+            "93 ",
+            "12 34 ",
+            "123-45-",
+            "a.com/",
+            "1:2:",
+            "ñ",
+            "P.O. ",
+            "1998, ",
+        ]
+    }
+
+    #[test]
+    fn the_work_grows_with_the_length_and_not_faster() {
+        let pattern = pattern();
+        for unit in hostile() {
+            let steps = |times: usize| {
+                let text = unit.repeat(times);
+                let batch = NoteBatch::from_texts([text.as_str()]).unwrap();
+                let (mut toks, mut hits) = (Vec::new(), Hits::default());
+                let mut s = Scan::new(batch.note(0), &pattern.lexicon, &mut toks);
+                s.spanish = true;
+                pattern.find(&s, &mut hits);
+                s.steps.get() as f64 / s.positions().len().max(1) as f64
+            };
+            let (few, many) = (steps(500), steps(8_000));
+            assert!(
+                many < few * 1.1 + 8.0,
+                "{unit:?}: {few:.1} steps a token in a short text, {many:.1} in a long one"
+            );
+            assert!(many < 2_000.0, "{unit:?}: {many:.1} steps a token");
+        }
+    }
+
+    fn noteish() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            prop::sample::select(hostile()).prop_map(str::to_owned),
+            "[0-9]{1,10}",
+            "[-/.:,;#@()+'’º° \n]{1,2}",
+            "(MRN|Tel|fax|Dr\\.|may|March|de|calle|C/|edad|años|year-old|x|Room|St|CA|SSN|NHC|signed:)",
+            "\\PC{0,3}",
+        ];
+        prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic_and_spans_lie_on_tokens(text in prop_oneof![noteish(), any::<String>()]) {
+            let pattern = pattern();
+            let batch = NoteBatch::from_texts([text.as_str()]).unwrap();
+            let found = pattern.tag(&batch).pop().unwrap().unwrap();
+            let tokens = batch.note(0).tokens;
+            let mut end = 0;
+            for a in &found {
+                prop_assert!(tokens.iter().any(|t| t.span.start() == a.span.start()));
+                prop_assert!(tokens.iter().any(|t| t.span.end() == a.span.end()));
+                prop_assert!(a.span.start() >= end && a.score > 0.0 && a.score <= 1.0 && !a.rule.is_empty());
+                end = a.span.end();
+            }
+        }
+
+        #[test]
+        fn a_batch_gives_what_its_notes_give_one_by_one(texts in prop::collection::vec(noteish(), 0..6)) {
+            let pattern = pattern();
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let together = tagged(&pattern, &texts);
+            for (text, all) in texts.iter().zip(together) {
+                prop_assert_eq!(&tagged(&pattern, &[text])[0], &all);
+            }
+        }
+    }
+}

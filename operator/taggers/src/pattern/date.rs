@@ -1,0 +1,243 @@
+//! Dates in figures: `03/18/2022`, `18.03.22`, `2022-03-18`, `12-III-2004`, `03/2022`, `3/18`, `20220318`.
+
+use super::lexicon::class;
+use super::scan::{Gap, Scan};
+use super::{Hits, Kind};
+
+/// A date in figures that starts at a token.
+pub(crate) struct Numeric {
+    /// Its last token.
+    pub(crate) last: usize,
+    /// How sure it is.
+    pub(crate) score: f32,
+    /// Its shape.
+    pub(crate) rule: &'static str,
+}
+
+const DAY: std::ops::RangeInclusive<u32> = 1..=31;
+const MONTH: std::ops::RangeInclusive<u32> = 1..=12;
+/// Years that notes speak of.
+pub(crate) const YEAR: std::ops::RangeInclusive<u32> = 1850..=2100;
+
+/// Adds the date in figures that starts at digit run `i`.
+pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
+    if let Some(date) = whole(s, i) {
+        out.push(i, date.last, Kind::Date, date.score, date.rule);
+        return;
+    }
+    if compact(s, i) {
+        out.push(i, i, Kind::Date, 0.9, "date.compact");
+    } else if let Some(last) = month_and_year(s, i) {
+        out.push(i, last, Kind::Date, 0.85, "date.month-year");
+    } else if let Some((last, score)) = partial(s, i) {
+        out.push(i, last, Kind::Date, score, "date.partial");
+    }
+}
+
+/// A date of three parts at digit run `i`, if one stands there.
+pub(crate) fn whole(s: &Scan<'_>, i: usize) -> Option<Numeric> {
+    let (mark, second) = separator(s, i)?;
+    let (again, third) = separator(s, second)?;
+    if mark != again || !s.tok(third).digits() {
+        return None;
+    }
+    let (a, b, c) = (s.tok(i), s.tok(second), s.tok(third));
+    let spaced = !s.tok(i + 1).glued() || !b.glued();
+    if !ends(s, third, mark) || (spaced && mark != b'/') {
+        return None;
+    }
+    let found = |score, rule| {
+        Some(Numeric {
+            last: third,
+            score,
+            rule,
+        })
+    };
+    if b.letters() {
+        let roman = roman(s.bytes(second))?;
+        let fits = a.number(1..=2, DAY) && MONTH.contains(&roman) && (c.number(4..=4, YEAR) || c.len == 2);
+        return if fits {
+            found(0.95, "date.roman-month")
+        } else {
+            None
+        };
+    }
+    let small = |t: &super::scan::Tok| t.number(1..=2, DAY);
+    let day_month = small(a) && small(b) && (MONTH.contains(&a.value) || MONTH.contains(&b.value));
+    if a.number(4..=4, YEAR) && b.number(1..=2, MONTH) && small(c) {
+        return found(0.98, "date.iso");
+    }
+    if day_month && c.number(4..=4, YEAR) {
+        return found(if spaced { 0.9 } else { 0.98 }, "date.numeric");
+    }
+    if day_month && c.number(2..=2, 0..=99) && !spaced {
+        return match mark {
+            b'/' => found(0.95, "date.numeric"),
+            b'-' => found(0.9, "date.numeric"),
+            // "1.2.13" is a section or a version; "01.02.13" a date.
+            _ if a.len == 2 && b.len == 2 => found(0.8, "date.numeric"),
+            _ => None,
+        };
+    }
+    // "10/03/12" written year first: "98/12/31".
+    if mark == b'/' && a.number(2..=2, 32..=99) && b.number(2..=2, MONTH) && c.number(2..=2, DAY) {
+        return found(0.8, "date.numeric");
+    }
+    None
+}
+
+/// The separator behind token `i` and the token behind that, if both stand as in a date.
+fn separator(s: &Scan<'_>, i: usize) -> Option<(u8, usize)> {
+    let mark = s.tok(i + 1);
+    let next = s.tok(i + 2);
+    let close = (mark.gap <= Gap::None && next.gap == Gap::None)
+        || (mark.mark == b'/' && mark.gap <= Gap::Blank && next.gap <= Gap::Blank);
+    (matches!(mark.mark, b'/' | b'-' | b'.') && close && next.wordlike()).then_some((mark.mark, i + 2))
+}
+
+/// Whether a date may end with token `last`: no further part, no letters, save the `T` of a timestamp.
+fn ends(s: &Scan<'_>, last: usize, mark: u8) -> bool {
+    let next = s.tok(last + 1);
+    if !next.glued() {
+        return true;
+    }
+    if next.wordlike() {
+        return s.word_is(last + 1, "t") || next.case == super::lexicon::Case::Title && next.len > 3;
+    }
+    let behind = s.tok(last + 2);
+    match next.mark {
+        // A range goes on with a dash, a time with a colon or a full stop.
+        b'-' => !behind.digits() || !behind.glued() || mark != b'-' && s.tok(last + 3).mark(mark),
+        b'/' | b'.' => !(behind.glued() && behind.digits()),
+        _ => true,
+    }
+}
+
+/// The value of a Roman numeral from I to XII.
+pub(crate) fn roman(word: &[u8]) -> Option<u32> {
+    const MONTHS: [&str; 12] = [
+        "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII",
+    ];
+    MONTHS
+        .iter()
+        .position(|month| word.eq_ignore_ascii_case(month.as_bytes()))
+        .map(|i| i as u32 + 1)
+}
+
+/// `20220318` behind a word that announces a date.
+fn compact(s: &Scan<'_>, i: usize) -> bool {
+    let tok = s.tok(i);
+    if tok.len != 8 || s.goes_on(i) && !s.word_is(i + 1, "t") {
+        return false;
+    }
+    let (year, month, day) = (tok.value / 10_000, tok.value / 100 % 100, tok.value % 100);
+    let first = |value: u32| MONTH.contains(&value);
+    let iso = YEAR.contains(&year) && first(month) && DAY.contains(&day);
+    let (b, a, y) = (
+        tok.value / 1_000_000,
+        tok.value / 10_000 % 100,
+        tok.value % 10_000,
+    );
+    let other = YEAR.contains(&y) && DAY.contains(&a) && DAY.contains(&b) && (first(a) || first(b));
+    (iso || other) && date_cue(s, i)
+}
+
+/// `03/2022`: a month and a year with four digits.
+fn month_and_year(s: &Scan<'_>, i: usize) -> Option<usize> {
+    let (mark, last) = separator(s, i)?;
+    let good = s.tok(i).number(1..=2, MONTH)
+        && s.tok(last).number(4..=4, 1900..=2100)
+        && s.tok(last).glued()
+        && (mark == b'/' || s.tok(i).len == 2 && date_cue(s, i))
+        && !s.goes_on(last)
+        && !s.measured(last);
+    good.then_some(last)
+}
+
+/// `3/18`: a month and a day, or a day and a month, weighed by what stands around it.
+fn partial(s: &Scan<'_>, i: usize) -> Option<(usize, f32)> {
+    let (mark, last) = separator(s, i)?;
+    let (a, b) = (s.tok(i), s.tok(last));
+    // "10/99": a month and a year, where a word says so.
+    let aged = a.number(1..=2, MONTH) && b.number(2..=2, 50..=99) && mark == b'/' && b.glued();
+    if aged && date_cue(s, i) && !s.goes_on(last) && !s.measured(last) {
+        return Some((last, 0.7));
+    }
+    let fits = a.number(1..=2, DAY)
+        && b.number(1..=2, DAY)
+        && (MONTH.contains(&a.value) || MONTH.contains(&b.value));
+    if !fits || !b.glued() || mark == b'.' || s.measured(last) {
+        return None;
+    }
+    // A range, "03/12-03/15", is two dates; anything else that goes on is no date.
+    let range = s.tok(last + 1).mark(b'-') && s.tok(last + 2).glued() && s.tok(last + 3).mark(b'/');
+    if s.goes_on(last) && !range || (s.tok(last + 1).glued() && s.tok(last + 1).mark(b'/')) {
+        return None;
+    }
+    let mut evidence = 0;
+    if a.len == 2 && b.len == 2 {
+        evidence += if s.bytes(i)[0] == b'0' || s.bytes(last)[0] == b'0' {
+            2
+        } else {
+            1
+        };
+    }
+    if date_cue(s, i) {
+        evidence += 2;
+    }
+    if s.tok(i).starts_line() || s.before(i, 1).mark(b'(') && s.tok(last + 1).mark(b')') {
+        evidence += 1;
+    }
+    if s.ends_line(last) && a.len == 2 {
+        evidence += 1;
+    }
+    // A signature, "Dr Hale 3/23", and a daily entry, "9/1: afebrile".
+    let closes =
+        s.ends_line(last) && (1..=3).any(|back| s.before(i, back).is(class::TITLE | class::CREDENTIAL));
+    let opens = s.tok(last + 1).mark(b':')
+        && s.tok(last + 1).glued()
+        && (s.tok(i).starts_line() || matches!(s.before(i, 1).mark, b'.' | b';'));
+    if closes || opens {
+        evidence += 2;
+    }
+    // "from 12/10 to 1/14".
+    let joined = s.tok(last + 1).is(class::JOIN) && s.tok(last + 3).mark(b'/')
+        || s.before(i, 1).is(class::JOIN) && s.before(i, 3).mark(b'/');
+    if joined && date_cue(s, if s.before(i, 1).is(class::JOIN) { i - 4 } else { i }) {
+        evidence += 1;
+    }
+    if s.tok(last + 1).is(class::SCORE_AFTER) || s.tok(last + 1).mark(b'"') {
+        evidence -= 3;
+    }
+    if (1..=2).any(|back| s.before(i, back).is(class::SCORE_BEFORE) && !s.before(i, back).is(class::DATE_CUE))
+    {
+        evidence -= 3;
+    }
+    if b.len == 1 && a.value <= b.value && matches!(b.value, 2..=6 | 8) {
+        evidence -= 1;
+    }
+    if b.value == 10 || mark == b'-' {
+        evidence -= 2;
+    }
+    if s.before(i, 1).mark(b'+') || s.tok(last + 1).mark(b'+') {
+        evidence -= 2;
+    }
+    (evidence >= 2).then_some((last, 0.6 + 0.1 * (evidence.min(4) as f32 - 1.0)))
+}
+
+/// Whether one of the three tokens before `i` announces a date, over commas, colons and weekdays.
+pub(crate) fn date_cue(s: &Scan<'_>, i: usize) -> bool {
+    for back in 1..=4 {
+        let tok = s.before(i, back);
+        if s.tok(i - back + 1).gap == Gap::Paragraph {
+            return false;
+        }
+        if tok.is(class::DATE_CUE | class::WEEKDAY) {
+            return true;
+        }
+        if !(matches!(tok.mark, b':' | b',' | b'(' | b'~' | b'-' | b'.') || s.word_is(i - back, "the")) {
+            return false;
+        }
+    }
+    false
+}

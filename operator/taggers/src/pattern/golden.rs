@@ -1,0 +1,1 @@
+//! Golden cases: text, and all that is to be found in it.

@@ -1,0 +1,372 @@
+//! The words that patterns hang on, in one table that is looked up once a token.
+//!
+//! A word is known by its letters folded to unaccented lower case. Looking it up gives a set of classes (a month, a unit of
+//! time, a street suffix ...), a number (which month, which unit) and the identifier cue that ends with it.
+
+use super::ids::CUES;
+use super::words::{ENGLISH, SPANISH};
+
+/// Declares the classes as single bits, in order.
+macro_rules! classes {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        #[repr(u8)]
+        enum Bit { $($name),* }
+        /// Word classes, one bit each.
+        pub(crate) mod class {
+            $($(#[$doc])* pub(crate) const $name: u64 = 1 << super::Bit::$name as u8;)*
+        }
+    };
+}
+
+classes! {
+    /// A month that can be nothing else; its number is the value.
+    MONTH,
+    /// A month's name that is also another word, or a short form: counts only beside a number.
+    MONTH_WEAK,
+    /// A day of the week.
+    WEEKDAY,
+    /// A feast that names a day.
+    HOLIDAY,
+    /// A season; a date only with its year.
+    SEASON,
+    /// May stand before a bare year.
+    YEAR_CUE,
+    /// May stand before a date.
+    DATE_CUE,
+    /// A number written out; the value is the number.
+    NUMBER,
+    /// Years, months, weeks, days: values 1 to 4.
+    TIME_UNIT,
+    /// "yo", "y", "yr" behind a number.
+    YEARS_SHORT,
+    /// "old".
+    OLD,
+    /// "age", "edad".
+    AGE_CUE,
+    /// Somebody whose age follows or precedes.
+    PERSON,
+    /// "died", "alive", "turned": an age follows.
+    LIFE,
+    /// "his", "her", "their".
+    POSSESSIVE,
+    /// "early", "mid", "late".
+    PART_OF,
+    /// Telephone.
+    PHONE,
+    /// Telefax.
+    FAX,
+    /// Pager.
+    PAGER,
+    /// Words by which people are reached: "call", "page".
+    REACH,
+    /// "ext", "extension".
+    EXTENSION,
+    /// "number", "no", "id".
+    NUMBER_WORD,
+    /// Words that may stand between a cue and its value.
+    LINK,
+    /// Ends an English street name without doubt.
+    STREET,
+    /// Ends an English street name, but is also another word.
+    STREET_WEAK,
+    /// Begins a Spanish street name.
+    CALLE,
+    /// "apt", "suite", "unit".
+    APARTMENT,
+    /// Parts of a Spanish address behind the number: "izq", "bajo".
+    FLOOR,
+    /// Two-letter State.
+    STATE_CODE,
+    /// Last word of a State's name.
+    STATE,
+    /// A unit of measure.
+    UNIT,
+    /// "room", "bed".
+    ROOM,
+    /// Top-level domain.
+    TLD,
+    /// Grammatical word that is part of no name of a street.
+    FUNCTION,
+    /// "MD", "RN".
+    CREDENTIAL,
+    /// "Dr".
+    TITLE,
+    /// Before a fraction or score.
+    SCORE_BEFORE,
+    /// Behind a fraction or score.
+    SCORE_AFTER,
+    /// "st", "nd", "rd", "th".
+    ORDINAL,
+    /// Before a duration in Spanish: "hace", "durante".
+    DURATION,
+    /// "signed", "by", "user": a user name may follow.
+    USER,
+    /// Joins two ends of a range or two items of a list: "to", "and", "al".
+    JOIN,
+    /// "of", "de", "del" within a date.
+    OF,
+    /// "postal", "zip", "CP".
+    POSTAL,
+    /// "from", "version", "section": before dotted numbers that are no address.
+    DOTTED,
+    /// "address", "domicilio": the rest of the line is an address.
+    ADDRESS,
+    /// "host", "IP", "workstation".
+    HOST,
+    /// "http", "www".
+    SCHEME,
+    /// "box", "apartado": of a post office.
+    BOX,
+    /// Heads of forms and words with a rule of their own that no other class leads to.
+    LETTER_C,
+}
+
+/// What the table says of a word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// [`class`] bits.
+    pub(crate) class: u64,
+    /// The number behind a month, a unit of time or a number word.
+    pub(crate) value: u8,
+    /// One more than the index into [`Lexicon::cues`]; 0 for none.
+    pub(crate) cue: u8,
+}
+
+/// A word's letters, folded and packed, last letter lowest.
+pub(crate) type Key = u128;
+
+/// An identifier cue, ready to be matched backwards from its last word.
+pub(crate) struct Phrase {
+    /// The words before the last one, nearest first.
+    pub(crate) before: Vec<Key>,
+    /// Its index in [`CUES`].
+    pub(crate) cue: usize,
+}
+
+/// The table.
+pub(crate) struct Lexicon {
+    slots: Vec<(Key, Entry)>,
+    maybe: Vec<u64>,
+    cues: Vec<Vec<Phrase>>,
+}
+
+const SLOTS: usize = 1 << 12;
+const MAYBE: usize = 1 << 15;
+
+impl Lexicon {
+    /// The table of these languages.
+    pub(crate) fn new(english: bool, spanish: bool) -> Self {
+        let mut lexicon = Self {
+            slots: vec![(0, Entry::default()); SLOTS],
+            maybe: vec![0; MAYBE / 64],
+            cues: Vec::new(),
+        };
+        let tables = [(english, ENGLISH), (spanish, SPANISH)];
+        for &(class, words) in tables.iter().filter(|(on, _)| *on).flat_map(|(_, table)| *table) {
+            for word in words.split_ascii_whitespace() {
+                let (word, value) = word.split_once('=').unwrap_or((word, "0"));
+                let entry = lexicon.entry(key_of(word));
+                entry.class |= class;
+                entry.value = entry.value.max(value.parse().unwrap_or(0));
+            }
+        }
+        for (i, cue) in CUES.iter().enumerate() {
+            if !(if cue.spanish {
+                spanish
+            } else {
+                english || !cue.english_only
+            }) {
+                continue;
+            }
+            for phrase in cue.phrases.split('|') {
+                let mut words: Vec<Key> = phrase.split_ascii_whitespace().map(key_of).collect();
+                let Some(last) = words.pop() else { continue };
+                words.reverse();
+                let next = lexicon.cues.len() as u8;
+                let entry = lexicon.entry(last);
+                let group = match entry.cue {
+                    0 => {
+                        entry.cue = next + 1;
+                        lexicon.cues.push(Vec::new());
+                        usize::from(next)
+                    }
+                    group => usize::from(group) - 1,
+                };
+                lexicon.cues[group].push(Phrase {
+                    before: words,
+                    cue: i,
+                });
+            }
+        }
+        // The longest phrase speaks first: "license plate" before "plate".
+        for group in &mut lexicon.cues {
+            group.sort_by_key(|phrase| std::cmp::Reverse(phrase.before.len()));
+        }
+        lexicon
+    }
+
+    /// The cues whose last word has this [`Entry::cue`].
+    pub(crate) fn cues(&self, cue: u8) -> &[Phrase] {
+        match usize::from(cue).checked_sub(1) {
+            Some(group) => &self.cues[group],
+            None => &[],
+        }
+    }
+
+    /// What is known of a folded word.
+    pub(crate) fn get(&self, key: Key) -> Entry {
+        let hash = hash(key);
+        let bit = hash % MAYBE;
+        if self.maybe[bit / 64] >> (bit % 64) & 1 == 0 {
+            return Entry::default();
+        }
+        let mut at = hash % SLOTS;
+        loop {
+            match self.slots[at] {
+                (found, entry) if found == key => return entry,
+                (0, _) => return Entry::default(),
+                _ => at = (at + 1) % SLOTS,
+            }
+        }
+    }
+
+    fn entry(&mut self, key: Key) -> &mut Entry {
+        let hash = hash(key);
+        let bit = hash % MAYBE;
+        self.maybe[bit / 64] |= 1 << (bit % 64);
+        let mut at = hash % SLOTS;
+        while self.slots[at].0 != 0 && self.slots[at].0 != key {
+            at = (at + 1) % SLOTS;
+        }
+        self.slots[at].0 = key;
+        &mut self.slots[at].1
+    }
+}
+
+fn hash(key: Key) -> usize {
+    let mixed = (key as u64 ^ ((key >> 64) as u64).rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 40) as usize
+}
+
+pub(crate) fn key_of(word: &str) -> Key {
+    fold(word.as_bytes()).0
+}
+
+/// How a word is capitalised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Case {
+    /// No capital.
+    Lower,
+    /// The first letter alone.
+    Title,
+    /// Every letter, and more than one.
+    Upper,
+    /// Anything else.
+    Mixed,
+}
+
+/// A word folded to unaccented lower-case letters, and its case. A word that is longer than sixteen letters or holds
+/// letters beyond Latin-1 folds to 0, which is no word's key.
+pub(crate) fn fold(bytes: &[u8]) -> (Key, Case) {
+    let (mut key, mut letters, mut capitals, mut first) = (0u128, 0u32, 0u32, false);
+    let mut known = true;
+    let mut i = 0;
+    while i < bytes.len() {
+        let byte = bytes[i];
+        let (letter, capital, width) = if byte < 0x80 {
+            (byte | 0x20, byte.is_ascii_uppercase(), 1)
+        } else {
+            let next = bytes.get(i + 1).copied().unwrap_or(0);
+            match byte {
+                0xc3 => (LATIN[usize::from(next & 0x3f)], next < 0x9f, 2),
+                0xc2 if next == 0xba => (b'o', false, 2),
+                0xc2 if next == 0xaa => (b'a', false, 2),
+                // Combining accents change no letter.
+                0xcc => {
+                    i += 2;
+                    continue;
+                }
+                _ => (
+                    0,
+                    false,
+                    if byte >= 0xf0 {
+                        4
+                    } else if byte >= 0xe0 {
+                        3
+                    } else {
+                        2
+                    },
+                ),
+            }
+        };
+        known &= letter != 0;
+        first |= capital && letters == 0;
+        capitals += u32::from(capital);
+        letters += 1;
+        key = key << 8 | u128::from(letter);
+        i += width;
+    }
+    let case = match capitals {
+        0 => Case::Lower,
+        1 if first => Case::Title,
+        n if n == letters => Case::Upper,
+        _ => Case::Mixed,
+    };
+    (if known && letters <= 16 { key } else { 0 }, case)
+}
+
+/// The letters under U+00C0 to U+00FF, 0 where there is none.
+const LATIN: [u8; 64] = *b"aaaaaaaceeeeiiiidnooooo\0ouuuuyt\0aaaaaaaceeeeiiiidnooooo\0ouuuuyty";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accents_case_and_combining_marks_fold_away() {
+        for word in ["Año", "AÑO", "an\u{303}o", "año"] {
+            assert_eq!(fold(word.as_bytes()).0, key_of("ano"), "{word}");
+        }
+    }
+
+    #[test]
+    fn the_case_of_a_word_is_told() {
+        let case = |word: &str| fold(word.as_bytes()).1;
+        assert_eq!(
+            [
+                case("may"),
+                case("May"),
+                case("MAY"),
+                case("mAy"),
+                case("Álvarez"),
+                case("M")
+            ],
+            [
+                Case::Lower,
+                Case::Title,
+                Case::Upper,
+                Case::Mixed,
+                Case::Title,
+                Case::Title
+            ]
+        );
+    }
+
+    #[test]
+    fn words_of_both_languages_are_found_and_others_are_not() {
+        let both = Lexicon::new(true, true);
+        assert_eq!(both.get(key_of("septiembre")).value, 9);
+        assert_ne!(both.get(key_of("september")).class & class::MONTH, 0);
+        assert_eq!(both.get(key_of("gallbladder")), Entry::default());
+        let english = Lexicon::new(true, false);
+        assert_eq!(english.get(key_of("septiembre")), Entry::default());
+    }
+
+    #[test]
+    fn a_word_too_long_or_of_another_script_is_no_word() {
+        assert_eq!(fold("otorrinolaringologia".as_bytes()).0, 0);
+        assert_eq!(fold("мая".as_bytes()).0, 0);
+    }
+}

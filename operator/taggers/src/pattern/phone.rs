@@ -1,0 +1,457 @@
+//! Telephone, fax and pager numbers: North American and Spanish in every grouping, international with `+`, and whatever number
+//! follows a telephone word.
+
+use super::lexicon::class;
+use super::scan::{Gap, Scan};
+use super::{Hits, Kind};
+
+/// What a number's neighbourhood says of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cue {
+    None,
+    /// Somebody is called, or found, there.
+    Reach,
+    Phone,
+    Pager,
+    Fax,
+}
+
+/// Adds the number that starts at token `i`: a digit run, `(` or `+`.
+pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
+    let tok = s.tok(i);
+    if tok.digits()
+        && (s.continues(i) || matches!(s.before(i, 1).mark, b'$' | b'#') && tok.glued())
+        && !prefixed(s, i)
+    {
+        return;
+    }
+    let found = american(s, i)
+        .or_else(|| spanish(s, i))
+        .or_else(|| international(s, i));
+    let (mut last, bare, rule) = match found {
+        Some(found) => found,
+        None => {
+            extension_or_short(s, i, out);
+            return;
+        }
+    };
+    let extended = extension(s, last);
+    if extended.is_none() && (s.measured(last) || s.tok(last + 1).glued() && s.tok(last + 1).letters()) {
+        return;
+    }
+    if bare < 0.7 && s.before(i, 1).is(class::NUMBER_WORD) && cue(s, i) == Cue::None {
+        return;
+    }
+    let cue = cue(s, i);
+    let score = match cue {
+        Cue::None if bare < 0.5 => return,
+        Cue::None => bare,
+        Cue::Reach => bare.max(0.85),
+        _ => bare.max(0.96),
+    };
+    if let Some(end) = extended {
+        last = end;
+    }
+    out.push(
+        i,
+        last,
+        if cue == Cue::Fax { Kind::Fax } else { Kind::Phone },
+        score,
+        rule,
+    );
+}
+
+/// Adds the number behind the telephone, fax or pager word at `i`, however it is grouped.
+pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
+    let mut at = i + 1;
+    let mut marked = false;
+    if s.tok(i).is(class::REACH) {
+        return reached(s, i, out);
+    }
+    for _ in 0..5 {
+        let tok = s.tok(at);
+        if tok.gap > Gap::Line {
+            return;
+        }
+        let skip = matches!(tok.mark, b':' | b'.' | b'#' | b'=' | b'-')
+            || tok.is(class::NUMBER_WORD)
+            || s.word_is(at, "is")
+            || s.word_is(at, "to")
+            || s.word_is(at, "at")
+            || s.word_is(at, "de")
+            || s.tok(at).is(class::PHONE)
+            || s.word_is(at, "contacto");
+        if !skip || tok.mark(b'#') && s.tok(at + 1).glued() && s.tok(at + 1).digits() {
+            break;
+        }
+        marked = true;
+        at += 1;
+    }
+    let first = at;
+    // "pager x87858", "beeper #4321".
+    if (s.word_is(at, "x") || s.tok(at).mark(b'#')) && s.tok(at + 1).glued() {
+        at += 1;
+    }
+    let (mut digits, mut last, mut open) = (0usize, None, false);
+    let limit = at + 14;
+    while at < limit {
+        let tok = s.tok(at);
+        let near = tok.gap <= Gap::Blank || at == first;
+        if tok.digits() && (near || at == first) {
+            digits += usize::from(tok.len);
+            // A long group ends a number: what follows it is another.
+            last = Some(at);
+            if tok.len >= 9 {
+                break;
+            }
+        } else if tok.mark(b'(') && !open && near {
+            open = true;
+        } else if tok.mark(b')') && open && tok.glued() {
+            open = false;
+        } else if !near
+            || !(matches!(tok.mark, b'-' | b'+') || matches!(tok.mark, b'.' | b'/') && s.tok(at + 1).glued())
+        {
+            break;
+        }
+        at += 1;
+    }
+    let Some(last) = last else { return };
+    let shorts = s.tok(i).is(class::PAGER | class::EXTENSION);
+    let least = if shorts || marked { 4 } else { 5 };
+    if !(least..=16).contains(&digits)
+        || s.measured(last)
+        || super::date::whole(s, first).is_some()
+        || s.goes_on(last) && !s.tok(last + 1).is(class::EXTENSION)
+    {
+        return;
+    }
+    let kind = if s.tok(i).is(class::FAX) {
+        Kind::Fax
+    } else {
+        Kind::Phone
+    };
+    let last = extension(s, last).unwrap_or(last);
+    out.push(
+        first,
+        last,
+        kind,
+        if digits >= 7 { 0.94 } else { 0.85 },
+        "phone.cue",
+    );
+}
+
+/// Adds the extension or pager in "page Cooper at 5254" behind the verb at `i`.
+fn reached(s: &Scan<'_>, i: usize, out: &mut Hits) {
+    for at in i + 1..i + 6 {
+        if s.tok(at).gap > Gap::Line {
+            return;
+        }
+        if !s.word_is(at, "at") {
+            continue;
+        }
+        let sign = s.tok(at + 1).mark(b'#') || s.word_is(at + 1, "x");
+        let number = if sign { at + 2 } else { at + 1 };
+        let tok = s.tok(number);
+        let near = tok.gap <= Gap::Line && (!sign || tok.glued());
+        // "call at 1930": four digits without a sign are rather a time.
+        if near
+            && tok.digits()
+            && (4 + u8::from(!sign)..=6).contains(&tok.len)
+            && !s.goes_on(number)
+            && !s.measured(number)
+        {
+            out.push(at + 1, number, Kind::Phone, 0.8, "phone.short");
+        }
+        return;
+    }
+}
+
+/// Ten digits in the American manner, with or without the country code 1.
+fn american(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
+    let mut at = i;
+    let plus = s.tok(at).mark(b'+');
+    if plus {
+        at += 1;
+    }
+    if s.tok(at).number(1..=1, 1..=1)
+        && s.tok(at + 1).gap <= Gap::Blank
+        && (matches!(s.tok(at + 1).mark, b'-' | b'.' | b'(' | b'/')
+            || s.tok(at + 1).digits() && s.tok(at + 1).len == 3)
+    {
+        at += 1;
+        if matches!(s.tok(at).mark, b'-' | b'.' | b'/') {
+            at += 1;
+        }
+    } else if plus {
+        return None;
+    }
+    let open = s.tok(at).mark(b'(');
+    if open {
+        at += 1;
+    }
+    let area = s.tok(at);
+    if !open && !plus && area.number(9..=9, 0..=u32::MAX) {
+        return None;
+    }
+    if !open && area.digits() && (area.len == 10 || area.len == 11) {
+        let digits = s.bytes(at);
+        let body = if area.len == 11 { &digits[1..] } else { digits };
+        let plausible = (b'2'..=b'9').contains(&body[0])
+            && (b'2'..=b'9').contains(&body[3])
+            && (area.len == 10 || digits[0] == b'1');
+        return (plausible && !s.goes_on(at)).then_some((at, if plus { 0.9 } else { 0.6 }, "phone.american"));
+    }
+    if !area.number(3..=3, 200..=999) || at != i && area.gap > Gap::Blank {
+        return None;
+    }
+    let mut kind = 0u8;
+    if open {
+        if !s.tok(at + 1).mark(b')') {
+            return None;
+        }
+        at += 1;
+        kind = b'(';
+    }
+    let (exchange, first_mark) = next_group(s, at)?;
+    if !s.tok(exchange).number(3..=3, 200..=999) {
+        // "(404) 6249599".
+        let solid = open && s.tok(exchange).number(7..=7, 2_000_000..=9_999_999) && !s.goes_on(exchange);
+        return solid.then_some((exchange, 0.9, "phone.american"));
+    }
+    let (line, second_mark) = next_group(s, exchange)?;
+    if s.tok(line).len != 4
+        || !s.tok(line).digits()
+        || s.goes_on(line) && !s.tok(line + 1).is(class::EXTENSION)
+    {
+        return None;
+    }
+    let score = match (kind, first_mark, second_mark) {
+        (b'(', _, _) => 0.97,
+        (_, 0, 0) => 0.8,
+        (_, a, b) if a == b => 0.95,
+        _ => 0.9,
+    };
+    Some((line, score, "phone.american"))
+}
+
+/// The digit run behind token `i`, over one separator or a blank; with the separator.
+fn next_group(s: &Scan<'_>, i: usize) -> Option<(usize, u8)> {
+    let next = s.tok(i + 1);
+    if next.digits() && (next.gap == Gap::Blank || s.tok(i).mark(b')') && next.gap <= Gap::Line) {
+        return Some((i + 1, 0));
+    }
+    let close = matches!(next.mark, b'-' | b'.' | b'/')
+        && next.gap <= Gap::Blank
+        && s.tok(i + 2).digits()
+        && s.tok(i + 2).gap <= Gap::Blank;
+    close.then_some((i + 2, next.mark))
+}
+
+/// Nine digits in the Spanish manner, with or without the country code 34.
+fn spanish(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
+    if !s.spanish {
+        return None;
+    }
+    let mut at = i;
+    let mut country = false;
+    let open = s.tok(at).mark(b'(');
+    if open {
+        at += 1;
+    }
+    if s.tok(at).mark(b'+') {
+        at += 1;
+        country = true;
+    }
+    let code = s.tok(at);
+    if code.number(2..=2, 34..=34) || code.number(4..=4, 34..=34) {
+        let mut next = at + 1;
+        if s.tok(next).mark(b')') || matches!(s.tok(next).mark, b'-' | b'.') {
+            next += 1;
+        }
+        if !s.tok(next).digits() || s.tok(next).gap > Gap::Blank {
+            return None;
+        }
+        country = true;
+        at = next;
+    } else if country && code.number(9..=9, 0..=999_999_999) {
+    } else if country && code.len == 11 && s.bytes(at).starts_with(b"34") {
+        return (!s.goes_on(at)).then_some((at, 0.95, "phone.spanish"));
+    } else if open || country {
+        return None;
+    }
+    if !matches!(s.bytes(at).first(), Some(b'6'..=b'9')) {
+        return None;
+    }
+    let (mut digits, mut groups, mut last) = (0, 0, at);
+    loop {
+        let tok = s.tok(last);
+        if !tok.digits() || tok.len == 1 || tok.value == u32::MAX {
+            return None;
+        }
+        digits += tok.len;
+        groups += 1;
+        if digits >= 9 || groups == 4 {
+            break;
+        }
+        last = next_group(s, last)?.0;
+    }
+    if digits != 9 || s.goes_on(last) {
+        return None;
+    }
+    // A tenth digit in a further group makes it something else.
+    let further = s.tok(last + 1);
+    if further.digits() && further.gap == Gap::Blank && groups > 1 && !country && further.len <= 4 {
+        return None;
+    }
+    let score = match (country, groups) {
+        (true, _) => 0.93,
+        (_, 1) => 0.45,
+        _ => 0.72,
+    };
+    Some((last, score, "phone.spanish"))
+}
+
+/// `+` or `00`, a country code, and groups: seven to fifteen digits (ITU-T E.164).
+fn international(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
+    if !s.tok(i).mark(b'+') || !s.tok(i + 1).glued() || s.tok(i).glued() && s.before(i, 1).wordlike() {
+        return None;
+    }
+    let (mut at, mut last, mut digits, mut open) = (i + 1, i, 0usize, false);
+    while at < i + 16 {
+        let tok = s.tok(at);
+        if tok.gap > Gap::Blank {
+            break;
+        }
+        if tok.digits() {
+            if digits + usize::from(tok.len) > 15 {
+                break;
+            }
+            digits += usize::from(tok.len);
+            last = at;
+        } else if tok.mark(b'(') && !open {
+            open = true;
+        } else if tok.mark(b')') && open {
+            open = false;
+        } else if !(matches!(tok.mark, b'-' | b'.' | b'/') && tok.glued() && s.tok(at + 1).glued()) {
+            break;
+        }
+        at += 1;
+    }
+    (digits >= 8 && !s.goes_on(last)).then_some((last, 0.9, "phone.international"))
+}
+
+/// Seven digits ("624-9599"), and extensions and pagers ("x1234", "#5254", "p27599", "(10432)") near a person who is reached there.
+fn extension_or_short(s: &Scan<'_>, i: usize, out: &mut Hits) {
+    if !s.tok(i).digits() {
+        return;
+    }
+    let seven = s.tok(i).number(3..=3, 0..=999)
+        && s.tok(i + 1).mark(b'-')
+        && s.tok(i + 1).glued()
+        && s.tok(i + 2).glued()
+        && s.tok(i + 2).digits()
+        && s.tok(i + 2).len == 4
+        && !s.goes_on(i + 2)
+        && !s.measured(i + 2);
+    let short = (4..=6).contains(&s.tok(i).len) && !s.goes_on(i) && !s.measured(i);
+    let one = s.before(i, 1);
+    if seven {
+        let cue = cue(s, i);
+        let score = match cue {
+            // "(298-2350)" behind a unit and "normal: 751-1560" are ranges.
+            Cue::None
+                if !signed_pager(s, i)
+                    && (s.tok(i).value < 200
+                        || s.before(i, 1).mark(b':')
+                        || s.before(i, 1).mark(b'(') && s.before(i, 2).is(class::UNIT)) =>
+            {
+                return;
+            }
+            Cue::None => 0.65,
+            Cue::Reach => 0.85,
+            _ => 0.93,
+        };
+        let kind = if cue == Cue::Fax { Kind::Fax } else { Kind::Phone };
+        let score = if signed_pager(s, i) { 0.85 } else { score };
+        let last = extension(s, i + 2).unwrap_or(i + 2);
+        out.push(i, last, kind, score, "phone.seven");
+    } else if short {
+        let prefix = s.tok(i).glued() && (s.word_is(i - 1, "x") || one.mark(b'#'));
+        let first = if prefix { i - 1 } else { i };
+        let opened = s.before(first, 1).mark(b'(') && s.tok(i + 1).mark(b')');
+        let named = (2..=5).any(|back| s.before(first, back).is(class::TITLE | class::CREDENTIAL));
+        let pager = signed_pager(s, first);
+        let reached = prefix
+            && (1..=7).any(|back| {
+                s.before(first, back)
+                    .is(class::REACH | class::PHONE | class::PAGER)
+            });
+        if opened && named || pager || reached {
+            out.push(
+                first,
+                i,
+                Kind::Phone,
+                if prefix { 0.85 } else { 0.7 },
+                "phone.short",
+            );
+        }
+    }
+}
+
+/// Whether the number that starts at token `i` follows the "p" of a signature: "MD, PGY-2, p27599".
+fn signed_pager(s: &Scan<'_>, i: usize) -> bool {
+    s.tok(i).glued() && s.word_is(i - 1, "p") && !s.before(i, 1).glued() && s.before(i, 2).mark(b',')
+}
+
+/// Whether digit run `i` is the number of "x1234", "p27599" or "#5254": letters glued before it that do not make it a word.
+fn prefixed(s: &Scan<'_>, i: usize) -> bool {
+    let one = s.before(i, 1);
+    one.mark(b'#') || (s.word_is(i - 1, "x") || s.word_is(i - 1, "p")) && !s.continues(i - 1)
+}
+
+/// The last token of the extension behind token `last`: "x123", "ext. 123", ", extension 12".
+fn extension(s: &Scan<'_>, last: usize) -> Option<usize> {
+    let mut at = last + 1;
+    if s.tok(at).mark(b',') || s.tok(at).mark(b'-') {
+        at += 1;
+    }
+    if !s.tok(at).is(class::EXTENSION) || s.tok(at).gap > Gap::Line {
+        return None;
+    }
+    at += 1;
+    while matches!(s.tok(at).mark, b'.' | b':' | b'#') && at < last + 5 {
+        at += 1;
+    }
+    let tok = s.tok(at);
+    (tok.digits() && tok.len <= 6 && tok.gap <= Gap::Line && !s.measured(at)).then_some(at)
+}
+
+/// What the ten tokens before `i` say of a number there. Another number, or the line before the last, ends the search.
+fn cue(s: &Scan<'_>, i: usize) -> Cue {
+    let mut lines = 0;
+    let mut weak = Cue::None;
+    for back in 1..=10 {
+        let following = s.tok(i - back + 1);
+        lines += u8::from(following.gap >= Gap::Line);
+        if lines > 1 || following.gap == Gap::Paragraph {
+            break;
+        }
+        let tok = s.before(i, back);
+        if tok.is(class::FAX) {
+            return Cue::Fax;
+        }
+        if tok.is(class::PAGER) {
+            return Cue::Pager;
+        }
+        if tok.is(class::PHONE | class::EXTENSION) {
+            return Cue::Phone;
+        }
+        if tok.is(class::REACH) && weak == Cue::None {
+            weak = Cue::Reach;
+        }
+        if tok.digits() && tok.len > 5 || tok.mark(b';') {
+            break;
+        }
+    }
+    weak
+}

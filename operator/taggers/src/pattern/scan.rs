@@ -1,0 +1,292 @@
+//! A note's tokens with what every pattern asks of them: word class, number, gap before, case.
+
+use lethe_core::{NoteView, Span, TokenKind};
+
+use super::lexicon::{Case, Key, Lexicon, class, fold};
+
+/// What lies between a token and the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(crate) enum Gap {
+    /// Nothing.
+    None,
+    /// One blank.
+    Blank,
+    /// More white space, on the same line.
+    Wide,
+    /// One line break.
+    Line,
+    /// An empty line, or the start or the end of the note.
+    Paragraph,
+}
+
+/// One token.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tok {
+    /// Word classes, [`class`].
+    pub(crate) class: u64,
+    /// The value of a digit run of up to nine ASCII digits; of a word, its number (which month, which unit of time).
+    pub(crate) value: u32,
+    /// Bytes, at most 255.
+    pub(crate) len: u8,
+    /// The character of an ASCII mark, `-` for the other dashes, `'` for the curly apostrophe; 0 for words and numbers.
+    pub(crate) mark: u8,
+    /// What lies before it.
+    pub(crate) gap: Gap,
+    /// Its capitals.
+    pub(crate) case: Case,
+    /// The identifier cues that end with it.
+    pub(crate) cue: u8,
+    kind: Option<TokenKind>,
+}
+
+/// Positions count from here: the positions before it are nothing, so that looking back needs no check. No pattern looks back
+/// farther from a note's first token.
+pub(crate) const FIRST: usize = 16;
+
+/// What stands beyond both ends of a note.
+const OUTSIDE: Tok = Tok {
+    class: 0,
+    value: 0,
+    len: 0,
+    mark: 0,
+    gap: Gap::Paragraph,
+    case: Case::Lower,
+    cue: 0,
+    kind: None,
+};
+
+impl Tok {
+    /// Whether it is a digit run.
+    pub(crate) fn digits(&self) -> bool {
+        self.kind == Some(TokenKind::Digits)
+    }
+
+    /// Whether it is a letter run.
+    pub(crate) fn letters(&self) -> bool {
+        self.kind == Some(TokenKind::Letters)
+    }
+
+    /// Whether it is a letter or digit run.
+    pub(crate) fn wordlike(&self) -> bool {
+        self.digits() || self.letters()
+    }
+
+    /// Whether it has one of these classes.
+    pub(crate) fn is(&self, class: u64) -> bool {
+        self.class & class != 0
+    }
+
+    /// Whether nothing lies before it.
+    pub(crate) fn glued(&self) -> bool {
+        self.gap == Gap::None && self.kind.is_some()
+    }
+
+    /// Whether it is this mark.
+    pub(crate) fn mark(&self, mark: u8) -> bool {
+        self.mark == mark
+    }
+
+    /// Whether it is a digit run of `len` digits with a value in `range`.
+    pub(crate) fn number(
+        &self,
+        len: std::ops::RangeInclusive<u8>,
+        range: std::ops::RangeInclusive<u32>,
+    ) -> bool {
+        self.digits() && len.contains(&self.len) && range.contains(&self.value)
+    }
+
+    /// Whether it begins with a capital.
+    pub(crate) fn capital(&self) -> bool {
+        self.letters() && matches!(self.case, Case::Title | Case::Upper)
+    }
+
+    /// Whether it starts a line.
+    pub(crate) fn starts_line(&self) -> bool {
+        self.gap >= Gap::Line
+    }
+}
+
+/// A note, seen by the patterns.
+pub(crate) struct Scan<'a> {
+    /// The note itself.
+    pub(crate) note: NoteView<'a>,
+    toks: &'a [Tok],
+    /// Whether capitals say nothing here: nearly all words have them, or nearly none.
+    pub(crate) caseless: bool,
+    /// Whether Spanish forms are known.
+    pub(crate) spanish: bool,
+    /// Where cues look up their phrases.
+    pub(crate) lexicon: &'a Lexicon,
+    /// Tokens asked for, which bounds the work done.
+    #[cfg(test)]
+    pub(crate) steps: std::cell::Cell<u64>,
+}
+
+impl<'a> Scan<'a> {
+    /// Looks every token of `note` up, into `toks`.
+    pub(crate) fn new(note: NoteView<'a>, lexicon: &'a Lexicon, toks: &'a mut Vec<Tok>) -> Self {
+        toks.clear();
+        toks.reserve(note.tokens.len() + FIRST);
+        toks.resize(FIRST, OUTSIDE);
+        let bytes = note.text.as_bytes();
+        let (mut lower, mut title, mut upper, mut end) = (0u32, 0u32, 0u32, 0usize);
+        for i in 0..note.tokens.len() {
+            let span = note.tokens.span(i);
+            let body = &bytes[span.start()..span.end()];
+            let mut tok = Tok {
+                len: body.len().min(255) as u8,
+                gap: gap(&bytes[end..span.start()], i == 0),
+                kind: Some(note.tokens.kind(i)),
+                ..OUTSIDE
+            };
+            end = span.end();
+            match note.tokens.kind(i) {
+                TokenKind::Letters => {
+                    let (key, case) = fold(body);
+                    let entry = lexicon.get(key);
+                    tok.class = entry.class;
+                    tok.value = u32::from(entry.value);
+                    tok.cue = entry.cue;
+                    tok.case = case;
+                    if body.len() > 1 {
+                        match case {
+                            Case::Lower => lower += 1,
+                            Case::Title => title += 1,
+                            Case::Upper => upper += 1,
+                            Case::Mixed => {}
+                        }
+                    }
+                }
+                TokenKind::Digits => tok.value = value(body),
+                TokenKind::Punctuation => {
+                    tok.mark = match body {
+                        [byte] => *byte,
+                        // U+2010 to U+2015, U+2212; U+2018, U+2019.
+                        [0xe2, 0x80, 0x90..=0x95] | [0xe2, 0x88, 0x92] => b'-',
+                        [0xe2, 0x80, 0x98 | 0x99] => b'\'',
+                        _ => 0,
+                    };
+                }
+            }
+            toks.push(tok);
+        }
+        Self {
+            note,
+            toks,
+            caseless: (title + upper) * 40 < lower || (title + lower) * 12 < upper,
+            spanish: false,
+            lexicon,
+            #[cfg(test)]
+            steps: std::cell::Cell::new(0),
+        }
+    }
+
+    /// The positions of the note's tokens.
+    pub(crate) fn positions(&self) -> std::ops::Range<usize> {
+        FIRST..self.toks.len()
+    }
+
+    /// The token at position `i`; beyond either end, one that is nothing.
+    pub(crate) fn tok(&self, i: usize) -> &Tok {
+        #[cfg(test)]
+        self.steps.set(self.steps.get() + 1);
+        self.toks.get(i).unwrap_or(&OUTSIDE)
+    }
+
+    /// The token `back` before `i`.
+    pub(crate) fn before(&self, i: usize, back: usize) -> &Tok {
+        self.tok(i - back)
+    }
+
+    /// Whether token `i` is this word, in any ASCII case.
+    pub(crate) fn word_is(&self, i: usize, word: &str) -> bool {
+        usize::from(self.tok(i).len) == word.len() && self.bytes(i).eq_ignore_ascii_case(word.as_bytes())
+    }
+
+    /// Token `i`, folded.
+    pub(crate) fn key(&self, i: usize) -> Key {
+        fold(self.bytes(i)).0
+    }
+
+    /// The characters of token `i`; none beyond the ends.
+    pub(crate) fn bytes(&self, i: usize) -> &'a [u8] {
+        if self.positions().contains(&i) {
+            self.note.word(i - FIRST).as_bytes()
+        } else {
+            &[]
+        }
+    }
+
+    /// The bytes from token `first` to token `last`, gaps included.
+    pub(crate) fn text(&self, first: usize, last: usize) -> &'a [u8] {
+        let span: Span = self.note.tokens_span(first - FIRST, last - FIRST);
+        span.of(self.note.text).as_bytes()
+    }
+
+    /// Whether token `i` goes on a number, a version or a word that began before it: "-45" of "123-45".
+    pub(crate) fn continues(&self, i: usize) -> bool {
+        let tok = self.tok(i);
+        if !tok.glued() {
+            return false;
+        }
+        let one = self.before(i, 1);
+        if one.wordlike() {
+            return true;
+        }
+        matches!(one.mark, b'-' | b'/' | b'.' | b',' | b':' | b'_')
+            && one.glued()
+            && self.before(i, 2).digits()
+    }
+
+    /// Whether the number that ends with token `i` goes on behind it: "123" of "123-45", "1.5", "3x".
+    pub(crate) fn goes_on(&self, i: usize) -> bool {
+        let next = self.tok(i + 1);
+        if !next.glued() {
+            return false;
+        }
+        if next.wordlike() {
+            return true;
+        }
+        matches!(next.mark, b'-' | b'/' | b'.' | b',' | b':' | b'_')
+            && self.tok(i + 2).glued()
+            && self.tok(i + 2).digits()
+    }
+
+    /// Whether a unit of measure stands behind token `i`.
+    pub(crate) fn measured(&self, i: usize) -> bool {
+        let next = self.tok(i + 1);
+        next.mark(b'%')
+            || (next.is(class::UNIT) && next.gap <= Gap::Line)
+            || (next.mark(b'-') && next.glued() && self.tok(i + 2).glued() && self.tok(i + 2).is(class::UNIT))
+            || (next.mark == 0 && !next.wordlike() && next.glued() && self.bytes(i + 1) == "°".as_bytes())
+    }
+
+    /// Whether token `i` is the last of its line.
+    pub(crate) fn ends_line(&self, i: usize) -> bool {
+        self.tok(i + 1).gap >= Gap::Line
+    }
+}
+
+fn gap(between: &[u8], first: bool) -> Gap {
+    match between {
+        _ if first => Gap::Paragraph,
+        [] => Gap::None,
+        [b' ' | b'\t'] => Gap::Blank,
+        _ => match between.iter().filter(|&&byte| byte == b'\n').count() {
+            0 if between == "\u{a0}".as_bytes() => Gap::Blank,
+            0 => Gap::Wide,
+            1 => Gap::Line,
+            _ => Gap::Paragraph,
+        },
+    }
+}
+
+/// The value of up to nine ASCII digits; of longer and other runs, a number beyond all of them.
+fn value(body: &[u8]) -> u32 {
+    if body.len() > 9 || !body.iter().all(u8::is_ascii_digit) {
+        return u32::MAX;
+    }
+    body.iter()
+        .fold(0, |value, byte| value * 10 + u32::from(byte - b'0'))
+}

@@ -1,0 +1,336 @@
+//! Street addresses: `1234 Maple Ave., Apt 5B`, `P.O. Box 123`, `C/ del Abedul 5-7, 2º dcha`, `Ctra. de Colmenar, km 12,500`.
+
+use super::lexicon::{Case, class};
+use super::scan::{Gap, Scan};
+use super::{Hits, Kind};
+
+/// Adds the American address whose house number is digit run `i`.
+pub(crate) fn american(s: &Scan<'_>, i: usize, out: &mut Hits) {
+    let tok = s.tok(i);
+    if tok.len > 6 || s.continues(i) || tok.glued() && s.before(i, 1).mark(b'#') {
+        return;
+    }
+    let mut at = i + 1;
+    // "12B Baker Street", "12-14 Baker Street".
+    if s.tok(at).glued() {
+        if s.tok(at).letters() && s.tok(at).len == 1 {
+            at += 1;
+        } else if s.tok(at).mark(b'-') && s.tok(at + 1).digits() {
+            at += 2;
+        } else {
+            return;
+        }
+    }
+    let start = at;
+    let mut named = 0;
+    while at < start + 7 {
+        let tok = s.tok(at);
+        if tok.gap > Gap::Line
+            || tok.gap == Gap::None
+                && !(tok.is(class::ORDINAL)
+                    || s.before(at, 1).mark(b'.')
+                    || s.before(at, 1).mark(b'\'')
+                    || tok.mark != 0)
+                && !s.before(at, 1).letters()
+        {
+            return;
+        }
+        let weak = tok.is(class::STREET_WEAK);
+        if named > 0 && (tok.is(class::STREET) || weak) && !(tok.is(class::ORDINAL) && tok.glued()) {
+            let cased = tok.case != Case::Lower;
+            let next = s.tok(at + 1);
+            let longer = next.is(class::STREET | class::STREET_WEAK)
+                && next.gap == Gap::Blank
+                && next.case == tok.case;
+            let sure = cased && !s.caseless
+                || s.caseless && (s.tok(i).len >= 3 || tok.is(class::STREET)) && follows(s, at);
+            // "St" begins a name more often than it ends one: "24 St. Mary".
+            if !longer {
+                if sure {
+                    let last = behind(s, at);
+                    out.push(
+                        i,
+                        last,
+                        Kind::Street,
+                        if tok.is(class::STREET) { 0.93 } else { 0.85 },
+                        "street.american",
+                    );
+                }
+                return;
+            }
+        }
+        if tok.letters() {
+            let small = tok.case == Case::Lower && !s.caseless;
+            if tok.is(class::UNIT) && tok.len > 1
+                || tok.is(class::FUNCTION)
+                || small && !(tok.is(class::ORDINAL) && tok.glued())
+            {
+                return;
+            }
+            named += 1;
+        } else if tok.digits() {
+            // "101st", "5th".
+            if !(s.tok(at + 1).is(class::ORDINAL) && s.tok(at + 1).glued()) && tok.len > 3 {
+                return;
+            }
+            named += 1;
+        } else if !matches!(tok.mark, b'.' | b'\'' | b'-') {
+            return;
+        }
+        at += 1;
+    }
+}
+
+/// Whether what stands behind a street's last word goes on with an address or closes it: for text without capitals.
+fn follows(s: &Scan<'_>, at: usize) -> bool {
+    let next = s.tok(at + 1);
+    s.ends_line(at)
+        || matches!(next.mark, b',' | b'.' | b';' | b')')
+        || next.is(class::APARTMENT)
+        || next.mark(b'#')
+        || s.word_is(at + 1, "in")
+        || next.digits()
+}
+
+/// The last token of what belongs to an address behind its street at `at`: a full stop, a direction, an apartment.
+fn behind(s: &Scan<'_>, at: usize) -> usize {
+    let mut last = at;
+    let stop = s.tok(last + 1).mark(b'.') && s.tok(last + 1).glued();
+    let mut next = if stop { last + 2 } else { last + 1 };
+    if ["n", "s", "e", "w", "ne", "nw", "se", "sw"]
+        .iter()
+        .any(|word| s.word_is(next, word))
+        && s.tok(next).gap == Gap::Blank
+        && s.tok(next).case != Case::Lower
+    {
+        last = next;
+        next += 1;
+    }
+    if s.tok(next).mark(b',') {
+        next += 1;
+    }
+    let unit = s.tok(next);
+    let named = unit.is(class::APARTMENT) && unit.gap <= Gap::Line;
+    if named || unit.mark(b'#') {
+        let mut value = next + 1;
+        while matches!(s.tok(value).mark, b'.' | b'#') && value < next + 3 {
+            value += 1;
+        }
+        let tok = s.tok(value);
+        if tok.digits()
+            || tok.letters() && tok.len <= 2 && tok.case == Case::Upper
+            || tok.letters() && tok.len == 1
+        {
+            last = value;
+            while s.tok(last + 1).glued()
+                && (s.tok(last + 1).wordlike()
+                    || s.tok(last + 1).mark(b'-') && s.tok(last + 2).glued() && s.tok(last + 2).wordlike())
+                && last < value + 4
+            {
+                last += 1;
+            }
+        }
+    }
+    last
+}
+
+/// Adds the post-office box whose "box" is token `i`.
+pub(crate) fn post_box(s: &Scan<'_>, i: usize, out: &mut Hits) {
+    let mut value = i + 1;
+    if s.tok(value).mark(b'#') {
+        value += 1;
+    }
+    if !s.tok(value).digits() || s.tok(value).gap > Gap::Line {
+        return;
+    }
+    let mut at = i;
+    // "P.O." or "PO" backwards, with or without stops.
+    for _ in 0..4 {
+        let before = s.before(at, 1);
+        let part = before.mark(b'.') || ["p", "o", "po"].iter().any(|word| s.word_is(at - 1, word));
+        if !part {
+            break;
+        }
+        at -= 1;
+    }
+    // "Apartado 123", "Apdo. de Correos 993".
+    if s.spanish && at == i && s.tok(i).case != Case::Lower && !s.word_is(i, "box") {
+        let whole = s.word_is(i, "correos") && s.before(i, 1).is(class::OF) && s.before(i, 2).is(class::BOX);
+        out.push(
+            if whole { i - 2 } else { i },
+            value,
+            Kind::Street,
+            0.85,
+            "street.box",
+        );
+        return;
+    }
+    if at < i && (s.word_is(at, "p") || s.word_is(at, "po")) {
+        out.push(at, value, Kind::Street, 0.97, "street.box");
+    }
+}
+
+/// Adds the Spanish address that starts with the word at token `i`: "Calle", "Avda.", "Pº", "C/".
+pub(crate) fn spanish(s: &Scan<'_>, i: usize, out: &mut Hits) {
+    let tok = s.tok(i);
+    let mut at = i + 1;
+    let slash = s.tok(at).mark(b'/') && s.tok(at).glued();
+    if tok.len == 1 || s.word_is(i, "pl") || s.word_is(i, "po") {
+        // "C/" and "Pl." need their mark; "c 3" is no street.
+        if !(slash || s.tok(at).mark(b'.') && tok.len > 1)
+            && !(tok.case == Case::Title && s.bytes(i).len() > 2 && tok.len > 2)
+        {
+            return;
+        }
+    }
+    // "via", "camino" and the like are words; a street has a capital.
+    if tok.case == Case::Lower && !s.caseless && !slash {
+        return;
+    }
+    if s.tok(at).mark(b'.') || slash {
+        at += 1;
+    }
+    if s.word_is(i, "via") && s.tok(at).case == Case::Lower {
+        return;
+    }
+    let start = at;
+    let mut capitals = 0;
+    while at < start + 12 {
+        let tok = s.tok(at);
+        if tok.gap >= Gap::Line {
+            return;
+        }
+        if tok.digits()
+            || s.word_is(at, "s") && s.tok(at + 1).mark(b'/')
+            || s.word_is(at, "sn")
+            || s.word_is(at, "km")
+        {
+            break;
+        }
+        let link = tok.letters()
+            && (tok.is(class::FUNCTION | class::OF | class::LINK | class::JOIN)
+                || tok.case == Case::Lower && tok.len <= 3);
+        if tok.letters() && (tok.case != Case::Lower || s.caseless) {
+            capitals += 1;
+        } else if !(link
+            || tok.letters() && s.tok(at).is(class::NUMBER_WORD | class::CALLE | class::ORDINAL)
+            || matches!(tok.mark, b',' | b'.' | b'-' | b'\'' | b'(' | b')' | b'"')
+            || !tok.wordlike() && tok.mark == 0)
+        {
+            return;
+        }
+        if tok.mark(b'.') && s.before(at, 1).len > 4 {
+            return;
+        }
+        at += 1;
+    }
+    let Some(last) = number_and_floor(s, at).filter(|_| capitals > 0) else {
+        return;
+    };
+    out.push(i, last, Kind::Street, 0.9, "street.spanish");
+}
+
+/// The last token of a house number at `at` and of the floor and door behind it.
+fn number_and_floor(s: &Scan<'_>, at: usize) -> Option<usize> {
+    let mut last;
+    if s.word_is(at, "s") && s.tok(at + 1).mark(b'/') && s.word_is(at + 2, "n") {
+        last = at + 2;
+    } else if s.word_is(at, "km") {
+        let value = if s.tok(at + 1).mark(b'.') { at + 2 } else { at + 1 };
+        if !s.tok(value).digits() {
+            return None;
+        }
+        last = decimal(s, value);
+    } else if s.word_is(at, "sn") {
+        last = at;
+    } else {
+        // A postal code is no house number.
+        if !s.tok(at).digits() || s.tok(at).len > 4 {
+            return None;
+        }
+        last = decimal(s, at);
+    }
+    // Each step takes one part: ", 2º", " dcha", "-1º B", ", 3 A".
+    for _ in 0..8 {
+        let mut next = last + 1;
+        let mut comma = false;
+        if matches!(s.tok(next).mark, b',' | b'-' | b'/' | b'.') && s.tok(next).gap <= Gap::Blank {
+            comma = true;
+            if s.tok(next).mark(b'.') && !s.tok(next + 1).is(class::FLOOR) {
+                break;
+            }
+            next += 1;
+        }
+        let tok = s.tok(next);
+        if tok.gap > Gap::Blank {
+            break;
+        }
+        let digit = tok.digits()
+            && tok.len <= 3
+            && (comma || s.tok(next + 1).is(class::ORDINAL) && s.tok(next + 1).glued())
+            && !s.tok(next + 1).is(class::MONTH);
+        let floor = tok.is(class::FLOOR) || tok.is(class::APARTMENT) && !tok.is(class::FUNCTION);
+        let letter = tok.letters()
+            && tok.len <= 2
+            && (tok.case != Case::Lower
+                || tok.is(class::ORDINAL) && tok.glued()
+                || s.caseless && tok.len == 1)
+            && (s.before(next, 1).digits() || comma || s.before(next, 1).is(class::ORDINAL) || tok.glued())
+            && !s.word_is(next, "cp")
+            && !s.tok(next + 1).mark(b':')
+            && !(s.tok(next + 1).mark(b'.') && s.word_is(next + 2, "p"));
+        let degree = s.bytes(next) == "°".as_bytes() && tok.glued();
+        if !(digit || floor || letter || degree) {
+            break;
+        }
+        last = next;
+        // The stop of an abbreviation, "izq.", where more follows on the line.
+        if floor
+            && s.tok(last + 1).mark(b'.')
+            && s.tok(last + 1).glued()
+            && !s.ends_line(last + 1)
+            && s.tok(last + 2).case == Case::Lower
+        {
+            last += 1;
+        }
+    }
+    Some(last)
+}
+
+/// The last token of "12,500" or "5-7" at digit run `at`.
+fn decimal(s: &Scan<'_>, at: usize) -> usize {
+    let more = matches!(s.tok(at + 1).mark, b',' | b'.' | b'-')
+        && s.tok(at + 1).glued()
+        && s.tok(at + 2).glued()
+        && s.tok(at + 2).digits()
+        && s.tok(at + 2).len <= 3;
+    if more { at + 2 } else { at }
+}
+
+/// Adds the rest of a form line behind "Domicilio:" or "Dirección:" where no street's word starts it.
+pub(crate) fn form_line(s: &Scan<'_>, i: usize, out: &mut Hits) {
+    if !s.tok(i + 1).mark(b':') {
+        return;
+    }
+    let first = i + 2;
+    if s.tok(first).gap >= Gap::Line || !s.tok(first).letters() {
+        return;
+    }
+    let mut last = first;
+    let mut number = false;
+    while last < first + 24 && !s.ends_line(last) {
+        let tok = s.tok(last);
+        number |= tok.digits() || s.word_is(last, "s");
+        if tok.len > 4 && tok.letters() && s.tok(last + 1).mark(b':') {
+            return;
+        }
+        last += 1;
+    }
+    number |= s.tok(last).digits();
+    while last > first && matches!(s.tok(last).mark, b'.' | b',' | b';') {
+        last -= 1;
+    }
+    if number && s.ends_line(last) | s.tok(last + 1).mark(b'.') {
+        out.push(first, last, Kind::Street, 0.8, "street.form");
+    }
+}
