@@ -9,6 +9,8 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 
+use crate::format::Problem;
+
 const DAY: i64 = 86_400_000;
 
 /// One cell.
@@ -19,10 +21,17 @@ pub(super) struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// The text of a `LargeUtf8` column; none where null or of another type.
-    pub(super) fn large_text(self) -> Option<&'a str> {
-        let column = self.column.as_string_opt::<i64>()?;
-        column.is_valid(self.row).then(|| column.value(self.row))
+    /// The text of a `LargeUtf8` or `LargeBinary` column; none where null or of another type.
+    pub(super) fn large_text(self) -> Result<Option<&'a str>, Problem> {
+        if self.column.is_null(self.row) {
+            return Ok(None);
+        }
+        if let Some(column) = self.column.as_binary_opt::<i64>() {
+            let text = std::str::from_utf8(column.value(self.row)).map_err(|_| Problem::NotUtf8)?;
+            return Ok(Some(text));
+        }
+        let column = self.column.as_string_opt::<i64>();
+        Ok(column.map(|column| column.value(self.row)))
     }
 
     fn primitive<T: ArrowPrimitiveType>(self) -> Option<T::Native> {
@@ -32,12 +41,12 @@ impl<'a> Cells<'a> {
 }
 
 /// Text, or an integer's digits.
-pub(super) fn string(cells: Cells<'_>) -> Option<String> {
-    match cells.column.data_type() {
-        DataType::LargeUtf8 => cells.large_text().map(str::to_owned),
+pub(super) fn string(cells: Cells<'_>) -> Result<Option<String>, Problem> {
+    Ok(match cells.column.data_type() {
+        DataType::LargeUtf8 | DataType::LargeBinary => cells.large_text()?.map(str::to_owned),
         DataType::UInt64 => cells.primitive::<UInt64Type>().map(|n| n.to_string()),
         _ => integer(cells).map(|n| n.to_string()),
-    }
+    })
 }
 
 /// An integer; none where it does not fit 64 bits with a sign.
@@ -58,7 +67,7 @@ pub(super) fn integer(cells: Cells<'_>) -> Option<i64> {
 }
 
 /// A point in time in milliseconds since 1970-01-01T00:00:00Z, rounded down; a time without a zone counts as UTC.
-pub(super) fn milliseconds(cells: Cells<'_>) -> Result<Option<i64>, ()> {
+pub(super) fn milliseconds(cells: Cells<'_>) -> Result<Option<i64>, Problem> {
     Ok(match cells.column.data_type() {
         DataType::Timestamp(TimeUnit::Second, _) => cells
             .primitive::<TimestampSecondType>()
@@ -71,8 +80,12 @@ pub(super) fn milliseconds(cells: Cells<'_>) -> Result<Option<i64>, ()> {
             .primitive::<TimestampNanosecondType>()
             .map(|ns| ns.div_euclid(1_000_000)),
         DataType::Date32 => cells.primitive::<Date32Type>().map(|days| i64::from(days) * DAY),
-        DataType::LargeUtf8 => match cells.large_text() {
-            Some(text) => Some(text.parse::<jiff::Timestamp>().map_err(drop)?.as_millisecond()),
+        DataType::LargeUtf8 => match cells.large_text()? {
+            Some(text) => Some(
+                text.parse::<jiff::Timestamp>()
+                    .map_err(|_| Problem::NotADate)?
+                    .as_millisecond(),
+            ),
             None => None,
         },
         _ => integer(cells),

@@ -82,6 +82,31 @@ enum Role {
     Known(KnownKind),
 }
 
+impl Role {
+    const fn field(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::NoteId => "note_id",
+            Self::Patient => "patient_id",
+            Self::Encounter => "encounter_id",
+            Self::NoteType => "note_type",
+            Self::Author => "author_id",
+            Self::Version => "version",
+            Self::AuthoredAt => "authored_at",
+            Self::Event => "event",
+            Self::Known(_) => "known",
+        }
+    }
+
+    const fn bad(self, problem: Problem) -> Diagnosis {
+        Diagnosis {
+            field: Some(self.field()),
+            byte: 0,
+            problem,
+        }
+    }
+}
+
 impl ParquetConfig {
     /// Finds the files.
     ///
@@ -100,18 +125,19 @@ impl ParquetConfig {
     fn roles(&self, input: &Input, schema: &Schema) -> Result<Vec<(Role, usize)>, FileError> {
         let c = &self.columns;
         let singles = [
-            (Role::Text, "text", &c.text),
-            (Role::NoteId, "note_id", &c.note_id),
-            (Role::Patient, "patient_id", &c.patient_id),
-            (Role::Encounter, "encounter_id", &c.encounter_id),
-            (Role::NoteType, "note_type", &c.note_type),
-            (Role::Author, "author_id", &c.author_id),
-            (Role::Version, "version", &c.version),
-            (Role::AuthoredAt, "authored_at", &c.authored_at),
-            (Role::Event, "event", &c.event),
+            (Role::Text, &c.text),
+            (Role::NoteId, &c.note_id),
+            (Role::Patient, &c.patient_id),
+            (Role::Encounter, &c.encounter_id),
+            (Role::NoteType, &c.note_type),
+            (Role::Author, &c.author_id),
+            (Role::Version, &c.version),
+            (Role::AuthoredAt, &c.authored_at),
+            (Role::Event, &c.event),
         ];
         let mut roles = Vec::new();
-        for (role, field, mapped) in singles {
+        for (role, mapped) in singles {
+            let field = role.field();
             let column = mapped.as_deref().unwrap_or(field);
             let needed = mapped.is_some() || role == Role::Text;
             if let Some(i) = find(input, schema, role, field, column, needed)? {
@@ -206,20 +232,19 @@ impl Rows {
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let plain = ArrowReaderMetadata::load(&file, options.clone()).map_err(broken)?;
         let mut roles = self.config.roles(input, plain.schema())?;
-        // Offsets of 64 bits, so that a batch of large notes cannot overflow.
+        // Offsets of 64 bits, so that a batch of large notes cannot overflow. Bytes stay bytes: each row's are checked here.
         let wide: Vec<Field> = plain
             .schema()
             .fields()
             .iter()
-            .map(|field| match field.data_type() {
-                kind if is_text(kind)
-                    && roles
-                        .iter()
-                        .any(|&(_, i)| plain.schema().field(i) == field.as_ref()) =>
-                {
-                    field.as_ref().clone().with_data_type(DataType::LargeUtf8)
-                }
-                _ => field.as_ref().clone(),
+            .enumerate()
+            .map(|(i, field)| {
+                let kind = match field.data_type() {
+                    DataType::Utf8 if roles.iter().any(|&(_, role)| role == i) => DataType::LargeUtf8,
+                    DataType::Binary if roles.iter().any(|&(_, role)| role == i) => DataType::LargeBinary,
+                    other => other.clone(),
+                };
+                field.as_ref().clone().with_data_type(kind)
             })
             .collect();
         let metadata = Arc::clone(plain.metadata());
@@ -244,7 +269,7 @@ impl Rows {
         if let Some(pair) = roles.windows(2).find(|pair| pair[0].1 == pair[1].1) {
             return Err(FileError::Column {
                 path: input.path.clone(),
-                field: format!("{:?}", pair[1].0).to_lowercase(),
+                field: pair[1].0.field().to_owned(),
                 column: plain.schema().field(pair[1].1).name().clone(),
                 problem: "serves another field already; give each field its own".to_owned(),
             });
@@ -345,52 +370,48 @@ fn event(batch: &RecordBatch, roles: &[Role], row: usize, max: usize) -> Result<
     let mut event = NoteEvent::default();
     let mut text = None;
     for (role, column) in roles.iter().zip(batch.columns()) {
-        let fail = |field, problem| Diagnosis {
-            field: Some(field),
-            byte: 0,
-            problem,
-        };
-        let cells = Cells { column, row };
-        let id = || string(cells).map(Sensitive::from);
-        match role {
-            Role::Text => text = cells.large_text(),
-            Role::NoteId => event.note_id = id().unwrap_or_default(),
-            Role::Patient => event.patient_id = id(),
-            Role::Encounter => event.encounter_id = id(),
-            Role::Author => event.author_id = id(),
-            Role::NoteType => event.note_type = string(cells),
-            Role::Version => event.version = integer(cells),
-            Role::AuthoredAt => {
-                event.authored_at =
-                    milliseconds(cells).map_err(|()| fail("authored_at", Problem::NotADate))?;
-            }
-            Role::Event => {
-                if let Some(name) = cells.large_text() {
-                    event.kind = event_kind(name).ok_or_else(|| fail("event", Problem::UnknownEvent))?;
-                }
-            }
-            Role::Known(kind) => {
-                event.known.extend(
-                    string(cells)
-                        .filter(|value| !value.trim().is_empty())
-                        .map(|value| Known {
-                            kind: *kind,
-                            value: value.into(),
-                        }),
-                );
-            }
-        }
+        read(&mut event, &mut text, *role, Cells { column, row }).map_err(|problem| role.bad(problem))?;
     }
-    let bad = |problem| Diagnosis {
-        field: Some("text"),
-        byte: 0,
-        problem,
-    };
     match text {
-        Some(text) if text.len() > max => return Err(bad(Problem::TooLarge)),
+        Some(text) if text.len() > max => return Err(Role::Text.bad(Problem::TooLarge)),
         Some(text) => event.text = text.into(),
         None if event.kind == EventKind::Delete => {}
-        None => return Err(bad(Problem::Missing)),
+        None => return Err(Role::Text.bad(Problem::Missing)),
     }
     Ok(event)
+}
+
+fn read<'a>(
+    event: &mut NoteEvent,
+    text: &mut Option<&'a str>,
+    role: Role,
+    cells: Cells<'a>,
+) -> Result<(), Problem> {
+    let id = || Ok(string(cells)?.map(Sensitive::from));
+    match role {
+        Role::Text => *text = cells.large_text()?,
+        Role::NoteId => event.note_id = id()?.unwrap_or_default(),
+        Role::Patient => event.patient_id = id()?,
+        Role::Encounter => event.encounter_id = id()?,
+        Role::Author => event.author_id = id()?,
+        Role::NoteType => event.note_type = string(cells)?,
+        Role::Version => event.version = integer(cells),
+        Role::AuthoredAt => event.authored_at = milliseconds(cells)?,
+        Role::Event => {
+            if let Some(name) = cells.large_text()? {
+                event.kind = event_kind(name).ok_or(Problem::UnknownEvent)?;
+            }
+        }
+        Role::Known(kind) => {
+            event.known.extend(
+                string(cells)?
+                    .filter(|value| !value.trim().is_empty())
+                    .map(|value| Known {
+                        kind,
+                        value: value.into(),
+                    }),
+            )
+        }
+    }
+    Ok(())
 }
