@@ -310,6 +310,8 @@ struct Flows {
     lanes: HashMap<Partition, Flow>,
     /// The paused ones among them that wait for room.
     stalled: Vec<Partition>,
+    /// Whether the group has given this member its share, be it nothing.
+    settled: bool,
     /// Why an assignment failed.
     failed: Option<String>,
 }
@@ -383,7 +385,7 @@ impl Context {
 
     fn is_through(&self, ended: &HashSet<Partition>) -> bool {
         let flow = self.flow();
-        !flow.lanes.is_empty()
+        flow.settled
             && flow.lanes.iter().all(|(partition, lane)| {
                 lane.halted || (lane.waiting.is_empty() && ended.contains(partition))
             })
@@ -446,6 +448,7 @@ impl Context {
         let begins = self.lanes.assign(&ranges)?;
         let mut placed = TopicPartitionList::new();
         let mut flow = self.flow();
+        flow.settled = true;
         for (range, begin) in ranges.iter().zip(begins) {
             let offset = match begin {
                 Begin::At(offset) => offset,
@@ -485,6 +488,7 @@ impl Context {
             commit_receipts(consumer, receipts);
         }
         let mut flow = self.flow();
+        flow.settled = false;
         for partition in &held {
             flow.lanes.remove(partition);
             flow.stalled.retain(|stalled| stalled != partition);

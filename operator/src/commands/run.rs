@@ -93,7 +93,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
     let started = Instant::now();
     let lanes = Arc::new(match source {
         SourceConfig::Kafka(kafka) => {
-            let identity = identity(kafka)?;
+            let identity = identity(kafka, || matches!(inbox.try_recv(), Ok(Command::Stop)))?;
             let fingerprints = fingerprints(config, &recipe, identity);
             Pipeline::new(
                 shop,
@@ -175,8 +175,11 @@ fn shop(
 
 /// The id of the cluster, so that a chain is never continued from another's log. `None` if the brokers have none.
 ///
-/// Brokers that are down are waited for: the operator often starts before they do.
-pub(crate) fn identity(kafka: &KafkaConfig) -> anyhow::Result<Option<String>> {
+/// Brokers that are down are waited for, since the operator often starts before they do, until `give_up` says so.
+pub(crate) fn identity(
+    kafka: &KafkaConfig,
+    mut give_up: impl FnMut() -> bool,
+) -> anyhow::Result<Option<String>> {
     let cluster = Cluster::connect(kafka, ASK).map_err(|error| usage(format!("`[source]`: {error}")))?;
     let mut pause = Duration::from_secs(1);
     loop {
@@ -191,7 +194,13 @@ pub(crate) fn identity(kafka: &KafkaConfig) -> anyhow::Result<Option<String>> {
             Ok(id) => return Ok(id),
             Err(error @ KafkaProblem::Unreachable { .. }) => {
                 tracing::warn!("{error}; trying again in {} s", pause.as_secs());
-                std::thread::sleep(pause);
+                let until = Instant::now() + pause;
+                while Instant::now() < until {
+                    if give_up() {
+                        return Err(error.into());
+                    }
+                    std::thread::sleep(Duration::from_millis(100));
+                }
                 pause = (pause * 2).min(Duration::from_secs(30));
             }
             Err(error) => return Err(error.into()),

@@ -17,7 +17,7 @@ pub(crate) fn run(args: &SkipArgs) -> anyhow::Result<()> {
         .as_ref()
         .ok_or_else(|| usage("the configuration has no `[sink]`"))?;
     let identity = match &config.source {
-        Some(SourceConfig::Kafka(kafka)) => identity(kafka)?,
+        Some(SourceConfig::Kafka(kafka)) => identity(kafka, || true)?,
         _ => None,
     };
     let fingerprints = fingerprints(&config, &config.engine.build()?, identity);
