@@ -1,5 +1,7 @@
 //! What becomes of payloads: good ones whole, bad ones quarantined, none lost, none shown.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail as the tests do")]
+
 use lethe_connectors::format::{Diagnosis, Format, FormatConfig, FormatError, JsonConfig, Problem};
 use lethe_core::{Coordinates, EventKind, KnownKind, NoteEvent, QuarantineCode, Record};
 use proptest::prelude::*;

@@ -1,5 +1,7 @@
 //! What real brokers answer: reached, refused, missing. Run by `scripts/test`, which starts them.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail as the tests do")]
+
 use std::time::{Duration, Instant};
 
 use lethe_connectors::kafka::{Cluster, KafkaConfig, KafkaProblem, Producer};

@@ -1,5 +1,7 @@
 //! The Kafka settings without a broker, and the embedded broker.
 
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail as the tests do")]
+
 use std::time::{Duration, Instant};
 
 use lethe_connectors::kafka::{

@@ -290,6 +290,8 @@ impl Cluster {
                 match code {
                     Code::Authentication => return Err(KafkaProblem::Login { reason }),
                     Code::SSL => return Err(KafkaProblem::Tls { reason }),
+                    // Told only by the coordinator's absence otherwise.
+                    Code::GroupAuthorizationFailed => return Err(KafkaProblem::Broker { what, code }),
                     _ => {}
                 }
             }
@@ -303,6 +305,7 @@ impl Cluster {
                     | Code::CoordinatorNotAvailable
                     | Code::CoordinatorLoadInProgress
                     | Code::WaitingForCoordinator
+                    | Code::NotCoordinator
                     | Code::LeaderNotAvailable
                     | Code::NotLeaderForPartition
             );
