@@ -67,8 +67,8 @@ impl Incoming {
 pub(crate) enum Control {
     /// Close the open file: memory is tight.
     Flush(Relief),
-    /// Work off what is queued, close the open file, say what became durable, end.
-    Drain(oneshot::Sender<Option<Receipt>>),
+    /// Work off what is queued until this moment, close the open file, say what became durable, end.
+    Drain(Instant, oneshot::Sender<Option<Receipt>>),
 }
 
 /// One lane. Runs until it is drained or dropped; whatever it holds then was never released.
@@ -145,11 +145,8 @@ impl Lane {
                         drop(relief);
                         receipt.into_iter().for_each(|receipt| self.tell(Command::Release(receipt)));
                     }
-                    Some(Control::Drain(reply)) => {
-                        while let Ok(record) = self.queue.try_recv() {
-                            records.push(record);
-                        }
-                        self.process(std::mem::take(&mut records)).await?;
+                    Some(Control::Drain(until, reply)) => {
+                        self.work_off(until).await?;
                         let receipt = self.commit().await?;
                         drop(reply.send(receipt));
                         return Ok(());
@@ -170,6 +167,20 @@ impl Lane {
                 self.tell(Command::Release(receipt));
             }
         }
+    }
+
+    /// Handles what is queued, as far as time allows. What is left was never released.
+    async fn work_off(&mut self, until: Instant) -> Result<(), End> {
+        while Instant::now() < until {
+            let records: Vec<_> = std::iter::from_fn(|| self.queue.try_recv().ok())
+                .take(BATCH_RECORDS)
+                .collect();
+            if records.is_empty() {
+                break;
+            }
+            self.process(records).await?;
+        }
+        Ok(())
     }
 
     fn is_due(&self) -> bool {

@@ -278,11 +278,13 @@ impl Lanes for Pipeline {
     }
 
     fn revoke(&self, partitions: &[Partition], deadline: Instant) -> Vec<Receipt> {
+        // The second half of the time is for the store.
+        let until = Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2;
         let mut draining = Vec::new();
         for partition in partitions {
             if let Some(lane) = self.lanes().remove(partition) {
                 let (reply, drained) = oneshot::channel();
-                drop(lane.control.send(Control::Drain(reply)));
+                drop(lane.control.send(Control::Drain(until, reply)));
                 draining.push((partition, lane, drained));
             }
         }
