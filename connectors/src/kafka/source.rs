@@ -24,6 +24,8 @@ use crate::sink::Receipt;
 const POLL: Duration = Duration::from_millis(20);
 /// How often released offsets are committed.
 const COMMIT_EVERY: Duration = Duration::from_secs(1);
+/// How long lanes may drain when everything has been read.
+const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 /// How long metadata of one partition may take.
 const METADATA: Duration = Duration::from_secs(10);
 
@@ -160,28 +162,38 @@ pub fn run(
     let result = poll_loop(settings, &consumer, commands);
     let held: Vec<Partition> = consumer.context().flow().lanes.keys().cloned().collect();
     match &result {
-        Ok(()) => {
+        Ok(end) => {
+            let drain = if *end == End::Through { PATIENCE } else { settings.drain };
             // Records that wait here were never released; whoever reads next begins before them.
-            let receipts = lanes.revoke(&held, Instant::now() + settings.drain);
+            let receipts = lanes.revoke(&held, Instant::now() + drain);
             commit_receipts(&consumer, receipts);
         }
         Err(_) => lanes.lose(&held),
     }
     consumer.context().flow().lanes.clear();
     consumer.unsubscribe();
-    result
+    result.map(drop)
+}
+
+/// Why polling ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Somebody said so: what cannot be drained in time is read again.
+    Stopped,
+    /// All that was there has been read: nobody will read it again soon, so lanes get the time they need.
+    Through,
 }
 
 fn poll_loop(
     settings: &SourceSettings,
     consumer: &BaseConsumer<Context>,
     commands: &Receiver<Command>,
-) -> Result<(), SourceError> {
+) -> Result<End, SourceError> {
     let mut last_commit = Instant::now();
     let mut ended: HashSet<Partition> = HashSet::new();
     loop {
         if take_commands(consumer, commands)? {
-            return Ok(());
+            return Ok(End::Stopped);
         }
         match consumer.poll(POLL) {
             None => {}
@@ -201,7 +213,7 @@ fn poll_loop(
         }
         consumer.context().refill(consumer);
         if settings.until_end && consumer.context().is_through(&ended) {
-            return Ok(());
+            return Ok(End::Through);
         }
         if last_commit.elapsed() >= COMMIT_EVERY {
             commit(consumer, CommitMode::Async);

@@ -5,7 +5,7 @@ mod load;
 
 use std::time::Duration;
 
-use lethe_connectors::files::FileSourceConfig;
+use lethe_connectors::files::{FileSourceConfig, JsonlConfig, ParquetConfig, TextFolderConfig};
 use lethe_connectors::format::FormatConfig;
 use lethe_connectors::kafka::KafkaConfig;
 use lethe_connectors::sink::{Encoding, Roll};
@@ -33,12 +33,33 @@ pub(crate) struct Config {
 
 /// Where note events come from.
 #[derive(Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(from = "SourceTable")]
 pub(crate) enum SourceConfig {
     /// Topics of a Kafka cluster.
     Kafka(KafkaConfig),
     /// Files, each a lane of its own.
     Files(FileSourceConfig),
+}
+
+/// The `[source]` table as it is written: `kind` names Kafka or the kind of file.
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+enum SourceTable {
+    Kafka(KafkaConfig),
+    Jsonl(JsonlConfig),
+    Text(TextFolderConfig),
+    Parquet(ParquetConfig),
+}
+
+impl From<SourceTable> for SourceConfig {
+    fn from(table: SourceTable) -> Self {
+        match table {
+            SourceTable::Kafka(config) => Self::Kafka(config),
+            SourceTable::Jsonl(config) => Self::Files(FileSourceConfig::Jsonl(config)),
+            SourceTable::Text(config) => Self::Files(FileSourceConfig::Text(config)),
+            SourceTable::Parquet(config) => Self::Files(FileSourceConfig::Parquet(config)),
+        }
+    }
 }
 
 /// Where redacted notes go.

@@ -13,6 +13,8 @@ use super::lane::Incoming;
 
 /// Files whose lanes are open at the same time: while one is being drained the next is read.
 const OPEN_FILES: usize = 4;
+/// How long a lane may take to drain at its file's end: nobody reads the rest again soon.
+const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 /// How long to wait for room.
 const WAIT: Duration = Duration::from_millis(2);
 
@@ -27,23 +29,28 @@ pub(crate) fn run(
     inbox: &Receiver<Command>,
 ) -> anyhow::Result<()> {
     let mut open: VecDeque<Partition> = VecDeque::new();
-    let result = feed(config, drain, lanes, inbox, &mut open);
+    let result = feed(config, lanes, inbox, &mut open);
     match &result {
-        Ok(()) => finish(lanes, open.make_contiguous(), drain, inbox),
+        Ok(stopped) => finish(
+            lanes,
+            open.make_contiguous(),
+            if *stopped { drain } else { PATIENCE },
+            inbox,
+        ),
         Err(_) => {
             lanes.lose(open.make_contiguous());
-            result
+            result.map(drop)
         }
     }
 }
 
+/// Hands every record to its file's lane; true if told to stop before the end.
 fn feed(
     config: &FileSourceConfig,
-    drain: Duration,
     lanes: &Pipeline,
     inbox: &Receiver<Command>,
     open: &mut VecDeque<Partition>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<bool> {
     for record in config.build()? {
         let record = record?;
         let partition = (record.at().topic.clone(), record.at().partition);
@@ -51,7 +58,7 @@ fn feed(
             if open.len() == OPEN_FILES
                 && let Some(oldest) = open.pop_front()
             {
-                finish(lanes, &[oldest], drain, inbox)?;
+                finish(lanes, &[oldest], PATIENCE, inbox)?;
             }
             let range = LogRange {
                 partition: partition.clone(),
@@ -70,7 +77,7 @@ fn feed(
         let mut waiting = Incoming::Read(record);
         loop {
             if is_told_to_stop(inbox)? {
-                return Ok(());
+                return Ok(true);
             }
             match lanes.admit(waiting) {
                 Ok(()) => break,
@@ -79,10 +86,10 @@ fn feed(
             std::thread::sleep(WAIT);
         }
     }
-    Ok(())
+    Ok(false)
 }
 
-/// Drains lanes, however long their store takes, up to the drain deadline without any progress being certain.
+/// Drains lanes.
 fn finish(
     lanes: &Pipeline,
     partitions: &[Partition],
