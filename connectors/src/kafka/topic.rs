@@ -122,11 +122,17 @@ pub struct Cluster {
     timeout: Duration,
 }
 
-/// Keeps the last thing that librdkafka reported.
+/// Keeps the most telling thing that librdkafka reported.
 #[derive(Default)]
 struct Listener(Mutex<Option<(Code, String)>>);
 
 impl Listener {
+    fn forget(&self) {
+        if let Ok(mut last) = self.0.lock() {
+            *last = None;
+        }
+    }
+
     fn last(&self) -> Option<(Code, String)> {
         self.0.lock().map_or(None, |last| last.clone())
     }
@@ -135,13 +141,27 @@ impl Listener {
 impl ClientContext for Listener {
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(%error, reason, "librdkafka reported");
-        // "All brokers down" says less than what came before it.
-        if let (Some(code), Ok(mut last)) = (error.rdkafka_error_code(), self.0.lock())
-            && (code != Code::AllBrokersDown || last.is_none())
-        {
+        let (Some(code), Ok(mut last)) = (error.rdkafka_error_code(), self.0.lock()) else {
+            return;
+        };
+        // A connection that ends after its login or handshake was refused says less than the refusal, and "all brokers
+        // down" less than what came before it.
+        let keep = match &*last {
+            Some((told, _)) => told_why(*told) || code == Code::AllBrokersDown,
+            None => false,
+        };
+        if !keep {
             *last = Some((code, reason.to_owned()));
         }
     }
+}
+
+/// Whether the code says what to correct.
+const fn told_why(code: Code) -> bool {
+    matches!(
+        code,
+        Code::Authentication | Code::SSL | Code::GroupAuthorizationFailed
+    )
 }
 
 impl ConsumerContext for Listener {}
@@ -277,6 +297,7 @@ impl Cluster {
         mut question: impl FnMut(Duration) -> Result<T, KafkaError>,
     ) -> Result<T, KafkaProblem> {
         let started = Instant::now();
+        self.client.context().forget();
         loop {
             let left = self.timeout.saturating_sub(started.elapsed());
             let error = match question(left.min(STEP).max(Duration::from_millis(1))) {
