@@ -101,8 +101,13 @@ impl SealedFile {
         crash::point("sealed");
         if let Some((name, bytes)) = &self.audit {
             match store.create(name, bytes.clone()).await {
-                // The name is unique: if it is taken, it is by us.
-                Ok(()) | Err(StoreError::Exists(_)) => {}
+                Ok(()) => {}
+                // The name is unique: if something is there, it is ours.
+                Err(StoreError::Exists(at)) => match store.read_tail(name, 1).await {
+                    Ok(_) => {}
+                    Err(StoreError::NotFound(_)) => return Err(said_taken(StoreError::Exists(at))),
+                    Err(error) => return Err(error.into()),
+                },
                 Err(error) => return Err(error.into()),
             }
             crash::point("audit_written");
@@ -127,13 +132,7 @@ impl SealedFile {
         match read_footer_at(store, &self.name).await {
             Ok(footer) if footer.commit == self.footer.commit => return Ok(()),
             Ok(_) => {}
-            // S3 answers 409 while another PUT of the name is under way, and that one may yet fail.
-            Err(ChainError::Store(StoreError::NotFound(_))) => {
-                return Err(CommitError::Transient(StoreError::Transient {
-                    at: taken.at().clone(),
-                    detail: "the name was said to be taken, and nothing is there".into(),
-                }));
-            }
+            Err(ChainError::Store(StoreError::NotFound(_))) => return Err(said_taken(taken)),
             Err(error) => return Err(error.into()),
         }
         match read_tail(store, &self.footer.chain).await? {
@@ -141,6 +140,15 @@ impl SealedFile {
             None => Err(CommitError::Transient(taken)),
         }
     }
+}
+
+/// S3 answers 409 while another PUT of the name is under way, and that one may yet fail: then the name is said to be
+/// taken, and nothing is there.
+fn said_taken(error: StoreError) -> CommitError {
+    CommitError::Transient(StoreError::Transient {
+        at: error.at().clone(),
+        detail: "the name was said to be taken, and nothing is there".into(),
+    })
 }
 
 impl std::fmt::Debug for SealedFile {
