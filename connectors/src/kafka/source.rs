@@ -163,7 +163,11 @@ pub fn run(
     let held: Vec<Partition> = consumer.context().flow().lanes.keys().cloned().collect();
     match &result {
         Ok(end) => {
-            let drain = if *end == End::Through { PATIENCE } else { settings.drain };
+            let drain = if *end == End::Through {
+                PATIENCE
+            } else {
+                settings.drain
+            };
             // Records that wait here were never released; whoever reads next begins before them.
             let receipts = lanes.revoke(&held, Instant::now() + drain);
             commit_receipts(&consumer, receipts);
@@ -190,7 +194,7 @@ fn poll_loop(
     commands: &Receiver<Command>,
 ) -> Result<End, SourceError> {
     let mut last_commit = Instant::now();
-    let mut ended: HashSet<Partition> = HashSet::new();
+    let mut ended = Ended::default();
     loop {
         if take_commands(consumer, commands)? {
             return Ok(End::Stopped);
@@ -199,12 +203,11 @@ fn poll_loop(
             None => {}
             Some(Ok(message)) => {
                 let record = raw(&message);
-                ended.remove(&(Arc::clone(&record.at.topic), record.at.partition));
+                ended.go_on(&(Arc::clone(&record.at.topic), record.at.partition));
                 consumer.context().deliver(consumer, record);
             }
             Some(Err(KafkaError::PartitionEOF(partition))) => {
-                let flow = consumer.context().flow();
-                ended.extend(flow.lanes.keys().filter(|(_, p)| *p == partition).cloned());
+                ended.end(partition, &consumer.context().flow());
             }
             Some(Err(error)) => consumer_error(consumer, error)?,
         }
@@ -212,12 +215,45 @@ fn poll_loop(
             return Err(SourceError::Sink(error));
         }
         consumer.context().refill(consumer);
-        if settings.until_end && consumer.context().is_through(&ended) {
+        if settings.until_end && consumer.context().is_through(&ended.lanes) {
             return Ok(End::Through);
         }
         if last_commit.elapsed() >= COMMIT_EVERY {
             commit(consumer, CommitMode::Async);
             last_commit = Instant::now();
+        }
+    }
+}
+
+/// Which partitions have been read to their end. The binding's news of an end names no topic, only the partition's
+/// number: where several topics have that number, none is taken for ended before as many ends have come.
+#[derive(Default)]
+struct Ended {
+    lanes: HashSet<Partition>,
+    unnamed: HashMap<i32, usize>,
+}
+
+impl Ended {
+    /// A record came: the partition had not ended, or goes on.
+    fn go_on(&mut self, partition: &Partition) {
+        self.lanes.remove(partition);
+    }
+
+    /// Some topic's partition of this number ended.
+    fn end(&mut self, number: i32, flow: &Flows) {
+        let pending: Vec<Partition> = flow
+            .lanes
+            .iter()
+            .filter(|(partition, lane)| {
+                partition.1 == number && !lane.halted && !self.lanes.contains(*partition)
+            })
+            .map(|(partition, _)| partition.clone())
+            .collect();
+        let ends = self.unnamed.entry(number).or_default();
+        *ends += 1;
+        if *ends >= pending.len() {
+            *ends = 0;
+            self.lanes.extend(pending);
         }
     }
 }
