@@ -52,13 +52,7 @@ impl<'d> Matcher<'d> {
     pub fn longest(&mut self, note: &NoteView<'_>, wanted: ListSet, mut found: impl FnMut(Match<'d>)) {
         let mut first = 0;
         while first < note.tokens.len() {
-            let mut best: Option<Match<'d>> = None;
-            self.from(note, first, wanted, &mut |this| {
-                if best.is_none_or(|best| (this.last, best.distance) > (best.last, this.distance)) {
-                    best = Some(this);
-                }
-            });
-            match best {
+            match self.longest_at(note, first, wanted) {
                 Some(best) => {
                     first = best.last + 1;
                     found(best);
@@ -68,19 +62,34 @@ impl<'d> Matcher<'d> {
         }
     }
 
+    /// The longest match that begins at token `first`: for callers that know where an entry can begin.
+    #[inline]
+    pub fn longest_at(&mut self, note: &NoteView<'_>, first: usize, wanted: ListSet) -> Option<Match<'d>> {
+        let mut best: Option<Match<'d>> = None;
+        self.from(note, first, wanted, &mut |this| {
+            if best.is_none_or(|best| (this.last, best.distance) > (best.last, this.distance)) {
+                best = Some(this);
+            }
+        });
+        best
+    }
+
     /// Fills `out` with what the lists say of each token alone, one entry a token.
     pub fn words(&mut self, note: &NoteView<'_>, out: &mut Vec<Entry<'d>>) {
         out.clear();
-        let dictionary = self.dictionary;
-        out.extend((0..note.tokens.len()).map(|i| {
-            if note.tokens.kinds[i] == TokenKind::Punctuation as u8 {
-                return Entry::none(dictionary);
-            }
-            match self.slot(note, i).record {
-                NONE => Entry::none(dictionary),
-                record => dictionary.entry(record, |form| form == note.word(i)),
-            }
-        }));
+        out.extend((0..note.tokens.len()).map(|i| self.word(note, i)));
+    }
+
+    /// What the lists say of token `i` alone.
+    #[inline]
+    pub fn word(&mut self, note: &NoteView<'_>, i: usize) -> Entry<'d> {
+        if note.tokens.kinds[i] == TokenKind::Punctuation as u8 {
+            return Entry::none(self.dictionary);
+        }
+        match self.slot(note, i).record {
+            NONE => Entry::none(self.dictionary),
+            record => self.dictionary.entry(record, |form| form == note.word(i)),
+        }
     }
 
     /// Every wanted match that begins at token `first`.
