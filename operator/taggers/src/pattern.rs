@@ -336,7 +336,7 @@ impl Pattern {
                 }
             }
             if tok.is(class::WEEKDAY) {
-                month::weekday(s, i, out);
+                month::weekday(i, out);
             }
             if tok.is(class::HOLIDAY) {
                 month::holiday(s, i, out);

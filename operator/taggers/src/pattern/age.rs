@@ -119,11 +119,22 @@ fn old(s: &Scan<'_>, last: usize) -> Option<(f32, &'static str)> {
 
 /// "53 años", "22 meses": the unit's token, and how sure it is that this is an age and no time span.
 fn spanish(s: &Scan<'_>, i: usize, last: usize) -> Option<(usize, f32)> {
-    let unit = last + 1;
+    let mut unit = last + 1;
     let tok = s.tok(unit);
     // The English units have no number with these letters; "mes", "meses", "ano", "anos", "dia", "dias", "semana", "semanas".
     if !tok.is(class::TIME_UNIT) || tok.gap > Gap::Line || !is_spanish_unit(s, unit) {
         return None;
+    }
+    // "tres años y medio", "un año y cinco meses".
+    if s.word_is(unit + 1, "y") {
+        if s.word_is(unit + 2, "medio") || s.word_is(unit + 2, "media") {
+            unit += 2;
+        } else if let Some((more, _)) = number(s, unit + 2)
+            && s.tok(more + 1).value > tok.value
+            && is_spanish_unit(s, more + 1)
+        {
+            unit = more + 1;
+        }
     }
     if (s.word_is(unit + 1, "de") || s.word_is(unit + 1, "y"))
         && (s.word_is(unit + 2, "edad") || s.word_is(unit + 2, "vida"))
@@ -131,40 +142,10 @@ fn spanish(s: &Scan<'_>, i: usize, last: usize) -> Option<(usize, f32)> {
         return Some((unit, 0.95));
     }
     let one = s.before(i, 1);
-    if s.word_is(unit + 1, "de")
-        && [
-            "evolucion",
-            "evolución",
-            "seguimiento",
-            "duracion",
-            "duración",
-            "tratamiento",
-            "antiguedad",
-            "antigüedad",
-            "la",
-            "del",
-            "un",
-            "una",
-            "su",
-        ]
-        .iter()
-        .any(|word| s.word_is(unit + 2, word))
-    {
+    if s.word_is(unit + 1, "de") && s.tok(unit + 2).is(class::SPAN_OF) {
         return None;
     }
-    if [
-        "despues",
-        "después",
-        "tras",
-        "antes",
-        "posteriores",
-        "previos",
-        "mas",
-        "más",
-    ]
-    .iter()
-    .any(|word| s.word_is(unit + 1, word))
-    {
+    if s.tok(unit + 1).is(class::SPAN_AFTER) {
         return None;
     }
     let marked = one.mark(b':') || one.mark(b',') || one.mark(b'(');
@@ -185,12 +166,7 @@ fn spanish(s: &Scan<'_>, i: usize, last: usize) -> Option<(usize, f32)> {
     }
     // "a los 14 años", "con 14 años", "tenía 28 años": spans of months and days are rather times since.
     let years = tok.value == 1;
-    let at = s.word_is(i - 1, "los")
-        || s.word_is(i - 1, "con")
-        || s.word_is(i - 1, "tenia")
-        || s.word_is(i - 1, "tenía")
-        || s.word_is(i - 1, "tiene")
-        || s.word_is(i - 1, "y");
+    let at = one.is(class::AT_AGE);
     // "a los 2 años del trasplante", "con 10 años de residencia".
     let counted = s.tok(unit + 1).is(class::OF);
     (years && at && !counted).then_some((unit, 0.7))

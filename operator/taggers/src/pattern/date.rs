@@ -22,7 +22,13 @@ pub(crate) const YEAR: std::ops::RangeInclusive<u32> = 1850..=2100;
 /// Adds the date in figures that starts at digit run `i`.
 pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
     if let Some(date) = whole(s, i) {
-        out.push(i, date.last, Kind::Date, date.score, date.rule);
+        out.push(
+            with_short_weekday(s, i),
+            date.last,
+            Kind::Date,
+            date.score,
+            date.rule,
+        );
         return;
     }
     if compact(s, i) {
@@ -30,7 +36,21 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
     } else if let Some(last) = month_and_year(s, i) {
         out.push(i, last, Kind::Date, 0.85, "date.month-year");
     } else if let Some((last, score)) = partial(s, i) {
-        out.push(i, last, Kind::Date, score, "date.partial");
+        out.push(with_short_weekday(s, i), last, Kind::Date, score, "date.partial");
+    }
+}
+
+/// `i`, or the shortened day of the week before it: "Mon 8/18".
+fn with_short_weekday(s: &Scan<'_>, i: usize) -> usize {
+    let day = if matches!(s.before(i, 1).mark, b'.' | b',') {
+        i - 2
+    } else {
+        i - 1
+    };
+    if s.tok(day).is(class::WEEKDAY_SHORT) && s.tok(i).gap <= Gap::Blank {
+        day
+    } else {
+        i
     }
 }
 
@@ -171,7 +191,9 @@ fn partial(s: &Scan<'_>, i: usize) -> Option<(usize, f32)> {
     }
     // A range, "03/12-03/15", is two dates; anything else that goes on is no date.
     let range = s.tok(last + 1).mark(b'-') && s.tok(last + 2).glued() && s.tok(last + 3).mark(b'/');
-    if s.goes_on(last) && !range || (s.tok(last + 1).glued() && s.tok(last + 1).mark(b'/')) {
+    // "in 5/6,4. Hernia": the next item of a list without its blank.
+    let item = s.tok(last + 1).mark(b',') && s.tok(last + 2).len == 1 && s.tok(last + 3).mark(b'.');
+    if s.goes_on(last) && !range && !item || (s.tok(last + 1).glued() && s.tok(last + 1).mark(b'/')) {
         return None;
     }
     let mut evidence = 0;
@@ -184,6 +206,15 @@ fn partial(s: &Scan<'_>, i: usize) -> Option<(usize, f32)> {
     }
     if date_cue(s, i) {
         evidence += 2;
+    }
+    let strong = s.before(i, 1).is(class::DATE_CUE)
+        && !s.before(i, 1).is(class::OF | class::JOIN)
+        && !["as", "by", "in"].iter().any(|word| s.word_is(i - 1, word));
+    if s.before(i, 1).is(class::WEEKDAY) || s.before(i, 1).mark(b',') && s.before(i, 2).is(class::WEEKDAY) {
+        evidence += 2;
+    }
+    if s.before(i, 1).is(class::WEEKDAY_SHORT) {
+        evidence += 4;
     }
     if s.tok(i).starts_line() || s.before(i, 1).mark(b'(') && s.tok(last + 1).mark(b')') {
         evidence += 1;
@@ -198,22 +229,29 @@ fn partial(s: &Scan<'_>, i: usize) -> Option<(usize, f32)> {
         && s.tok(last + 1).glued()
         && (s.tok(i).starts_line() || matches!(s.before(i, 1).mark, b'.' | b';'));
     if closes || opens {
-        evidence += 2;
+        evidence += 4;
     }
     // "from 12/10 to 1/14".
     let joined = s.tok(last + 1).is(class::JOIN) && s.tok(last + 3).mark(b'/')
         || s.before(i, 1).is(class::JOIN) && s.before(i, 3).mark(b'/');
     if joined && date_cue(s, if s.before(i, 1).is(class::JOIN) { i - 4 } else { i }) {
-        evidence += 1;
+        evidence += 2;
+    }
+    // "from 2/6 to 3/6 murmur".
+    if joined && s.tok(last + 5).is(class::SCORE_AFTER) && s.tok(last + 3).mark(b'/') {
+        evidence -= 3;
     }
     if s.tok(last + 1).is(class::SCORE_AFTER) || s.tok(last + 1).mark(b'"') {
         evidence -= 3;
     }
-    if (1..=2).any(|back| s.before(i, back).is(class::SCORE_BEFORE) && !s.before(i, back).is(class::DATE_CUE))
-    {
+    if (1..=2).any(|back| {
+        s.before(i, back).is(class::SCORE_BEFORE)
+            && !s.before(i, back).is(class::DATE_CUE)
+            && (back == 1 || !s.before(i, 1).mark(b'.'))
+    }) {
         evidence -= 3;
     }
-    if b.len == 1 && a.value <= b.value && matches!(b.value, 2..=6 | 8) {
+    if b.len == 1 && !strong && a.value <= b.value && matches!(b.value, 2..=6 | 8) {
         evidence -= 1;
     }
     if b.value == 10 || mark == b'-' {
@@ -232,7 +270,7 @@ pub(crate) fn date_cue(s: &Scan<'_>, i: usize) -> bool {
         if s.tok(i - back + 1).gap == Gap::Paragraph {
             return false;
         }
-        if tok.is(class::DATE_CUE | class::WEEKDAY) {
+        if tok.is(class::DATE_CUE | class::WEEKDAY | class::WEEKDAY_SHORT | class::PART_OF) {
             return true;
         }
         if !(matches!(tok.mark, b':' | b',' | b'(' | b'~' | b'-' | b'.') || s.word_is(i - back, "the")) {

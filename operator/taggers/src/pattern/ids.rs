@@ -105,9 +105,15 @@ pub(crate) const CUES: &[Cue] = &[
         Need::Nothing,
         3,
         "mrn.cue",
-        "historia clinica|h clinica|hist clinica|n historia|no historia|no de historia|num historia|numero de historia|numero historia|hc|expediente|cip|num hist|numero de paciente|registro hospitalario",
+        "historia clinica|h clinica|hist clinica|n historia|no historia|no de historia|num historia|numero de historia|numero historia|expediente|cip|num hist|numero de paciente|registro hospitalario",
     ),
-    es(Kind::Mrn, Need::Mark, 4, "mrn.cue", "historia|paciente|registro"),
+    es(
+        Kind::Mrn,
+        Need::Mark,
+        5,
+        "mrn.cue",
+        "historia|paciente|registro|hc",
+    ),
     any(Kind::Account, Need::Nothing, 5, "account.cue", "acct|fin|har"),
     en(
         Kind::Account,
@@ -454,7 +460,8 @@ fn value(s: &Scan<'_>, at: usize, long: bool) -> Option<Value> {
         groups += 1;
     }
     // "77 95 458-1".
-    if value.digits == 0 || s.measured(value.last) && value.digits < 6 {
+    let unit = s.tok(value.last).is(class::UNIT) && value.letters == usize::from(s.tok(value.last).len);
+    if value.digits == 0 || (s.measured(value.last) || unit) && value.digits < 6 {
         return None;
     }
     // A lower-case word glued to digits is a word: "stage3".
@@ -649,7 +656,8 @@ fn shaped(s: &Scan<'_>, value: Value, out: &mut Hits) {
         return;
     }
     let listed = s.before(first, 1).is(class::JOIN) || s.before(first, 1).mark(b',');
-    let number = listed && s.before(first, 2).digits() && s.before(first, 3).mark(b'/')
+    let docket = s.tok(first).len >= 4 && s.tok(last).len == 2;
+    let number = listed && docket && s.before(first, 2).digits() && s.before(first, 3).mark(b'/')
         || s.before(first, 1).is(class::NUMBER_WORD)
         || s.before(first, 1).mark(b'.') && s.before(first, 2).is(class::NUMBER_WORD);
     if value.letters == 0 {
@@ -696,7 +704,12 @@ fn shaped(s: &Scan<'_>, value: Value, out: &mut Hits) {
         out.push(first, last, Kind::Id, 0.8, "id.accession");
     } else if hash && value.digits >= 5 {
         out.push(first, last, Kind::Mrn, 0.7, "id.number-sign");
-    } else if capitals && letters_first && value.digits >= 6 && value.letters <= 5 {
+    } else if capitals
+        && letters_first
+        && value.digits >= 6
+        && value.letters <= 5
+        && !(first..last).any(|k| s.tok(k).mark(b'/'))
+    {
         out.push(first, last, Kind::Id, 0.6, "id.shape");
     } else if capitals
         && value.digits >= 6

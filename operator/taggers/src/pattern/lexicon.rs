@@ -26,6 +26,16 @@ classes! {
     MONTH_WEAK,
     /// A day of the week.
     WEEKDAY,
+    /// A day of the week in three letters: counts only before a date.
+    WEEKDAY_SHORT,
+    /// A month that may stand before its day, as in English.
+    MONTH_FIRST,
+    /// What a span of time is of, in Spanish: "evolución", "seguimiento".
+    SPAN_OF,
+    /// What makes a span of time out of an age, in Spanish: "después", "más".
+    SPAN_AFTER,
+    /// Words that may stand before an age, in Spanish: "los", "con", "tenía".
+    AT_AGE,
     /// A feast that names a day.
     HOLIDAY,
     /// A season; a date only with its year.
@@ -76,6 +86,8 @@ classes! {
     APARTMENT,
     /// Parts of a Spanish address behind the number: "izq", "bajo".
     FLOOR,
+    /// Words of the names of Spanish institutions and titles: no part of a street's name.
+    INSTITUTION,
     /// Two-letter State.
     STATE_CODE,
     /// Last word of a State's name.
@@ -96,7 +108,7 @@ classes! {
     SCORE_BEFORE,
     /// Behind a fraction or score.
     SCORE_AFTER,
-    /// "st", "nd", "rd", "th".
+    /// "st", "nd", "rd", "th"; in Spanish "o", "a", "er".
     ORDINAL,
     /// Before a duration in Spanish: "hace", "durante".
     DURATION,
@@ -118,8 +130,7 @@ classes! {
     SCHEME,
     /// "box", "apartado": of a post office.
     BOX,
-    /// Heads of forms and words with a rule of their own that no other class leads to.
-    LETTER_C,
+
 }
 
 /// What the table says of a word.

@@ -20,7 +20,15 @@ pub(crate) fn at(s: &Scan<'_>, m: usize, out: &mut Hits) {
         let worded = s.before(m, 1).is(class::OF)
             && s.tok(first + 1).is(class::ORDINAL)
             && s.word_is(first - 1, "the");
-        let first = if worded { first - 1 } else { first };
+        let first = with_weekday(s, if worded { first - 1 } else { first });
+        // "Hospital 12 de Octubre" is a place.
+        if last == m
+            && s.before(m, 1).is(class::OF)
+            && s.before(first, 1).capital()
+            && !s.before(first, 1).is(class::DATE_CUE)
+        {
+            return;
+        }
         // "2 may" and "3 mar" are dates only where capitals or a year say so.
         let sure =
             strong || last > m || s.tok(m).case != Case::Lower || s.before(m, 1).is(class::OF) || s.caseless;
@@ -43,9 +51,15 @@ pub(crate) fn at(s: &Scan<'_>, m: usize, out: &mut Hits) {
             || s.caseless
             || last > day
             || s.before(m, 1).is(class::DATE_CUE);
-        if cased && (last > day || !s.measured(day)) {
+        // In Spanish the day stands first: "Mayo 1" is a score, "abril-08" a month and its year.
+        let dashed = s.tok(m + 1).glued();
+        let known = last > day
+            || dashed
+            || s.tok(m).is(class::MONTH_FIRST)
+            || s.bytes(day).starts_with(b"0") && s.word_is(m - 1, "en");
+        if cased && known && (last > day || !s.measured(day)) {
             out.push(
-                m,
+                with_weekday(s, m),
                 last,
                 Kind::Date,
                 if last > day { 0.98 } else { 0.9 },
@@ -57,17 +71,27 @@ pub(crate) fn at(s: &Scan<'_>, m: usize, out: &mut Hits) {
     let last = year_after(s, m, false);
     if last > m {
         out.push(m, last, Kind::Date, 0.95, "date.month-year");
-    } else if strong && alone(s, m) {
+    } else if (strong || s.tok(m).case == Case::Title && s.tok(m).len > 2 && s.tok(m).is(class::MONTH_FIRST))
+        && alone(s, m)
+    {
         out.push(m, m, Kind::Date, 0.7, "date.month");
     }
 }
 
+/// `first`, or the day of the week that stands before it: "Sunday, January 27".
+fn with_weekday(s: &Scan<'_>, first: usize) -> usize {
+    let day = if s.before(first, 1).mark(b',') || s.before(first, 1).mark(b'.') {
+        first - 2
+    } else {
+        first - 1
+    };
+    let stop = s.before(first, 1).mark(b'.') && !s.tok(day).is(class::WEEKDAY_SHORT);
+    let near = s.tok(first).gap <= Gap::Line && !stop && s.tok(day).is(class::WEEKDAY | class::WEEKDAY_SHORT);
+    if near { day } else { first }
+}
+
 /// Adds a day of the week.
-pub(crate) fn weekday(s: &Scan<'_>, i: usize, out: &mut Hits) {
-    let tok = s.tok(i);
-    if tok.case == Case::Lower && !s.caseless && s.word_is(i, "sun") {
-        return;
-    }
+pub(crate) fn weekday(i: usize, out: &mut Hits) {
     out.push(i, i, Kind::Date, 0.85, "date.weekday");
 }
 
@@ -132,8 +156,9 @@ fn day_ending(s: &Scan<'_>, i: usize) -> Option<usize> {
         return Some(i);
     }
     let day = i - 1;
-    let ordinal = tok.is(class::ORDINAL) && tok.gap <= Gap::Blank && s.tok(day).number(1..=2, DAY);
-    (ordinal && (tok.glued() || tok.len == 2)).then_some(day)
+    let apart = tok.gap == Gap::Blank && ["st", "nd", "rd", "th"].iter().any(|ending| s.word_is(i, ending));
+    let ordinal = tok.is(class::ORDINAL) && s.tok(day).number(1..=2, DAY);
+    (ordinal && (tok.glued() || apart)).then_some(day)
 }
 
 /// The last token of the day (or the range of days) behind the month at `m`.
@@ -232,7 +257,8 @@ pub(crate) fn year_after(s: &Scan<'_>, i: usize, short: bool) -> usize {
     let two = year.number(2..=2, 0..=99)
         && (tight || short || year.value > 31)
         && !(s.tok(at + 1).mark(b':') && s.tok(at + 1).glued() && s.tok(at + 2).digits());
-    let good = (year.number(4..=4, YEAR) || two) && !s.measured(at) && !s.goes_on(at);
+    let item = year.len == 4 && s.tok(at + 1).mark(b',') && s.tok(at + 2).len <= 2;
+    let good = (year.number(4..=4, YEAR) || two) && !s.measured(at) && (!s.goes_on(at) || item);
     let range = year.number(4..=4, YEAR) && s.tok(at + 1).mark(b'-');
     let stamp = year.number(4..=4, YEAR) && s.tok(at + 1).mark(b':');
     if good || range || stamp { at } else { i }
@@ -245,7 +271,13 @@ fn alone(s: &Scan<'_>, m: usize) -> bool {
     }
     let before = s.before(m, 1);
     let modified = before.is(class::PART_OF) || before.mark(b'-') && s.before(m, 2).is(class::PART_OF);
-    modified
+    // "reviewed January": a capital in a sentence that has others without.
+    let dated = before.is(class::DATE_CUE)
+        && before.case == Case::Lower
+        && s.tok(m).case == Case::Title
+        && before.len > 3;
+    let strong = s.tok(m).is(class::MONTH);
+    strong && (modified || dated)
         || [
             "in", "since", "last", "next", "until", "through", "during", "by", "en", "desde", "hasta", "of",
             "this", "on", "from",

@@ -237,7 +237,11 @@ fn american(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
 /// The digit run behind token `i`, over one separator or a blank; with the separator.
 fn next_group(s: &Scan<'_>, i: usize) -> Option<(usize, u8)> {
     let next = s.tok(i + 1);
-    if next.digits() && (next.gap == Gap::Blank || s.tok(i).mark(b')') && next.gap <= Gap::Line) {
+    if next.digits()
+        && (next.gap == Gap::Blank
+            || next.gap == Gap::Line && s.tok(i).gap == Gap::Blank && s.before(i, 1).digits()
+            || s.tok(i).mark(b')') && next.gap <= Gap::Line)
+    {
         return Some((i + 1, 0));
     }
     let close = matches!(next.mark, b'-' | b'.' | b'/')
@@ -363,6 +367,9 @@ fn extension_or_short(s: &Scan<'_>, i: usize, out: &mut Hits) {
                 if !signed_pager(s, i)
                     && (s.tok(i).value < 200
                         || s.before(i, 1).mark(b':')
+                        || ["normal", "range", "ref", "vn", "reference"]
+                            .iter()
+                            .any(|word| s.word_is(i - 1, word))
                         || s.before(i, 1).mark(b'(') && s.before(i, 2).is(class::UNIT)) =>
             {
                 return;
@@ -377,10 +384,14 @@ fn extension_or_short(s: &Scan<'_>, i: usize, out: &mut Hits) {
         out.push(i, last, kind, score, "phone.seven");
     } else if short {
         let prefix = s.tok(i).glued() && (s.word_is(i - 1, "x") || one.mark(b'#'));
-        let first = if prefix { i - 1 } else { i };
+        let first = if prefix || s.word_is(i - 1, "px") && signed_pager(s, i) {
+            i - 1
+        } else {
+            i
+        };
         let opened = s.before(first, 1).mark(b'(') && s.tok(i + 1).mark(b')');
-        let named = (2..=5).any(|back| s.before(first, back).is(class::TITLE | class::CREDENTIAL));
-        let pager = signed_pager(s, first);
+        let named = (2..=8).any(|back| s.before(first, back).is(class::TITLE | class::CREDENTIAL));
+        let pager = signed_pager(s, first) || signed_pager(s, i);
         let reached = prefix
             && (1..=7).any(|back| {
                 s.before(first, back)
@@ -400,13 +411,17 @@ fn extension_or_short(s: &Scan<'_>, i: usize, out: &mut Hits) {
 
 /// Whether the number that starts at token `i` follows the "p" of a signature: "MD, PGY-2, p27599".
 fn signed_pager(s: &Scan<'_>, i: usize) -> bool {
-    s.tok(i).glued() && s.word_is(i - 1, "p") && !s.before(i, 1).glued() && s.before(i, 2).mark(b',')
+    s.tok(i).glued()
+        && (s.word_is(i - 1, "p") || s.word_is(i - 1, "px"))
+        && !s.before(i, 1).glued()
+        && s.before(i, 2).mark(b',')
 }
 
 /// Whether digit run `i` is the number of "x1234", "p27599" or "#5254": letters glued before it that do not make it a word.
 fn prefixed(s: &Scan<'_>, i: usize) -> bool {
     let one = s.before(i, 1);
-    one.mark(b'#') || (s.word_is(i - 1, "x") || s.word_is(i - 1, "p")) && !s.continues(i - 1)
+    one.mark(b'#')
+        || (s.word_is(i - 1, "x") || s.word_is(i - 1, "p") || s.word_is(i - 1, "px")) && !s.continues(i - 1)
 }
 
 /// The last token of the extension behind token `last`: "x123", "ext. 123", ", extension 12".
@@ -446,7 +461,7 @@ fn cue(s: &Scan<'_>, i: usize) -> Cue {
         if tok.is(class::PHONE | class::EXTENSION) {
             return Cue::Phone;
         }
-        if tok.is(class::REACH) && weak == Cue::None {
+        if (tok.is(class::REACH) || back == 1 && s.word_is(i - 1, "at")) && weak == Cue::None {
             weak = Cue::Reach;
         }
         if tok.digits() && tok.len > 5 || tok.mark(b';') {

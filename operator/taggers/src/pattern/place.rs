@@ -35,6 +35,7 @@ pub(crate) fn postal(s: &Scan<'_>, i: usize, out: &mut Hits) {
         s.before(i, 1).mark(b'-') && s.tok(i).glued() && s.word_is(i - 2, "e") && s.before(i, 1).glued();
     if prefixed {
         out.push(i - 2, i, Kind::Zip, 0.95, "zip.spanish");
+        super::street::before_postal(s, i - 2, out);
         return;
     }
     let mut next = i + 1;
@@ -43,7 +44,7 @@ pub(crate) fn postal(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
     let town = s.tok(next).capital()
         && s.tok(next).len > 2
-        && s.tok(next).gap <= Gap::Line
+        && s.tok(next).gap <= Gap::Wide
         && s.tok(next).case != Case::Mixed;
     let province = (1000..53_000).contains(&s.tok(i).value);
     // What goes before it in an address: a house number, its floor, "s/n", a comma, a dash, a closed sentence.
@@ -55,6 +56,7 @@ pub(crate) fn postal(s: &Scan<'_>, i: usize, out: &mut Hits) {
         || s.tok(i).starts_line();
     if town && province && address {
         out.push(i, i, Kind::Zip, 0.8, "zip.spanish");
+        super::street::before_postal(s, i, out);
     }
 }
 
@@ -142,17 +144,19 @@ pub(crate) fn room(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
     let tok = s.tok(at);
     // "Operating room 3" tells nobody; "emergency room 2 days ago" is none.
-    let general = [
-        "operating",
-        "emergency",
-        "recovery",
-        "delivery",
-        "waiting",
-        "or",
-        "er",
-    ]
-    .iter()
-    .any(|word| s.word_is(i - 1, word));
+    let suite = (2..=3).any(|back| s.word_is(i - back, "or") || s.word_is(i - back, "suite"));
+    let general = suite
+        || [
+            "operating",
+            "emergency",
+            "recovery",
+            "delivery",
+            "waiting",
+            "or",
+            "er",
+        ]
+        .iter()
+        .any(|word| s.word_is(i - 1, word));
     if general
         || !tok.digits()
         || tok.len > 4

@@ -35,8 +35,7 @@ pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
     let Some((last, digits)) = name(s, at) else { return };
     let plain = !digits
-        && (s.caseless
-            || s.tok(at).is(class::FUNCTION | class::LINK | class::TITLE)
+        && (s.tok(at).is(class::FUNCTION | class::LINK | class::TITLE)
             || !closes(s, last)
             || s.caseless && s.ends_line(last));
     if colon && !plain || digits && s.tok(at).len >= 3 {
@@ -59,6 +58,7 @@ pub(crate) fn bracketed(s: &Scan<'_>, i: usize, out: &mut Hits) {
     };
     if s.tok(last + 1).mark(b')')
         && s.before(i, 1).is(class::CREDENTIAL)
+        && !s.before(i, 1).glued()
         && (digits || !s.caseless)
         && s.tok(i + 1).len > 2
     {

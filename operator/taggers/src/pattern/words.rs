@@ -16,6 +16,11 @@ pub(crate) const ENGLISH: Table = &[
         "jan=1 feb=2 mar=3 march=3 apr=4 may=5 jun=6 jul=7 aug=8 sep=9 sept=9 oct=10 nov=11 dec=12",
     ),
     (
+        MONTH_FIRST,
+        "january february march april may june july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec",
+    ),
+    (WEEKDAY_SHORT, "mon tue wed thu fri sat sun"),
+    (
         WEEKDAY,
         "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays tues thurs",
     ),
@@ -26,11 +31,11 @@ pub(crate) const ENGLISH: Table = &[
     (SEASON, "spring summer fall autumn winter"),
     (
         YEAR_CUE,
-        "in since of by from until till during before after circa year years through thru around about approximately to between late early mid on dated last and or fy class",
+        "in since of by from until till during before after circa year years through thru around about approximately to between late early mid on dated last and or fy class dx diagnosed",
     ),
     (
         DATE_CUE,
-        "on date dated dates dob dos doa dod dot born admitted admit admission discharged discharge seen performed reviewed since from by until till through thru between after before signed dictated transcribed arrival visit surgery expired deceased started stopped begun last next due scheduled appointment updated received collected drawn resulted reported labs lab d t dd dt rd td notified of as interrogated evaluation visited returned placed removed completed obtained done taken mri ct xray cxr echo cultures culture repeat repeated week effective revised electronically and to",
+        "on in date dated dates dob dos doa dod dot born admitted admit admission discharged discharge seen performed reviewed since from by until till through thru between after before signed dictated transcribed arrival visit surgery expired deceased started stopped begun last next due scheduled appointment updated received collected drawn resulted reported labs lab d t dd dt rd td notified of as interrogated evaluation visited returned placed removed completed obtained done taken mri ct xray cxr echo cultures culture repeat repeated week effective revised electronically and to",
     ),
     (
         NUMBER,
@@ -61,7 +66,7 @@ pub(crate) const ENGLISH: Table = &[
     (PAGER, "pager beeper pgr bpr"),
     (
         REACH,
-        "call called calling page paged reach reached contact contacted telephoned phoned dial beep proxy kin relative hotline at emergency discussed notify notified text voicemail",
+        "call called calling page paged reach reached contact contacted telephoned phoned dial beep proxy kin relative hotline emergency discussed notify notified text voicemail",
     ),
     (EXTENSION, "ext extension extn x xt"),
     (
@@ -120,7 +125,7 @@ pub(crate) const ENGLISH: Table = &[
     ),
     (
         SCORE_AFTER,
-        "strength strengths murmur murmurs systolic diastolic inch inches inchs tablet tablets tab of normal bilaterally pain reflexes pulses vision positive ratio in on cm mm ml cc mg kg hpf lb pounds motor power ejection cup cups teaspoon tsp tbsp oz ounce pack ppd times hours hrs days weeks months years day week month year symmetric symmetrical throughout intact edema dextrose ns saline half normal vicryl prolene nylon silk chromic monocryl suture sutures concentration percent way lower upper the max maximum",
+        "strength strengths murmur murmurs systolic diastolic inch inches inchs tablet tablets tab of normal bilaterally pain reflexes pulses vision positive ratio in on cm mm ml cc mg kg hpf lb pounds motor power ejection cup cups teaspoon tsp tbsp oz ounce pack ppd times hours hrs days weeks months years day week month year symmetric symmetrical throughout intact edema cores cells nodes dextrose ns saline half normal vicryl prolene nylon silk chromic monocryl suture sutures concentration percent way lower upper the max maximum",
     ),
     (ORDINAL, "st nd rd th"),
     (
@@ -155,6 +160,12 @@ pub(crate) const SPANISH: Table = &[
         "lunes martes miercoles jueves viernes sabado domingo sabados domingos",
     ),
     (HOLIDAY, "navidad navidades nochebuena nochevieja"),
+    (
+        SPAN_OF,
+        "evolucion seguimiento duracion tratamiento antiguedad la del un una su",
+    ),
+    (SPAN_AFTER, "despues tras antes posteriores previos mas"),
+    (AT_AGE, "los con tenia tiene y"),
     (SEASON, "primavera verano otono invierno"),
     (
         YEAR_CUE,
@@ -162,7 +173,7 @@ pub(crate) const SPANISH: Table = &[
     ),
     (
         DATE_CUE,
-        "fecha fechas dia el al del desde hasta nacimiento nacido nacida ingreso ingresado ingresada alta intervencion con a fallece fallecio exitus",
+        "fecha fechas dia el al del desde hasta nacimiento nacido nacida ingreso ingresado ingresada alta intervencion fallece fallecio exitus",
     ),
     (
         NUMBER,
@@ -201,11 +212,15 @@ pub(crate) const SPANISH: Table = &[
     (APARTMENT, "piso puerta planta apto bloque bl portal esc escalera"),
     (
         FLOOR,
-        "izq izqda izquierda dcha drcha derecha dch bajo esc piso puerta planta pta atico entlo entresuelo bl bloque portal escalera der pto ptal bis principal pral dpto depto duplicado",
+        "sotano izq izda drta izqda izquierda dcha drcha derecha dch bajo esc piso puerta planta pta atico entlo entresuelo bl bloque portal escalera der pto ptal bis principal pral dpto depto duplicado",
     ),
     (
         UNIT,
         "mg mcg g gr gramos kg ml cc l litros mm cm m km unidades ui ul mmhg hg horas hora h minutos min segundos seg gy cgy lpm rpm grados veces comprimidos comprimido capsulas gotas puntos latidos ng pg dl mmol meq kcal semanas dias meses anos pacientes casos celulas euros",
+    ),
+    (
+        INSTITUTION,
+        "hospital universitario universitaria centro servicio facultad clinica clinico instituto departamento unidad general fundacion fundacio complejo campus universidad medico salud residencia dr dra d dona",
     ),
     (ROOM, "habitacion cama hab box sala"),
     (
@@ -228,7 +243,6 @@ pub(crate) const SPANISH: Table = &[
     (JOIN, "al y a hasta"),
     (OF, "de del"),
     (POSTAL, "cp postal"),
-    (LETTER_C, "c"),
     (SCHEME, "http https ftp www"),
     (BOX, "apartado apdo correos"),
     (ADDRESS, "domicilio direccion"),

@@ -12,13 +12,15 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
         return;
     }
     // "1990s".
-    let decade = tok.value % 10 == 0 && s.tok(i + 1).glued() && s.word_is(i + 1, "s");
+    let decade = tok.value.is_multiple_of(10) && s.tok(i + 1).glued() && s.word_is(i + 1, "s");
     let after = if decade { i + 1 } else { i };
     if s.measured(after) || s.tok(i).glued() && s.before(i, 1).mark(b'.') {
         return;
     }
     let range = range_end(s, i);
-    if s.goes_on(after) && range.is_none() && !decade {
+    // "in 1996,2. Appendectomy": the next item of a list without its blank.
+    let item = s.tok(after + 1).mark(b',') && s.tok(after + 2).len <= 2;
+    if s.goes_on(after) && range.is_none() && !decade && !item {
         return;
     }
     if s.continues(i) && !from_range(s, i) {
@@ -29,7 +31,9 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
         return;
     }
     let Some(score) = evidence(s, i) else { return };
-    out.push(i, i, Kind::Date, score, "date.year");
+    // "en el año 2000": the corpora of Spanish take the word with the number.
+    let first = if s.word_is(i - 1, "año") { i - 1 } else { i };
+    out.push(first, i, Kind::Date, score, "date.year");
     if let Some(end) = range {
         out.push(end, end, Kind::Date, score, "date.year");
     }
@@ -47,7 +51,7 @@ pub(crate) fn apostrophe(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let next = s.tok(i + 2);
     if next.glued() && s.word_is(i + 2, "s") {
         out.push(i, i + 2, Kind::Date, 0.7, "date.decade");
-    } else if !s.goes_on(i + 1) && !(next.glued() && matches!(next.mark, b'\'' | b'"')) {
+    } else if !(s.goes_on(i + 1) || next.glued() && matches!(next.mark, b'\'' | b'"')) {
         out.push(i, i + 1, Kind::Date, 0.8, "date.year");
     }
 }
@@ -101,6 +105,11 @@ fn evidence(s: &Scan<'_>, i: usize) -> Option<f32> {
         || one.mark(b'-') && s.before(i, 2).is(class::PART_OF)
     {
         return Some(0.85);
+    }
+    // "performed 2006", "appointment: 2018".
+    let dated = if one.mark(b':') { s.before(i, 2) } else { one };
+    if dated.is(class::DATE_CUE) && dated.len > 4 && recent {
+        return Some(0.7);
     }
     // A list of years: "in 1998, 2001 and 2003"; a range: "1998 to 2003".
     let list = [2, 3]
