@@ -206,9 +206,11 @@ impl Inner {
             }
             let made = match fs::create_dir(part) {
                 Ok(()) => true,
-                Err(error) if error.kind() == ErrorKind::AlreadyExists && part.is_dir() => false,
-                // The root may be a link to a folder, or lie where this user may not make any.
+                // There already, or a link to a folder, or a place where this user may make none and need not.
                 Err(_) if part.is_dir() => false,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    return Err(ErrorKind::NotADirectory.into());
+                }
                 Err(error) => return Err(error),
             };
             let parent = part.parent().filter(|parent| !parent.as_os_str().is_empty());

@@ -76,6 +76,9 @@ const fn retry_seconds() -> u64 {
     60
 }
 
+/// How long it is worth asking whether an object is there after all, before the trouble is passed on.
+const ASK: Duration = Duration::from_secs(5);
+
 /// A bucket, or the part of it under a prefix.
 pub struct S3 {
     client: AmazonS3,
@@ -219,12 +222,21 @@ fn builder(config: &S3Config) -> AmazonS3Builder {
 #[async_trait]
 impl Store for S3 {
     async fn create(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
+        let key = self.key(Op::Create, name)?;
         let options = PutOptions::from(PutMode::Create);
-        let put = self
-            .client
-            .put_opts(&self.key(Op::Create, name)?, bytes.into(), options)
-            .await;
-        put.map(drop).map_err(|error| self.fail(Op::Create, name, &error))
+        let Err(error) = self.client.put_opts(&key, bytes.into(), options).await else {
+            return Ok(());
+        };
+        let failure = self.fail(Op::Create, name, &error);
+        // Without an answer the object may be there; and a server that refuses may hang up before it has read a large
+        // object, so that its refusal never arrives. Whoever is told that the name is taken looks whose it is.
+        if failure.is_transient() && Cause::of(&error).status.is_none() {
+            let asked = tokio::time::timeout(ASK, self.client.head(&key)).await;
+            if matches!(asked, Ok(Ok(_))) {
+                return Err(StoreError::Exists(failure.at().clone()));
+            }
+        }
+        Err(failure)
     }
 
     async fn list_after(&self, folder: &str, after: Option<&str>) -> Result<Vec<Object>, StoreError> {

@@ -1,0 +1,478 @@
+//! A real S3-compatible server as a store, and the same behind a proxy that misbehaves.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may fail and print"
+)]
+
+mod chain_common;
+
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use lethe_connectors::inspect::{inspect, remove_orphans};
+use lethe_connectors::sink::{CommitError, Encoding, LaneWriter, bridge};
+use lethe_connectors::store::{S3, S3Config, Store, StoreError, verify};
+
+use chain_common::{chain, fingerprints, rows};
+
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| {
+        panic!("{name} is not set: run this test with scripts/test, or under scripts/with-servers")
+    })
+}
+
+/// The server's bucket under a prefix of this test's own.
+fn config() -> S3Config {
+    let text = serde_json::json!({
+        "bucket": variable("LETHE_TEST_S3_BUCKET"),
+        "prefix": format!("test-{}", uuid()),
+        "endpoint": variable("LETHE_TEST_S3_ENDPOINT"),
+        "region": variable("LETHE_TEST_S3_REGION"),
+        "access_key": variable("LETHE_TEST_S3_KEY"),
+        "secret_key": variable("LETHE_TEST_S3_SECRET"),
+        "allow_http": true,
+        "timeout_seconds": 5,
+        "retry_seconds": 10,
+        "retries": 4,
+    });
+    serde_json::from_value(text).unwrap()
+}
+
+fn uuid() -> String {
+    let folder = tempfile::tempdir().unwrap();
+    // A name that no other run has.
+    let name = folder
+        .path()
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .trim_matches('.')
+        .to_owned();
+    format!("{name}-{}", std::process::id())
+}
+
+async fn write(store: &dyn Store, offsets: std::ops::Range<i64>) -> Result<Option<i64>, CommitError> {
+    let mut writer = LaneWriter::open(store, chain(), 0, fingerprints(), Encoding::default()).await?;
+    let (notes, audit) = rows(offsets);
+    writer.push(&notes, &audit).unwrap();
+    Ok(writer.commit(store).await?.map(|receipt| receipt.next()))
+}
+
+#[tokio::test]
+async fn a_bucket_keeps_the_promises_of_a_store() {
+    let store = S3::open(&config()).unwrap();
+    verify(&store).await.unwrap();
+    for name in ["b/2", "a/topic=x%2Fy/1", "b/c/3"] {
+        store.create(name, Bytes::from(name.to_owned())).await.unwrap();
+    }
+    let again = store
+        .create("b/2", Bytes::from_static(b"other"))
+        .await
+        .unwrap_err();
+    assert!(matches!(again, StoreError::Exists(_)), "{again}");
+    assert_eq!(store.read("b/2").await.unwrap(), "b/2");
+    let names = |objects: Vec<lethe_connectors::store::Object>| -> Vec<String> {
+        objects.into_iter().map(|object| object.name).collect()
+    };
+    assert_eq!(
+        names(store.list("").await.unwrap()),
+        ["a/topic=x%2Fy/1", "b/2", "b/c/3"]
+    );
+    assert_eq!(names(store.list("b").await.unwrap()), ["b/2", "b/c/3"]);
+    assert_eq!(
+        names(store.list_after("b", Some("b/2")).await.unwrap()),
+        ["b/c/3"]
+    );
+    assert!(store.list("absent").await.unwrap().is_empty());
+    assert_eq!(store.read_range("b/c/3", 2..3).await.unwrap(), "c");
+    let end = store.read_tail("b/c/3", 3).await.unwrap();
+    assert_eq!((end.bytes, end.size), (Bytes::from_static(b"c/3"), 5));
+    assert_eq!(store.read_tail("b/c/3", 99).await.unwrap().bytes, "b/c/3");
+    assert!(matches!(store.read("x").await, Err(StoreError::NotFound(_))));
+    assert!(matches!(
+        store.read_tail("x", 8).await,
+        Err(StoreError::NotFound(_))
+    ));
+    store.delete("b/2").await.unwrap();
+    store.delete("b/2").await.unwrap();
+    assert_eq!(names(store.list("b").await.unwrap()), ["b/c/3"]);
+}
+
+/// A server that refuses may close the connection before it has read a large object, and then the client sees a broken
+/// connection instead of the refusal.
+#[tokio::test]
+async fn a_taken_name_is_said_to_be_taken_however_large_the_object() {
+    let store = S3::open(&config()).unwrap();
+    for size in [1_000, 200_000, 1_000_000, 40_000_000] {
+        let name = format!("notes/{size}");
+        let bytes = Bytes::from(vec![7; size]);
+        store.create(&name, bytes.clone()).await.unwrap();
+        let again = store.create(&name, bytes).await.unwrap_err();
+        assert!(matches!(again, StoreError::Exists(_)), "{size}: {again}");
+    }
+}
+
+#[tokio::test]
+async fn of_many_writers_of_one_name_exactly_one_succeeds() {
+    let store = Arc::new(S3::open(&config()).unwrap());
+    for round in 0..5 {
+        let name = format!("notes/{round}");
+        let writers = (0..8u8).map(|writer| {
+            let (store, name) = (Arc::clone(&store), name.clone());
+            async move {
+                store
+                    .create(&name, vec![writer; 10_000].into())
+                    .await
+                    .map(|()| writer)
+            }
+        });
+        let mut winners = Vec::new();
+        for done in futures::future::join_all(writers).await {
+            match done {
+                Ok(writer) => winners.push(writer),
+                Err(StoreError::Exists(_)) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert_eq!(winners.len(), 1);
+        assert_eq!(store.read(&name).await.unwrap(), vec![winners[0]; 10_000]);
+    }
+}
+
+#[tokio::test]
+async fn a_chain_in_a_bucket_is_written_taken_over_bridged_and_inspected() {
+    let store = S3::open(&config()).unwrap();
+    assert_eq!(write(&store, 0..10).await.unwrap(), Some(10));
+    let mut late = LaneWriter::open(&store, chain(), 0, fingerprints(), Encoding::default())
+        .await
+        .unwrap();
+    let (notes, audit) = rows(10..15);
+    late.push(&notes, &audit).unwrap();
+    assert_eq!(write(&store, 10..20).await.unwrap(), Some(20));
+    let lost = late.commit(&store).await.unwrap_err();
+    assert!(
+        matches!(&lost, CommitError::Lost { tail } if tail.next == 20),
+        "{lost}"
+    );
+    bridge(&store, &chain(), 20, 25, "expired", &fingerprints())
+        .await
+        .unwrap();
+    let report = inspect(&store, |_| {}).await.unwrap();
+    assert!(report.is_intact(), "{report}");
+    assert_eq!(
+        (
+            report.chains[0].rows(),
+            report.chains[0].next,
+            report.orphans.len()
+        ),
+        (20, 25, 1)
+    );
+    assert_eq!(
+        remove_orphans(&store, &report, Duration::ZERO)
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
+    assert!(inspect(&store, |_| {}).await.unwrap().orphans.is_empty());
+}
+
+#[tokio::test]
+async fn a_missing_bucket_and_a_refused_key_are_named_and_no_secret_is_shown() {
+    let mut missing = config();
+    missing.bucket = "no-such-bucket-here".into();
+    let store = S3::open(&missing).unwrap();
+    for error in [
+        store.create("a", Bytes::new()).await.unwrap_err(),
+        store.list("").await.unwrap_err(),
+        store.read("a").await.unwrap_err(),
+    ] {
+        let said = error.to_string();
+        assert!(!error.is_transient(), "{said}");
+        assert!(
+            said.contains("no such bucket") && said.contains("no-such-bucket-here"),
+            "{said}"
+        );
+    }
+
+    let mut refused = config();
+    let secret = "not-the-secret-at-all";
+    refused.secret_key = Some(secret.to_owned().into());
+    let store = S3::open(&refused).unwrap();
+    let error = store.create("a", Bytes::new()).await.unwrap_err();
+    assert!(matches!(error, StoreError::Denied { .. }), "{error:?}");
+    let said = format!("{error} {error:?} {store:?} {refused:?}");
+    assert!(
+        said.contains("SignatureDoesNotMatch") && said.contains("check the access key"),
+        "{said}"
+    );
+    assert!(
+        !said.contains(secret) && !said.contains(&variable("LETHE_TEST_S3_KEY")),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_a_passing_trouble_and_is_given_up_in_time() {
+    let mut config = config();
+    config.endpoint = Some("http://127.0.0.1:1".into());
+    config.retries = 2;
+    let began = Instant::now();
+    let error = S3::open(&config)
+        .unwrap()
+        .create("a", Bytes::new())
+        .await
+        .unwrap_err();
+    assert!(error.is_transient(), "{error:?}");
+    assert!(error.to_string().contains("127.0.0.1:1"), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(20));
+}
+
+/// What the proxy does to a request instead of passing it on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mischief {
+    /// Answers this status.
+    Status(u16),
+    /// Closes the connection before the request reaches the server.
+    Reset,
+    /// Passes the request on and closes the connection instead of giving the answer back.
+    SwallowAnswer,
+    /// Passes the request on and answers late.
+    Slow(Duration),
+    /// Takes the request and never answers.
+    Silence,
+}
+
+/// A proxy that treats the first requests of a method as planned, and passes all others on.
+struct Proxy {
+    endpoint: String,
+    met: Arc<AtomicUsize>,
+}
+
+impl Proxy {
+    fn start(method: &'static str, plan: Vec<Mischief>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let server = variable("LETHE_TEST_S3_ENDPOINT").replace("http://", "");
+        let plan = Arc::new(Mutex::new(plan.into_iter()));
+        let met = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&met);
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let (server, plan, counted) = (server.clone(), Arc::clone(&plan), Arc::clone(&counted));
+                std::thread::spawn(move || {
+                    let next = || {
+                        let mischief = plan.lock().unwrap().next();
+                        counted.fetch_add(usize::from(mischief.is_some()), Ordering::SeqCst);
+                        mischief
+                    };
+                    // A client that hung up is none of the proxy's business.
+                    drop(serve(client, &server, method, next));
+                });
+            }
+        });
+        Self { endpoint, met }
+    }
+
+    fn store(&self) -> S3 {
+        let mut config = config();
+        config.endpoint = Some(self.endpoint.clone());
+        config.timeout_seconds = 2;
+        S3::open(&config).unwrap()
+    }
+
+    fn met(&self) -> usize {
+        self.met.load(Ordering::SeqCst)
+    }
+}
+
+/// Reads one request, does what is planned for it, and closes the connection.
+fn serve(
+    mut client: TcpStream,
+    server: &str,
+    method: &str,
+    next: impl Fn() -> Option<Mischief>,
+) -> std::io::Result<()> {
+    let mut request = Vec::new();
+    let mut buffer = [0; 65536];
+    let head = loop {
+        let read = client.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(());
+        }
+        request.extend_from_slice(&buffer[..read]);
+        if let Some(end) = request.windows(4).position(|window| window == b"\r\n\r\n") {
+            break end + 4;
+        }
+    };
+    let text = String::from_utf8_lossy(&request[..head]).to_lowercase();
+    let length = text
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length:"))
+        .map_or(0, |length| length.trim().parse().unwrap());
+    while request.len() < head + length {
+        let read = client.read(&mut buffer)?;
+        request.extend_from_slice(&buffer[..read]);
+    }
+    let mischief = if text.starts_with(&method.to_lowercase()) {
+        next()
+    } else {
+        None
+    };
+    match mischief {
+        Some(Mischief::Status(status)) => {
+            let body = "<Error><Code>SlowDown</Code></Error>";
+            return write!(
+                client,
+                "HTTP/1.1 {status} Trouble\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                body.len()
+            );
+        }
+        Some(Mischief::Reset) => return client.shutdown(Shutdown::Both),
+        Some(Mischief::Silence) => {
+            std::thread::sleep(Duration::from_secs(6));
+            return Ok(());
+        }
+        _ => {}
+    }
+    // One request a connection keeps the proxy simple: the server closes after its answer, and so does the proxy.
+    let mut upstream = TcpStream::connect(server)?;
+    let mut forwarded = request[..head - 2].to_vec();
+    forwarded.extend_from_slice(b"Connection: close\r\n\r\n");
+    forwarded.extend_from_slice(&request[head..]);
+    // The server may refuse before it has read everything, and close: what it said until then is its answer.
+    let sent = upstream.write_all(&forwarded);
+    let mut answer = Vec::new();
+    let answered = upstream.read_to_end(&mut answer);
+    if answer.is_empty() {
+        return sent.and(answered).map(drop);
+    }
+    match mischief {
+        Some(Mischief::SwallowAnswer) => return client.shutdown(Shutdown::Both),
+        Some(Mischief::Slow(delay)) => std::thread::sleep(delay),
+        _ => {}
+    }
+    client.write_all(&answer)
+}
+
+#[tokio::test]
+async fn a_store_that_answers_429_500_503_resets_or_is_slow_is_asked_again() {
+    let plan = vec![
+        Mischief::Status(429),
+        Mischief::Status(500),
+        Mischief::Reset,
+        Mischief::Status(503),
+        Mischief::Slow(Duration::from_millis(700)),
+    ];
+    let planned = plan.len();
+    let proxy = Proxy::start("PUT", plan);
+    let store = proxy.store();
+    let mut writer = LaneWriter::open(&store, chain(), 0, fingerprints(), Encoding::default())
+        .await
+        .unwrap();
+    let (notes, audit) = rows(0..30);
+    writer.push(&notes, &audit).unwrap();
+    let receipt = loop {
+        match writer.commit(&store).await {
+            Ok(receipt) => break receipt.unwrap(),
+            Err(error) => assert!(matches!(error, CommitError::Transient(_)), "{error}"),
+        }
+    };
+    assert_eq!((receipt.next(), proxy.met()), (30, planned));
+    assert!(inspect(&store, |_| {}).await.unwrap().is_intact());
+}
+
+#[tokio::test]
+async fn a_put_whose_answer_was_lost_is_recognised_as_done() {
+    for swallowed in [Mischief::SwallowAnswer, Mischief::Slow(Duration::from_secs(3))] {
+        // The audit's answer is lost, and then the notes'.
+        let proxy = Proxy::start("PUT", vec![swallowed, swallowed]);
+        let store = proxy.store();
+        let mut writer = LaneWriter::open(&store, chain(), 0, fingerprints(), Encoding::default())
+            .await
+            .unwrap();
+        let (notes, audit) = rows(0..30);
+        writer.push(&notes, &audit).unwrap();
+        let mut attempts = 0;
+        let receipt = loop {
+            attempts += 1;
+            assert!(attempts < 6, "{swallowed:?}");
+            match writer.commit(&store).await {
+                Ok(receipt) => break receipt.unwrap(),
+                Err(error) => assert!(matches!(error, CommitError::Transient(_)), "{error}"),
+            }
+        };
+        assert_eq!((receipt.next(), proxy.met()), (30, 2), "{swallowed:?}");
+        let report = inspect(&store, |_| {}).await.unwrap();
+        assert!(report.is_intact(), "{report}");
+        assert_eq!((report.chains[0].files, report.orphans.len()), (1, 0));
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_that_never_arrives_is_asked_for() {
+    let proxy = Proxy::start("PUT", vec![Mischief::Reset; 5]);
+    let mut config = config();
+    S3::open(&config)
+        .unwrap()
+        .create("a", Bytes::from_static(b"x"))
+        .await
+        .unwrap();
+    config.endpoint = Some(proxy.endpoint.clone());
+    let again = S3::open(&config)
+        .unwrap()
+        .create("a", Bytes::from_static(b"x"))
+        .await
+        .unwrap_err();
+    assert!(matches!(again, StoreError::Exists(_)), "{again}");
+    assert_eq!(proxy.met(), 5);
+}
+
+#[tokio::test]
+async fn a_store_that_stays_down_is_a_passing_trouble_and_the_buffer_is_kept() {
+    let proxy = Proxy::start("PUT", vec![Mischief::Status(503); 5]);
+    let store = proxy.store();
+    let mut writer = LaneWriter::open(&store, chain(), 0, fingerprints(), Encoding::default())
+        .await
+        .unwrap();
+    let (notes, audit) = rows(0..5);
+    writer.push(&notes, &audit).unwrap();
+    let error = writer.commit(&store).await.unwrap_err();
+    assert!(matches!(error, CommitError::Transient(_)), "{error}");
+    assert!(error.to_string().contains("HTTP 503, SlowDown"), "{error}");
+    assert_eq!(proxy.met(), 5, "the first attempt and four more");
+    assert_eq!(writer.commit(&store).await.unwrap().unwrap().next(), 5);
+}
+
+#[tokio::test]
+async fn a_store_that_never_answers_is_given_up_after_the_timeout() {
+    let proxy = Proxy::start("PUT", vec![Mischief::Silence]);
+    let began = Instant::now();
+    let error = proxy
+        .store()
+        .create("a", Bytes::from_static(b"x"))
+        .await
+        .unwrap_err();
+    assert!(error.is_transient(), "{error:?}");
+    assert!(error.to_string().contains("timeout"), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn reading_survives_a_store_that_fails_now_and_then() {
+    let proxy = Proxy::start(
+        "GET",
+        vec![Mischief::Status(500), Mischief::Reset, Mischief::Status(429)],
+    );
+    let store = proxy.store();
+    assert_eq!(write(&store, 0..5).await.unwrap(), Some(5));
+    assert!(inspect(&store, |_| {}).await.unwrap().is_intact());
+    assert_eq!(proxy.met(), 3);
+}
