@@ -490,6 +490,35 @@ fn documents_may_be_plain_text_files() {
 }
 
 #[test]
+fn a_document_of_plain_text_may_come_from_a_stream() {
+    let read = |bytes: &[u8], on_bad| {
+        let config = DocumentsConfig {
+            on_bad,
+            max_note_bytes: 5,
+        };
+        Documents::text(bytes, "standard input", config)
+    };
+    let document = read(b"a\r\nb\n", OnBad::Fail).unwrap();
+    assert_eq!(told(&[document.record]), ["standard input@0=a\r\nb\n"]);
+    let long = read(b"123456", OnBad::Quarantine).unwrap();
+    assert_eq!(told(&[long.record]), ["standard input@0!too_large"]);
+    let bad = read(b"\xff", OnBad::Fail).unwrap_err();
+    assert!(bad.to_string().contains("not UTF-8"), "{bad}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_back_is_an_error_and_not_a_loop() {
+    let dir = folder(&[("sub/a.txt", b"one")]);
+    std::os::unix::fs::symlink(dir.path(), dir.path().join("sub/back")).unwrap();
+    let error = source("text", dir.path(), "").unwrap_err();
+    assert!(
+        matches!(error, FileError::Io { .. } | FileError::Kind { .. }),
+        "{error}"
+    );
+}
+
+#[test]
 fn no_error_of_a_file_shows_what_stands_in_it() {
     let secret = "Okonkwo";
     let line = format!("{{\"doc_id\":\"{secret}\",\"text\":{{\"{secret}\":\"{secret}\"}}}}");

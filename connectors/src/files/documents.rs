@@ -4,7 +4,7 @@
 //! The id is optional, and kept as the JSON that it was.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::inputs::{ends_in, inputs};
 use super::jsonl::{TOO_LONG, line_limit};
 use super::lines::Lines;
 use super::{FileError, OnBad, TextFolderConfig};
-use crate::format::{Diagnosis, JsonConfig, JsonFormat, MAX_NOTE_BYTES};
+use crate::format::{Diagnosis, Format, JsonConfig, JsonFormat, MAX_NOTE_BYTES, TextConfig};
 
 /// Names that a document's id may have.
 const ID_NAMES: [&str; 2] = ["doc_id", "note_id"];
@@ -153,6 +153,30 @@ impl Documents {
             }))
         };
         Ok(Self::new(std::iter::from_fn(move || step().transpose())))
+    }
+
+    /// One document of plain text from any reader, without an id. `name` stands for it in coordinates and errors.
+    ///
+    /// # Errors
+    /// [`FileError`] if the reader fails, or if the text is bad and [`OnBad::Fail`] holds.
+    pub fn text(reader: impl io::Read, name: &str, config: DocumentsConfig) -> Result<Document, FileError> {
+        let max = config.max_note_bytes;
+        let mut bytes = Vec::new();
+        // One byte past the limit is enough to know that it is over.
+        reader
+            .take((max as u64).saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(FileError::io(name, "read it"))?;
+        let at = Coordinates {
+            topic: name.into(),
+            ..Coordinates::default()
+        };
+        let read = TextConfig { max_note_bytes: max }.build().read(&bytes);
+        Ok(Document {
+            id: None,
+            record: config.on_bad.settle(at, "file", 1, read)?,
+            line: Sensitive::default(),
+        })
     }
 
     /// Plain text files; a document's id is its path relative to the input, without its ending.

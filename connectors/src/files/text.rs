@@ -77,7 +77,7 @@ fn read(input: &Input, format: &TextFormat, max: usize) -> Result<Result<NoteEve
     let file = File::open(&input.path).map_err(FileError::io(&input.path, "open it"))?;
     let mut bytes = Vec::new();
     // One byte past the limit is enough to know that it is over.
-    file.take(max as u64 + 1)
+    file.take((max as u64).saturating_add(1))
         .read_to_end(&mut bytes)
         .map_err(FileError::io(&input.path, "read it"))?;
     Ok(format.read(&bytes).map(|event| NoteEvent {
