@@ -67,10 +67,10 @@ pub fn compile(lists: &[List]) -> Result<Vec<u8>, CompileError> {
     }
 
     let mut cells: BTreeMap<String, Cell> = BTreeMap::new();
-    let mut near_words = BTreeSet::new();
+    let mut near = Near::default();
     let mut counts = Vec::new();
     for (place, list) in lists.iter().enumerate() {
-        counts.push(add(list, place as u8, &mut cells, &mut near_words)?);
+        counts.push(add(list, place as u8, &mut cells, &mut near)?);
     }
 
     let mut tables = Tables::default();
@@ -86,7 +86,7 @@ pub fn compile(lists: &[List]) -> Result<Vec<u8>, CompileError> {
         header(list, count, &mut out);
     }
     tables.write(&mut out);
-    write_near(&near_words, &mut out)?;
+    near.write(&mut out)?;
     out.bytes(&automaton);
     Ok(out.finish())
 }
@@ -96,7 +96,7 @@ fn add(
     list: &List,
     place: u8,
     cells: &mut BTreeMap<String, Cell>,
-    near_words: &mut BTreeSet<String>,
+    near: &mut Near,
 ) -> Result<usize, CompileError> {
     let source = &list.source;
     let mut count = 0;
@@ -113,8 +113,7 @@ fn add(
         }
         for spelling in spellings {
             if source.match_mode == MatchMode::Distance1 {
-                let words = spelling.split(char::from(SEPARATOR));
-                near_words.extend(words.filter(|w| is_long_word(w)).map(str::to_owned));
+                near.add(&spelling);
             }
             let said = cells.entry(spelling).or_default().entry(place).or_default();
             said.number = said.number.max(*number);
@@ -137,10 +136,6 @@ fn add(
         }
     }
     Ok(count)
-}
-
-fn is_long_word(word: &str) -> bool {
-    word.chars().count() >= MIN_LETTERS && word.chars().all(char::is_alphabetic)
 }
 
 fn header(list: &List, count: usize, out: &mut Writer) {
@@ -261,19 +256,44 @@ impl<T: Ord + Clone> Rows<T> {
     }
 }
 
-fn write_near(words: &BTreeSet<String>, out: &mut Writer) -> Result<(), CompileError> {
-    out.count(words.len());
-    words.iter().for_each(|word| out.str(word));
-    let mut rows = Rows::default();
-    let mut automaton = MapBuilder::memory();
-    for (form, numbers) in near::deletions(words) {
-        automaton.insert(form, u64::from(rows.place(numbers)))?;
+/// What distance-1 lists ask for.
+#[derive(Default)]
+struct Near {
+    /// Words that may be misspelt.
+    words: BTreeSet<String>,
+    /// What stands before them in their keys, separator included; empty for first words.
+    prefixes: BTreeSet<String>,
+}
+
+impl Near {
+    fn add(&mut self, key: &str) {
+        let mut prefix = String::new();
+        for word in key.split(char::from(SEPARATOR)) {
+            if word.chars().count() >= MIN_LETTERS && word.chars().all(char::is_alphabetic) {
+                self.words.insert(word.to_owned());
+                self.prefixes.insert(prefix.clone());
+            }
+            prefix.push_str(word);
+            prefix.push(char::from(SEPARATOR));
+        }
     }
-    out.count(rows.rows.len());
-    for row in &rows.rows {
-        out.count(row.len());
-        row.iter().for_each(|number| out.u32(*number));
+
+    fn write(&self, out: &mut Writer) -> Result<(), CompileError> {
+        for texts in [&self.words, &self.prefixes] {
+            out.count(texts.len());
+            texts.iter().for_each(|text| out.str(text));
+        }
+        let mut rows = Rows::default();
+        let mut automaton = MapBuilder::memory();
+        for (form, numbers) in near::deletions(&self.words) {
+            automaton.insert(form, u64::from(rows.place(numbers)))?;
+        }
+        out.count(rows.rows.len());
+        for row in &rows.rows {
+            out.count(row.len());
+            row.iter().for_each(|number| out.u32(*number));
+        }
+        out.bytes(&automaton.into_inner()?);
+        Ok(())
     }
-    out.bytes(&automaton.into_inner()?);
-    Ok(())
 }

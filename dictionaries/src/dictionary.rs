@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use fst::raw::{CompiledAddr, Fst};
+use fst::raw::Fst;
 
 use crate::fold::fold_char;
 use crate::key::SEPARATOR;
@@ -28,6 +28,8 @@ pub struct Dictionary {
     records: Vec<Record>,
     automaton: Automaton,
     near_words: Vec<String>,
+    /// Nodes after which a word of a distance-1 list may stand, sorted.
+    near_nodes: Vec<u32>,
     near_rows: Vec<Vec<u32>>,
     near_forms: Automaton,
     digest: [u8; 32],
@@ -48,8 +50,8 @@ struct Record {
 /// A place in the automaton: a node and the sum of outputs on the way to it.
 #[derive(Clone, Copy)]
 pub(crate) struct At {
-    pub(crate) node: CompiledAddr,
-    pub(crate) sum: u64,
+    pub(crate) node: u32,
+    pub(crate) sum: u32,
 }
 
 /// An id that no list of the dictionary has.
@@ -116,9 +118,12 @@ impl Dictionary {
                 .ok_or(LoadError::Damaged("a record points nowhere"))
         })?;
         let near_words = from.many(Reader::str)?;
+        let near_prefixes = from.many(Reader::str)?;
         let near_rows = from.many(|from| from.many(Reader::u32))?;
         let automaton = |part: Cow<'static, [u8]>| {
-            Fst::new(part).map_err(|_| LoadError::Damaged("an automaton is not one"))
+            let small = u32::try_from(part.len()).is_ok();
+            let sound = Fst::new(part).ok().filter(|_| small);
+            sound.ok_or(LoadError::Damaged("an automaton is not one"))
         };
         let near_forms = automaton(own(from.bytes()?))?;
         let automaton = automaton(own(from.bytes()?))?;
@@ -129,7 +134,7 @@ impl Dictionary {
                 .map(|l| l.list)
                 .collect()
         };
-        Ok(Self {
+        let mut made = Self {
             exact: those(MatchMode::Exact),
             distance1: those(MatchMode::Distance1),
             numbered: lists
@@ -144,11 +149,22 @@ impl Dictionary {
             records,
             automaton,
             near_words,
+            near_nodes: vec![],
             near_rows,
             near_forms,
             digest,
             pool: Mutex::default(),
-        })
+        };
+        let after = |prefix: &String| {
+            prefix
+                .bytes()
+                .try_fold(made.root(), |at, byte| made.step(at, byte))
+        };
+        let mut nodes: Vec<u32> = near_prefixes.iter().filter_map(after).map(|at| at.node).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        made.near_nodes = nodes;
+        Ok(made)
     }
 
     /// The lists, in the order of their places.
@@ -236,7 +252,8 @@ impl Dictionary {
 
     pub(crate) fn root(&self) -> At {
         At {
-            node: self.automaton.root().addr(),
+            // An automaton of 4 GiB is refused when it is parsed.
+            node: self.automaton.root().addr() as u32,
             sum: 0,
         }
     }
@@ -244,11 +261,12 @@ impl Dictionary {
     /// Where one key byte leads.
     #[inline]
     pub(crate) fn step(&self, at: At, byte: u8) -> Option<At> {
-        let node = self.automaton.node(at.node);
+        let node = self.automaton.node(at.node as usize);
         let edge = node.transition(node.find_input(byte)?);
         Some(At {
-            node: edge.addr,
-            sum: at.sum + edge.out.value(),
+            node: edge.addr as u32,
+            // Sums are record numbers, which fit.
+            sum: at.sum + edge.out.value() as u32,
         })
     }
 
@@ -279,17 +297,31 @@ impl Dictionary {
         self.step(at, SEPARATOR)
     }
 
-    /// Whether any key goes on from here.
-    pub(crate) fn goes_on(&self, at: At) -> bool {
-        !self.automaton.node(at.node).is_empty()
+    /// The first bytes of what can follow, by [`class`].
+    pub(crate) fn classes(&self, at: At) -> u32 {
+        let node = self.automaton.node(at.node as usize);
+        node.transitions()
+            .fold(0, |classes, edge| classes | class(edge.inp))
+    }
+
+    /// Whether a word of a distance-1 list may stand here.
+    pub(crate) fn takes_near(&self, at: At) -> bool {
+        self.near_nodes.binary_search(&at.node).is_ok()
     }
 
     /// The record of the key that ends here.
     #[inline]
     pub(crate) fn record(&self, at: At) -> Option<u32> {
-        let node = self.automaton.node(at.node);
+        let node = self.automaton.node(at.node as usize);
         node.is_final()
-            .then(|| (at.sum + node.final_output().value()) as u32)
+            .then(|| at.sum + node.final_output().value() as u32)
+    }
+
+    /// The lists of a record, exact ones included whatever the case.
+    #[inline]
+    pub(crate) fn lists_of(&self, record: u32) -> ListSet {
+        let record = self.records.get(record as usize);
+        record.map_or(ListSet::EMPTY, |record| self.sets[record.set as usize].0)
     }
 
     /// The entry of a record; `is_written` tells whether the text has this exact form.
@@ -343,6 +375,16 @@ impl Dictionary {
 impl fmt::Debug for Dictionary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Dictionary({} lists, {} keys)", self.lists.len(), self.len())
+    }
+}
+
+/// One bit for what a folded word can begin with: a letter, any digit, anything else.
+pub(crate) const fn class(byte: u8) -> u32 {
+    match byte {
+        b'a'..=b'z' => 1 << (byte - b'a'),
+        b'A'..=b'Z' => 1 << (byte - b'A'),
+        b'0'..=b'9' => 1 << 26,
+        _ => 1 << 27,
     }
 }
 

@@ -5,7 +5,7 @@
 
 use lethe_core::{NoteView, Span, TokenKind};
 
-use crate::dictionary::{At, Dictionary, Entry, NONE};
+use crate::dictionary::{At, Dictionary, Entry, NONE, class};
 use crate::fold::fold;
 use crate::key::{is_apostrophe, is_hyphen};
 use crate::list::ListSet;
@@ -115,11 +115,12 @@ impl<'d> Matcher<'d> {
         if slot.record != NONE {
             walk.emit(slot.record, first, 0);
         }
-        if slot.goes_on {
-            walk.go_on(slot.at(), first, 0);
+        if slot.classes_tight | slot.classes_apart != 0 || slot.takes_near {
+            walk.go_on(&slot.state(), first, 0);
         }
-        for word in slot.near {
-            walk.try_near(walk.matcher.dictionary.root(), word, first);
+        if slot.near[0] != NONE {
+            let root = walk.matcher.dictionary.root();
+            walk.try_near(root, slot.near, first);
         }
     }
 
@@ -163,49 +164,53 @@ struct Walk<'m, 'd, 'n, 'f, F> {
 }
 
 impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
-    /// Follows the text from token `last`, at whose end the automaton stands at `at`.
-    fn go_on(&mut self, mut at: At, mut last: usize, distance: u8) {
+    /// Follows the text from token `last`, after which the automaton stands as `state` says.
+    fn go_on(&mut self, state: &State, mut last: usize, distance: u8) {
         let dictionary = self.matcher.dictionary;
+        let mut state = *state;
         while let Some((next, apart)) = next_word(self.note, last) {
-            if apart {
-                match dictionary.step_apart(at) {
-                    Some(after) => at = after,
-                    None => return,
+            let (at, classes) = if apart {
+                (state.apart, state.classes_apart)
+            } else {
+                (state.tight, state.classes_tight)
+            };
+            // Most words end here: what follows them in the note begins no key's next word.
+            let begins = class(self.note.text.as_bytes()[self.note.tokens.starts[next] as usize]);
+            // A letter outside ASCII may fold into it.
+            let possible = classes & begins != 0 || (begins == class(0) && classes != 0);
+            let after = if possible {
+                dictionary.step_word(at, self.note.word(next))
+            } else {
+                None
+            };
+            let Some(after) = after else {
+                if apart && distance == 0 && state.takes_near {
+                    let near = self.matcher.slot(self.note, next).near;
+                    self.try_near(at, near, next);
                 }
+                return;
+            };
+            if let Some(record) = dictionary.record(after) {
+                self.emit(record, next, distance);
             }
-            match dictionary.step_word(at, self.note.word(next)) {
-                Some(after) => {
-                    if let Some(record) = dictionary.record(after) {
-                        self.emit(record, next, distance);
-                    }
-                    if !dictionary.goes_on(after) {
-                        return;
-                    }
-                    (at, last) = (after, next);
-                }
-                None => {
-                    if distance == 0 && apart {
-                        for word in self.matcher.slot(self.note, next).near {
-                            self.try_near(at, word, next);
-                        }
-                    }
-                    return;
-                }
-            }
+            state = State::after(dictionary, after);
+            last = next;
         }
     }
 
-    /// Goes on as if token `i` were the indexed `word` that it is one typing error away from.
-    fn try_near(&mut self, at: At, word: u32, i: usize) {
+    /// Goes on as if token `i` were one of the indexed words that it is one typing error away from.
+    fn try_near(&mut self, at: At, words: [u32; 2], i: usize) {
         let dictionary = self.matcher.dictionary;
-        let after = dictionary
-            .near_word(word)
-            .and_then(|word| dictionary.step_word(at, word));
-        if let Some(after) = after {
-            if let Some(record) = dictionary.record(after) {
-                self.emit(record, i, 1);
+        for word in words {
+            let after = dictionary
+                .near_word(word)
+                .and_then(|word| dictionary.step_word(at, word));
+            if let Some(after) = after {
+                if let Some(record) = dictionary.record(after) {
+                    self.emit(record, i, 1);
+                }
+                self.go_on(&State::after(dictionary, after), i, 1);
             }
-            self.go_on(after, i, 1);
         }
     }
 
@@ -216,6 +221,9 @@ impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
         } else {
             self.wanted & dictionary.distance1()
         };
+        if !dictionary.lists_of(record).intersects(lists) {
+            return;
+        }
         let (note, first) = (self.note, self.first);
         let entry = dictionary
             .entry(record, |form| is_written(note, first, last, form))
@@ -317,30 +325,58 @@ const SLOTS: usize = 8192;
 #[derive(Default)]
 pub(crate) struct Cache(Vec<Slot>);
 
-/// What one word leads to.
+/// Where the automaton stands after some words, and what it can go on with.
+#[derive(Clone, Copy)]
+struct State {
+    tight: At,
+    apart: At,
+    classes_tight: u32,
+    classes_apart: u32,
+    takes_near: bool,
+}
+
+impl State {
+    fn after(dictionary: &Dictionary, tight: At) -> Self {
+        let apart = dictionary.step_apart(tight);
+        Self {
+            tight,
+            apart: apart.unwrap_or(tight),
+            classes_tight: dictionary.classes(tight),
+            classes_apart: apart.map_or(0, |at| dictionary.classes(at)),
+            takes_near: apart.is_some_and(|at| dictionary.takes_near(at)),
+        }
+    }
+}
+
+/// What one word leads to. Packed to 64 bytes, a cache line.
 #[derive(Clone, Copy)]
 struct Slot {
     /// The word's bytes, padded with zeros; 0 for an empty slot.
     key: u128,
-    /// Where the automaton stands after it.
-    node: u64,
-    sum: u32,
+    /// Where the automaton stands after it, and after it and a separator.
+    tight: At,
+    apart: At,
+    /// First bytes of what can follow, by [`class`].
+    classes_tight: u32,
+    classes_apart: u32,
     /// Its own record.
     record: u32,
     /// Words of distance-1 lists that it may be a misspelling of.
     near: [u32; 2],
-    /// Whether a longer key begins with it.
-    goes_on: bool,
+    /// Whether a misspelt word can follow.
+    takes_near: bool,
 }
 
 impl Slot {
     const EMPTY: Self = Self {
         key: 0,
-        node: 0,
-        sum: 0,
+        tight: At { node: 0, sum: 0 },
+        apart: At { node: 0, sum: 0 },
+        classes_tight: 0,
+        classes_apart: 0,
         record: NONE,
         near: [NONE; 2],
-        goes_on: false,
+        takes_near: false,
     };
 
     fn of(dictionary: &Dictionary, note: &NoteView<'_>, i: usize, key: u128) -> Self {
@@ -348,25 +384,38 @@ impl Slot {
         let at = dictionary.step_word(dictionary.root(), word);
         let record = at.and_then(|at| dictionary.record(at)).unwrap_or(NONE);
         let letters = note.tokens.kinds[i] == TokenKind::Letters as u8;
-        Self {
+        // A known word is no misspelling.
+        let near = if record == NONE && letters && word.len() <= LONGEST_MISSPELT {
+            dictionary.near(&fold(word))
+        } else {
+            [NONE; 2]
+        };
+        let empty = Self {
             key,
-            node: at.map_or(0, |at| at.node as u64),
-            sum: at.map_or(0, |at| at.sum as u32),
             record,
-            // A known word is no misspelling.
-            near: if record == NONE && letters && word.len() <= LONGEST_MISSPELT {
-                dictionary.near(&fold(word))
-            } else {
-                [NONE; 2]
-            },
-            goes_on: at.is_some_and(|at| dictionary.goes_on(at)),
-        }
+            near,
+            ..Self::EMPTY
+        };
+        at.map_or(empty, |at| {
+            let state = State::after(dictionary, at);
+            Self {
+                tight: state.tight,
+                apart: state.apart,
+                classes_tight: state.classes_tight,
+                classes_apart: state.classes_apart,
+                takes_near: state.takes_near,
+                ..empty
+            }
+        })
     }
 
-    const fn at(&self) -> At {
-        At {
-            node: self.node as usize,
-            sum: self.sum as u64,
+    const fn state(&self) -> State {
+        State {
+            tight: self.tight,
+            apart: self.apart,
+            classes_tight: self.classes_tight,
+            classes_apart: self.classes_apart,
+            takes_near: self.takes_near,
         }
     }
 }
