@@ -9,6 +9,7 @@ pub(crate) mod kafka;
 pub(crate) mod notes;
 pub(crate) mod process;
 pub(crate) mod servers;
+pub(crate) mod watch;
 
 use std::path::{Path, PathBuf};
 
