@@ -39,6 +39,18 @@ def own(name: str) -> set:
     return {w.replace("_", " ") for w in words((OWN / f"{name}.txt").read_text(encoding="utf-8"))}
 
 
+def bearers(section: str, per: float) -> dict:
+    """Folded name -> share per 100,000, from own/es-frequencies.txt (thousands of bearers among `per` million people)."""
+    text = (OWN / "es-frequencies.txt").read_text(encoding="utf-8").split(f"[{section}]")[1].split("[")[0]
+    parts = words(text)
+    return {fold(n.replace("_", " ")): round(int(t) * 100 / per) for n, t in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def counted(names, shares: dict) -> dict:
+    """Every name with its share; 0 where none is known."""
+    return {n: shares.get(fold(n), 0) for n in names}
+
+
 def surname_parts(surnames) -> set:
     """Double surnames in one entry ("García López") are two entries."""
     return {part for s in surnames for part in ([s] if " de " in s.lower() or " " not in s else s.split()) if len(part) > 1}
@@ -46,12 +58,13 @@ def surname_parts(surnames) -> set:
 
 def main() -> None:
     note = "Faker 40.54.0 (MIT) and the authors' additions"
+    share = "; column: per 100,000 in Spain, 0 if not known"
     male = faker_names(SPANISH, MALE) | own("es-given-names-male")
     female = faker_names(SPANISH, FEMALE) | own("es-given-names-female")
     surnames = surname_parts(faker_names(SPANISH, SURNAMES)) | own("es-surnames")
-    write_items("es-given-names-male", dict.fromkeys(male), f"Male given names of Spain and Latin America. {note}")
-    write_items("es-given-names-female", dict.fromkeys(female), f"Female given names of Spain and Latin America. {note}")
-    write_items("es-surnames", dict.fromkeys(surnames), f"Surnames of Spain and Latin America. {note}")
+    write_items("es-given-names-male", counted(male, bearers("male", 23.3)), f"Male given names of Spain and Latin America. {note}{share}")
+    write_items("es-given-names-female", counted(female, bearers("female", 24.2)), f"Female given names of Spain and Latin America. {note}{share}")
+    write_items("es-surnames", counted(surnames, bearers("surnames", 47.5)), f"Surnames of Spain and Latin America. {note}{share}")
 
     known = {fold(n) for n in [*read("us-given-names-female"), *read("us-given-names-male"), *male, *female]}
     given = faker_names(WORLD, GIVEN) | own("world-given-names")
