@@ -7,11 +7,9 @@
 )]
 
 mod chain_common;
+mod store_proxy;
 
-use std::io::{Read as _, Write as _};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -20,6 +18,7 @@ use lethe_connectors::sink::{CommitError, Encoding, LaneWriter, bridge};
 use lethe_connectors::store::{S3, S3Config, Store, StoreError, verify};
 
 use chain_common::{chain, fingerprints, rows};
+use store_proxy::{Mischief, Proxy};
 
 fn variable(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| {
@@ -58,6 +57,15 @@ fn uuid() -> String {
     format!("{name}-{}", std::process::id())
 }
 
+/// A proxy before the server, and a store that knows only the proxy.
+fn behind(method: &'static str, plan: Vec<Mischief>) -> (Proxy, S3) {
+    let proxy = Proxy::start(&variable("LETHE_TEST_S3_ENDPOINT"), method, plan);
+    let mut config = config();
+    config.endpoint = Some(proxy.endpoint.clone());
+    config.timeout_seconds = 2;
+    (proxy, S3::open(&config).unwrap())
+}
+
 async fn write(store: &dyn Store, offsets: std::ops::Range<i64>) -> Result<Option<i64>, CommitError> {
     let mut writer = LaneWriter::open(store, chain(), 0, fingerprints(), Encoding::default()).await?;
     let (notes, audit) = rows(offsets);
@@ -90,6 +98,7 @@ async fn a_bucket_keeps_the_promises_of_a_store() {
         names(store.list_after("b", Some("b/2")).await.unwrap()),
         ["b/c/3"]
     );
+    assert_eq!(names(store.list_page("b", None, 1).await.unwrap()), ["b/2"]);
     assert!(store.list("absent").await.unwrap().is_empty());
     assert_eq!(store.read_range("b/c/3", 2..3).await.unwrap(), "c");
     let end = store.read_tail("b/c/3", 3).await.unwrap();
@@ -235,133 +244,6 @@ async fn a_server_that_is_not_there_is_a_passing_trouble_and_is_given_up_in_time
     assert!(began.elapsed() < Duration::from_secs(20));
 }
 
-/// What the proxy does to a request instead of passing it on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Mischief {
-    /// Answers this status.
-    Status(u16),
-    /// Closes the connection before the request reaches the server.
-    Reset,
-    /// Passes the request on and closes the connection instead of giving the answer back.
-    SwallowAnswer,
-    /// Passes the request on and answers late.
-    Slow(Duration),
-    /// Takes the request and never answers.
-    Silence,
-}
-
-/// A proxy that treats the first requests of a method as planned, and passes all others on.
-struct Proxy {
-    endpoint: String,
-    met: Arc<AtomicUsize>,
-}
-
-impl Proxy {
-    fn start(method: &'static str, plan: Vec<Mischief>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let endpoint = format!("http://{}", listener.local_addr().unwrap());
-        let server = variable("LETHE_TEST_S3_ENDPOINT").replace("http://", "");
-        let plan = Arc::new(Mutex::new(plan.into_iter()));
-        let met = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&met);
-        std::thread::spawn(move || {
-            for client in listener.incoming().flatten() {
-                let (server, plan, counted) = (server.clone(), Arc::clone(&plan), Arc::clone(&counted));
-                std::thread::spawn(move || {
-                    let next = || {
-                        let mischief = plan.lock().unwrap().next();
-                        counted.fetch_add(usize::from(mischief.is_some()), Ordering::SeqCst);
-                        mischief
-                    };
-                    // A client that hung up is none of the proxy's business.
-                    drop(serve(client, &server, method, next));
-                });
-            }
-        });
-        Self { endpoint, met }
-    }
-
-    fn store(&self) -> S3 {
-        let mut config = config();
-        config.endpoint = Some(self.endpoint.clone());
-        config.timeout_seconds = 2;
-        S3::open(&config).unwrap()
-    }
-
-    fn met(&self) -> usize {
-        self.met.load(Ordering::SeqCst)
-    }
-}
-
-/// Reads one request, does what is planned for it, and closes the connection.
-fn serve(
-    mut client: TcpStream,
-    server: &str,
-    method: &str,
-    next: impl Fn() -> Option<Mischief>,
-) -> std::io::Result<()> {
-    let mut request = Vec::new();
-    let mut buffer = [0; 65536];
-    let head = loop {
-        let read = client.read(&mut buffer)?;
-        if read == 0 {
-            return Ok(());
-        }
-        request.extend_from_slice(&buffer[..read]);
-        if let Some(end) = request.windows(4).position(|window| window == b"\r\n\r\n") {
-            break end + 4;
-        }
-    };
-    let text = String::from_utf8_lossy(&request[..head]).to_lowercase();
-    let length = text
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length:"))
-        .map_or(0, |length| length.trim().parse().unwrap());
-    while request.len() < head + length {
-        let read = client.read(&mut buffer)?;
-        request.extend_from_slice(&buffer[..read]);
-    }
-    let mischief = if text.starts_with(&method.to_lowercase()) {
-        next()
-    } else {
-        None
-    };
-    match mischief {
-        Some(Mischief::Status(status)) => {
-            let body = "<Error><Code>SlowDown</Code></Error>";
-            return write!(
-                client,
-                "HTTP/1.1 {status} Trouble\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-                body.len()
-            );
-        }
-        Some(Mischief::Reset) => return client.shutdown(Shutdown::Both),
-        Some(Mischief::Silence) => {
-            std::thread::sleep(Duration::from_secs(6));
-            return Ok(());
-        }
-        _ => {}
-    }
-    // One request a connection keeps the proxy simple: the server closes after its answer, and so does the proxy.
-    let mut upstream = TcpStream::connect(server)?;
-    let mut forwarded = request[..head - 2].to_vec();
-    forwarded.extend_from_slice(b"Connection: close\r\n\r\n");
-    forwarded.extend_from_slice(&request[head..]);
-    // The server may refuse before it has read everything, and close: what it said until then is its answer.
-    let sent = upstream.write_all(&forwarded);
-    let mut answer = Vec::new();
-    let answered = upstream.read_to_end(&mut answer);
-    if answer.is_empty() {
-        return sent.and(answered).map(drop);
-    }
-    match mischief {
-        Some(Mischief::SwallowAnswer) => return client.shutdown(Shutdown::Both),
-        Some(Mischief::Slow(delay)) => std::thread::sleep(delay),
-        _ => {}
-    }
-    client.write_all(&answer)
-}
-
 #[tokio::test]
 async fn a_store_that_answers_429_500_503_resets_or_is_slow_is_asked_again() {
     let plan = vec![
@@ -372,8 +254,7 @@ async fn a_store_that_answers_429_500_503_resets_or_is_slow_is_asked_again() {
         Mischief::Slow(Duration::from_millis(700)),
     ];
     let planned = plan.len();
-    let proxy = Proxy::start("PUT", plan);
-    let store = proxy.store();
+    let (proxy, store) = behind("PUT", plan);
     let mut writer = LaneWriter::open(&store, chain(), 0, fingerprints(), Encoding::default())
         .await
         .unwrap();
@@ -393,8 +274,7 @@ async fn a_store_that_answers_429_500_503_resets_or_is_slow_is_asked_again() {
 async fn a_put_whose_answer_was_lost_is_recognised_as_done() {
     for swallowed in [Mischief::SwallowAnswer, Mischief::Slow(Duration::from_secs(3))] {
         // The audit's answer is lost, and then the notes'.
-        let proxy = Proxy::start("PUT", vec![swallowed, swallowed]);
-        let store = proxy.store();
+        let (proxy, store) = behind("PUT", vec![swallowed, swallowed]);
         let mut writer = LaneWriter::open(&store, chain(), 0, fingerprints(), Encoding::default())
             .await
             .unwrap();
@@ -418,7 +298,11 @@ async fn a_put_whose_answer_was_lost_is_recognised_as_done() {
 
 #[tokio::test]
 async fn a_refusal_that_never_arrives_is_asked_for() {
-    let proxy = Proxy::start("PUT", vec![Mischief::Reset; 5]);
+    let proxy = Proxy::start(
+        &variable("LETHE_TEST_S3_ENDPOINT"),
+        "PUT",
+        vec![Mischief::Reset; 5],
+    );
     let mut config = config();
     S3::open(&config)
         .unwrap()
@@ -437,8 +321,7 @@ async fn a_refusal_that_never_arrives_is_asked_for() {
 
 #[tokio::test]
 async fn a_store_that_stays_down_is_a_passing_trouble_and_the_buffer_is_kept() {
-    let proxy = Proxy::start("PUT", vec![Mischief::Status(503); 5]);
-    let store = proxy.store();
+    let (proxy, store) = behind("PUT", vec![Mischief::Status(503); 5]);
     let mut writer = LaneWriter::open(&store, chain(), 0, fingerprints(), Encoding::default())
         .await
         .unwrap();
@@ -453,13 +336,9 @@ async fn a_store_that_stays_down_is_a_passing_trouble_and_the_buffer_is_kept() {
 
 #[tokio::test]
 async fn a_store_that_never_answers_is_given_up_after_the_timeout() {
-    let proxy = Proxy::start("PUT", vec![Mischief::Silence]);
+    let (_proxy, store) = behind("PUT", vec![Mischief::Silence]);
     let began = Instant::now();
-    let error = proxy
-        .store()
-        .create("a", Bytes::from_static(b"x"))
-        .await
-        .unwrap_err();
+    let error = store.create("a", Bytes::from_static(b"x")).await.unwrap_err();
     assert!(error.is_transient(), "{error:?}");
     assert!(error.to_string().contains("timeout"), "{error}");
     assert!(began.elapsed() < Duration::from_secs(5));
@@ -467,11 +346,10 @@ async fn a_store_that_never_answers_is_given_up_after_the_timeout() {
 
 #[tokio::test]
 async fn reading_survives_a_store_that_fails_now_and_then() {
-    let proxy = Proxy::start(
+    let (proxy, store) = behind(
         "GET",
         vec![Mischief::Status(500), Mischief::Reset, Mischief::Status(429)],
     );
-    let store = proxy.store();
     assert_eq!(write(&store, 0..5).await.unwrap(), Some(5));
     assert!(inspect(&store, |_| {}).await.unwrap().is_intact());
     assert_eq!(proxy.met(), 3);

@@ -1,11 +1,7 @@
-//! Chains: their names, and where they end.
+//! Chains and the names of their files.
 
 use std::fmt;
 use std::sync::Arc;
-
-use super::footer::read_footer_at;
-use super::{ChainError, Fingerprints, Footer};
-use crate::store::Store;
 
 /// The output of one partition of one topic.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -124,119 +120,6 @@ fn decode(encoded: &str) -> Option<String> {
         }
     }
     String::from_utf8(bytes).ok()
-}
-
-/// The last file of a chain.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tail {
-    /// Its first offset.
-    pub first: i64,
-    /// The offset after its last: where the chain goes on.
-    pub next: i64,
-    /// Its name.
-    pub file: String,
-    /// All that its footer says.
-    pub footer: Footer,
-}
-
-impl Tail {
-    /// Whether offsets still mean what they meant when the file was written.
-    ///
-    /// # Errors
-    /// [`ChainError::AnotherLog`] if cluster or topic are known, then and now, and are not the same.
-    pub fn check_log(&self, now: &Fingerprints) -> Result<(), ChainError> {
-        let then = &self.footer.fingerprints;
-        for (field, theirs, ours) in [
-            ("cluster id", &then.cluster, &now.cluster),
-            ("topic id", &then.topic_id, &now.topic_id),
-        ] {
-            if let (Some(theirs), Some(ours)) = (theirs, ours)
-                && theirs != ours
-            {
-                return Err(ChainError::AnotherLog {
-                    file: self.file.clone(),
-                    field,
-                    theirs: theirs.clone(),
-                    ours: ours.clone(),
-                });
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Finds where a chain ends. `None` if it has no file yet.
-///
-/// # Errors
-/// [`ChainError::Broken`] if the last file does not begin where the one before it ends, [`ChainError::Stray`] or
-/// [`ChainError::Footer`] if one of them is not a chain's file, or the store's error. The rest of the chain is not
-/// looked at: that is the work of `inspect`.
-pub async fn read_tail(store: &dyn Store, chain: &ChainId) -> Result<Option<Tail>, ChainError> {
-    let objects = store.list(&chain.notes_folder()).await?;
-    let Some(last) = objects.last() else {
-        return Ok(None);
-    };
-    let tail = read_link(store, chain, &last.name).await?;
-    // The first file of every chain begins at 0, so before any other there is one.
-    let before = objects.len().checked_sub(2).map(|index| &objects[index]);
-    match before {
-        Some(before) => {
-            let before = read_link(store, chain, &before.name).await?;
-            if before.next != tail.first {
-                return Err(ChainError::Broken {
-                    file: before.file,
-                    next: before.next,
-                    found: tail.file,
-                });
-            }
-        }
-        None if tail.first != 0 => {
-            return Err(ChainError::Broken {
-                file: "its beginning".into(),
-                next: 0,
-                found: tail.file,
-            });
-        }
-        None => {}
-    }
-    Ok(Some(tail))
-}
-
-/// Every chain that has notes files in the store, in order.
-///
-/// # Errors
-/// The store's error, or [`ChainError::Stray`] for a file that is not a chain's.
-pub async fn chains(store: &dyn Store) -> Result<Vec<ChainId>, ChainError> {
-    let mut chains: Vec<ChainId> = Vec::new();
-    for object in store.list("notes").await? {
-        match ChainId::parse_notes(&object.name) {
-            Some((chain, _)) if chains.last() == Some(&chain) => {}
-            Some((chain, _)) => chains.push(chain),
-            None => return Err(ChainError::Stray { name: object.name }),
-        }
-    }
-    chains.sort_unstable();
-    Ok(chains)
-}
-
-/// One file of a chain, its name held against its footer.
-pub(crate) async fn read_link(store: &dyn Store, chain: &ChainId, name: &str) -> Result<Tail, ChainError> {
-    let Some((named, first)) = ChainId::parse_notes(name) else {
-        return Err(ChainError::Stray { name: name.into() });
-    };
-    let footer = read_footer_at(store, name).await?;
-    if named != *chain || footer.chain != *chain || footer.first != first {
-        return Err(ChainError::Footer {
-            name: name.into(),
-            why: format!("the footer is of {} from offset {}", footer.chain, footer.first),
-        });
-    }
-    Ok(Tail {
-        first,
-        next: footer.next,
-        file: name.to_owned(),
-        footer,
-    })
 }
 
 #[cfg(test)]

@@ -146,6 +146,11 @@ impl Faulty {
         self.state().given
     }
 
+    /// How many requests of this kind came so far.
+    pub fn requests(&self, op: Op) -> u64 {
+        self.state().requests.get(&op).copied().unwrap_or_default()
+    }
+
     /// Puts before `inner` the faults that the environment variable `LETHE_STORE_FAULTS` asks for, in the language of
     /// [`Plan::parse`]; without the variable, gives `inner` back.
     ///

@@ -185,7 +185,15 @@ impl Inner {
             }
             linked
         };
-        write().map_err(|error| self.fail(Op::Create, name, error))
+        // Another process that opens the folder takes a file aside for abandoned in the moment before it is locked.
+        let taken = |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WouldBlock);
+        let mut attempts = 1;
+        loop {
+            match write() {
+                Err(error) if taken(&error) && attempts < 5 => attempts += 1,
+                done => return done.map_err(|error| self.fail(Op::Create, name, error)),
+            }
+        }
     }
 
     /// Makes a folder and whatever of its parents is missing, each of them durable.

@@ -85,6 +85,21 @@ pub trait Store: Send + Sync + Debug {
     /// The store in a few words, for messages: no secret.
     fn describe(&self) -> String;
 
+    /// The first `limit` objects of [`Store::list_after`]. A store that can asks for no more than these.
+    ///
+    /// # Errors
+    /// As [`Store::list_after`].
+    async fn list_page(
+        &self,
+        folder: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Object>, StoreError> {
+        let mut objects = self.list_after(folder, after).await?;
+        objects.truncate(limit);
+        Ok(objects)
+    }
+
     /// All objects below `folder`, in byte order of their names.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures::TryStreamExt as _;
+use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::aws::{AmazonS3, AmazonS3Builder, S3ConditionalPut};
 use object_store::path::Path;
 use object_store::{
@@ -240,6 +240,15 @@ impl Store for S3 {
     }
 
     async fn list_after(&self, folder: &str, after: Option<&str>) -> Result<Vec<Object>, StoreError> {
+        self.list_page(folder, after, usize::MAX).await
+    }
+
+    async fn list_page(
+        &self,
+        folder: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Object>, StoreError> {
         let prefix = self.key(Op::List, folder)?;
         let prefix = (!prefix.as_ref().is_empty()).then_some(prefix);
         let listed = match after {
@@ -262,7 +271,9 @@ impl Store for S3 {
             });
             std::future::ready(Ok(object))
         });
+        // Keys come in byte order, and pages of them only as they are asked for.
         let mut objects: Vec<Object> = listed
+            .take(limit)
             .try_collect()
             .await
             .map_err(|error| self.fail(Op::List, folder, &error))?;

@@ -1,0 +1,149 @@
+//! A file that is encoded, and the receipt for it once it is durable.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::footer::read_footer_at;
+use super::{ChainError, ChainId, CommitError, Footer, read_tail};
+use crate::store::{Store, StoreError, crash};
+
+/// Proof that everything of a chain before [`Receipt::next`] is durable. Only a durable write gives one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    file: String,
+    bytes: u64,
+    footer: Arc<Footer>,
+}
+
+impl Receipt {
+    /// The chain.
+    pub fn chain(&self) -> &ChainId {
+        &self.footer.chain
+    }
+
+    /// First offset of the file.
+    pub fn first(&self) -> i64 {
+        self.footer.first
+    }
+
+    /// Offset after the file's last: what may be released to the source.
+    pub fn next(&self) -> i64 {
+        self.footer.next
+    }
+
+    /// The notes file.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Size of the notes file in bytes.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// All that its footer says: rows by kind, audit file, fingerprints.
+    pub fn footer(&self) -> &Footer {
+        &self.footer
+    }
+}
+
+/// A file that is encoded and not yet written.
+pub struct SealedFile {
+    name: String,
+    notes: Bytes,
+    audit: Option<(String, Bytes)>,
+    footer: Arc<Footer>,
+}
+
+impl SealedFile {
+    pub(super) fn new(footer: Footer, notes: Bytes, audit: Option<Bytes>) -> Self {
+        let audit = footer.audit.clone().zip(audit);
+        Self {
+            name: footer.chain.notes_name(footer.first),
+            notes,
+            audit,
+            footer: Arc::new(footer),
+        }
+    }
+
+    /// First offset.
+    pub fn first(&self) -> i64 {
+        self.footer.first
+    }
+
+    /// Offset after the last.
+    pub fn next(&self) -> i64 {
+        self.footer.next
+    }
+
+    /// Bytes of memory held: notes and audit.
+    pub fn memory(&self) -> usize {
+        self.notes.len() + self.audit.as_ref().map_or(0, |(_, bytes)| bytes.len())
+    }
+
+    /// Writes the audit file, then the notes file. May be called again after [`CommitError::Transient`]: whatever an
+    /// earlier attempt left behind is recognised, because no other attempt has its commit id.
+    ///
+    /// # Errors
+    /// [`CommitError::Lost`] if another writer's file has the name, [`CommitError::Transient`] if trying again may
+    /// help, [`CommitError::Fatal`] otherwise.
+    pub async fn upload(&self, store: &dyn Store) -> Result<Receipt, CommitError> {
+        crash::point("sealed");
+        if let Some((name, bytes)) = &self.audit {
+            match store.create(name, bytes.clone()).await {
+                Ok(()) => {}
+                // The name is unique: if something is there, it is ours.
+                Err(StoreError::Exists(at)) => match store.read_tail(name, 1).await {
+                    Ok(_) => {}
+                    Err(StoreError::NotFound(_)) => return Err(said_taken(StoreError::Exists(at))),
+                    Err(error) => return Err(error.into()),
+                },
+                Err(error) => return Err(error.into()),
+            }
+            crash::point("audit_written");
+        }
+        match store.create(&self.name, self.notes.clone()).await {
+            Ok(()) => {}
+            Err(StoreError::Exists(at)) => self.whose(store, StoreError::Exists(at)).await?,
+            Err(error) => return Err(error.into()),
+        }
+        crash::point("notes_written");
+        let receipt = Receipt {
+            file: self.name.clone(),
+            bytes: self.notes.len() as u64,
+            footer: Arc::clone(&self.footer),
+        };
+        crash::point("receipt_given");
+        Ok(receipt)
+    }
+
+    /// The name is taken: by ourselves, when an answer was lost, or by another writer.
+    async fn whose(&self, store: &dyn Store, taken: StoreError) -> Result<(), CommitError> {
+        match read_footer_at(store, &self.name).await {
+            Ok(footer) if footer.commit == self.footer.commit => return Ok(()),
+            Ok(_) => {}
+            Err(ChainError::Store(StoreError::NotFound(_))) => return Err(said_taken(taken)),
+            Err(error) => return Err(error.into()),
+        }
+        match read_tail(store, &self.footer.chain).await? {
+            Some(tail) => Err(CommitError::Lost { tail: Box::new(tail) }),
+            None => Err(CommitError::Transient(taken)),
+        }
+    }
+}
+
+/// S3 answers 409 while another PUT of the name is under way, and that one may yet fail: then the name is said to be
+/// taken, and nothing is there.
+fn said_taken(error: StoreError) -> CommitError {
+    CommitError::Transient(StoreError::Transient {
+        at: error.at().clone(),
+        detail: "the name was said to be taken, and nothing is there".into(),
+    })
+}
+
+impl std::fmt::Debug for SealedFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SealedFile({}, {} rows)", self.name, self.footer.rows())
+    }
+}

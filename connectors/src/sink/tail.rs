@@ -1,0 +1,221 @@
+//! Where a chain ends.
+
+use super::footer::read_footer_at;
+use super::{ChainError, ChainId, Fingerprints, Footer};
+use crate::store::Store;
+
+/// The last file of a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tail {
+    /// Its first offset.
+    pub first: i64,
+    /// The offset after its last: where the chain goes on.
+    pub next: i64,
+    /// Its name.
+    pub file: String,
+    /// All that its footer says.
+    pub footer: Footer,
+}
+
+impl Tail {
+    /// Whether offsets still mean what they meant when the file was written.
+    ///
+    /// # Errors
+    /// [`ChainError::AnotherLog`] if cluster or topic are known, then and now, and are not the same.
+    pub fn check_log(&self, now: &Fingerprints) -> Result<(), ChainError> {
+        let then = &self.footer.fingerprints;
+        for (field, theirs, ours) in [
+            ("cluster id", &then.cluster, &now.cluster),
+            ("topic id", &then.topic_id, &now.topic_id),
+        ] {
+            if let (Some(theirs), Some(ours)) = (theirs, ours)
+                && theirs != ours
+            {
+                return Err(ChainError::AnotherLog {
+                    file: self.file.clone(),
+                    field,
+                    theirs: theirs.clone(),
+                    ours: ours.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Finds where a chain ends. `None` if it has no file yet.
+///
+/// # Errors
+/// [`ChainError::Broken`] if the last file does not begin where the one before it ends, [`ChainError::Stray`] or
+/// [`ChainError::Footer`] if one of them is not a chain's file, or the store's error. The rest of the chain is not
+/// looked at: that is the work of `inspect`.
+pub async fn read_tail(store: &dyn Store, chain: &ChainId) -> Result<Option<Tail>, ChainError> {
+    let Some(end) = find_end(store, chain, PAGE).await? else {
+        return Ok(None);
+    };
+    let tail = read_link(store, chain, &end.last).await?;
+    match end.before {
+        Some(before) => {
+            let before = read_link(store, chain, &before).await?;
+            if before.next != tail.first {
+                return Err(ChainError::Broken {
+                    file: before.file,
+                    next: before.next,
+                    found: tail.file,
+                });
+            }
+        }
+        None if end.is_first && tail.first != 0 => {
+            return Err(ChainError::Broken {
+                file: "its beginning".into(),
+                next: 0,
+                found: tail.file,
+            });
+        }
+        None => {}
+    }
+    Ok(Some(tail))
+}
+
+/// Names that are asked for at a time: as many as S3 gives at most.
+const PAGE: usize = 1000;
+
+/// The last names of a chain's folder.
+#[derive(Debug, PartialEq, Eq)]
+struct End {
+    last: String,
+    /// The one before it, if the same page of names had it.
+    before: Option<String>,
+    /// Whether there is none before it.
+    is_first: bool,
+}
+
+/// Finds the last name without listing the whole folder: a lane that writes a file every five minutes has a hundred
+/// thousand within a year, and every assignment begins here.
+///
+/// Between a file that is known and an offset after which nothing is known to be, it asks for a page of names after
+/// the file, which ends the search if it is not full, and for one after the middle, which halves what is left.
+async fn find_end(store: &dyn Store, chain: &ChainId, page: usize) -> Result<Option<End>, ChainError> {
+    let folder = chain.notes_folder();
+    let mut last: Option<String> = None;
+    // Nothing lies after this offset.
+    let mut above = i64::MAX;
+    loop {
+        let names = store.list_page(&folder, last.as_deref(), page).await?;
+        let full = names.len() >= page;
+        let mut names = names.into_iter().map(|object| object.name).rev();
+        match (names.next(), last.take()) {
+            (None, None) => return Ok(None),
+            (None, Some(known)) => {
+                return Ok(Some(End {
+                    last: known,
+                    before: None,
+                    is_first: false,
+                }));
+            }
+            (Some(found), known) if !full => {
+                let before = names.next().or(known);
+                return Ok(Some(End {
+                    is_first: before.is_none(),
+                    last: found,
+                    before,
+                }));
+            }
+            (Some(found), _) => last = Some(found),
+        }
+        let known = last.as_deref().unwrap_or_default();
+        let Some((_, from)) = ChainId::parse_notes(known) else {
+            return Err(ChainError::Stray { name: known.into() });
+        };
+        // By doubling first: offsets are small against all that there could be.
+        let middle = match above {
+            i64::MAX => from.max(page as i64).saturating_mul(2),
+            above => from + (above - from) / 2,
+        };
+        if middle <= from || middle >= above {
+            continue;
+        }
+        match store
+            .list_page(&folder, Some(&chain.notes_name(middle)), 1)
+            .await?
+            .pop()
+        {
+            // A file of exactly that name would not be listed after it.
+            Some(beyond) => last = Some(beyond.name),
+            None => above = middle + 1,
+        }
+    }
+}
+
+/// One file of a chain, its name held against its footer.
+pub(crate) async fn read_link(store: &dyn Store, chain: &ChainId, name: &str) -> Result<Tail, ChainError> {
+    let Some((named, first)) = ChainId::parse_notes(name) else {
+        return Err(ChainError::Stray { name: name.into() });
+    };
+    let footer = read_footer_at(store, name).await?;
+    if named != *chain || footer.chain != *chain || footer.first != first {
+        return Err(ChainError::Footer {
+            name: name.into(),
+            why: format!("the footer is of {} from offset {}", footer.chain, footer.first),
+        });
+    }
+    Ok(Tail {
+        first,
+        next: footer.next,
+        file: name.to_owned(),
+        footer,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::faulty::{Faulty, Plan};
+    use crate::store::{Memory, Op};
+    use bytes::Bytes;
+    use proptest::prelude::*;
+    use std::sync::Arc;
+
+    async fn store_of(chain: &ChainId, firsts: impl IntoIterator<Item = i64>) -> Faulty {
+        let store = Memory::default();
+        for first in firsts {
+            store
+                .create(&chain.notes_name(first), Bytes::new())
+                .await
+                .unwrap();
+        }
+        Faulty::new(Arc::new(store), Plan::Script(Vec::new()))
+    }
+
+    proptest! {
+        #[test]
+        fn the_end_found_by_halving_is_that_of_the_whole_list(
+            steps in proptest::collection::vec(prop_oneof![1..5i64, 1..100_000i64, 1..i64::MAX / 64], 0..60),
+            page in 1..9usize,
+        ) {
+            let chain = ChainId::new("t", 1);
+            let firsts: Vec<i64> = steps.iter().scan(0, |at, step| { let first = *at; *at += step; Some(first) }).collect();
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(async {
+                let store = store_of(&chain, firsts.iter().copied()).await;
+                let end = find_end(&store, &chain, page).await.unwrap();
+                let names: Vec<String> = firsts.iter().map(|first| chain.notes_name(*first)).collect();
+                assert_eq!(end.as_ref().map(|end| &end.last), names.last());
+                if let Some(End { before: Some(before), .. }) = &end {
+                    assert_eq!(Some(before), names.iter().rev().nth(1));
+                }
+                assert_eq!(end.is_some_and(|end| end.is_first), names.len() == 1 && page > 1);
+            });
+        }
+    }
+
+    #[tokio::test]
+    async fn a_hundred_thousand_files_are_not_all_listed() {
+        let chain = ChainId::new("t", 1);
+        let store = store_of(&chain, (0..100_000).map(|file| file * 977)).await;
+        let end = find_end(&store, &chain, PAGE).await.unwrap().unwrap();
+        assert_eq!(end.last, chain.notes_name(99_999 * 977));
+        let asked = store.requests(Op::List);
+        assert!(asked < 40, "{asked} requests");
+    }
+}
