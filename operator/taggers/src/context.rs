@@ -25,6 +25,7 @@ use crate::reading::Reading;
 use crate::vocabulary::Vocabulary;
 use crate::words::Case;
 use cues::{Cue, Table};
+use fields::Fields;
 
 /// Settings of the `context` member.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -70,6 +71,7 @@ impl ContextConfig {
             },
             vocabulary: Vocabulary::new(dictionary),
             table: Table::new(),
+            fields: Fields::new(),
         })
     }
 }
@@ -80,6 +82,7 @@ pub struct Context {
     labels: Labels,
     vocabulary: Vocabulary,
     table: Table,
+    fields: Fields,
 }
 
 struct Labels {
@@ -120,6 +123,7 @@ impl Context {
             note: &note,
             labels: &self.labels,
             table: &self.table,
+            fields: &self.fields,
             out,
             people: Vec::new(),
         };
@@ -145,6 +149,7 @@ struct Scan<'r, 'd, 'n, 'o, 'c> {
     note: &'r Reading<'d, 'n>,
     labels: &'r Labels,
     table: &'r Table,
+    fields: &'r Fields,
     out: &'o mut Collector<'c>,
     /// Names that strong evidence has shown, for [`Scan::repeats`].
     people: Vec<(Name, LabelId)>,

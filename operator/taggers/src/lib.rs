@@ -4,9 +4,11 @@
 //! [`lethe_core`]'s notes and spans and nothing of streams, files or each other. All of them pass the same
 //! [conformance suite](conformance).
 
+pub mod conformance;
 pub mod context;
 pub mod gazetteer;
 pub mod known;
+mod lexicon;
 pub mod pattern;
 mod person;
 mod reading;

@@ -1,5 +1,6 @@
 //! What a written name of a person looks like: words, initials, particles, and how far it goes.
 
+use crate::lexicon::Flags;
 use crate::reading::Reading;
 use crate::vocabulary::Traits;
 use crate::words::Case;
@@ -25,112 +26,6 @@ pub(crate) struct Name {
     /// How many of them a list knows as names.
     pub(crate) listed: usize,
 }
-
-/// Words that a name may go on over.
-const PARTICLES: [&str; 26] = [
-    "de", "del", "della", "di", "da", "do", "dos", "das", "du", "la", "las", "los", "le", "el", "al", "bin",
-    "ibn", "van", "von", "der", "den", "ter", "ten", "y", "i", "san",
-];
-
-/// Words that end a name whatever their capital: headings, verbs and fields of notes that are surnames too.
-const STOPS: [&str; 96] = [
-    "the",
-    "he",
-    "she",
-    "his",
-    "her",
-    "hers",
-    "they",
-    "we",
-    "it",
-    "this",
-    "that",
-    "these",
-    "patient",
-    "pt",
-    "and",
-    "or",
-    "in",
-    "on",
-    "at",
-    "to",
-    "of",
-    "for",
-    "from",
-    "with",
-    "by",
-    "was",
-    "is",
-    "has",
-    "had",
-    "will",
-    "are",
-    "were",
-    "be",
-    "an",
-    "as",
-    "no",
-    "not",
-    "note",
-    "date",
-    "dob",
-    "mrn",
-    "age",
-    "sex",
-    "male",
-    "female",
-    "phone",
-    "tel",
-    "fax",
-    "pager",
-    "ext",
-    "cell",
-    "history",
-    "exam",
-    "diagnosis",
-    "procedure",
-    "hospital",
-    "clinic",
-    "center",
-    "department",
-    "dept",
-    "unit",
-    "room",
-    "ward",
-    "floor",
-    "service",
-    "office",
-    "street",
-    "address",
-    "email",
-    "id",
-    "ssn",
-    "npi",
-    "dea",
-    "acct",
-    "account",
-    "attending",
-    "admit",
-    "admission",
-    "discharge",
-    "dictated",
-    "signed",
-    "cc",
-    "re",
-    "el",
-    "los",
-    "las",
-    "paciente",
-    "nhc",
-    "cp",
-    "edad",
-    "sexo",
-    "fecha",
-    "servicio",
-    "domicilio",
-    "medico",
-    "telefono",
-];
 
 /// Suffixes that belong to a name.
 const SUFFIXES: [&str; 6] = ["jr", "sr", "ii", "iii", "iv", "2nd"];
@@ -217,7 +112,7 @@ impl Reading<'_, '_> {
             let mut over = at;
             while over < at + 3
                 && name.words > 0
-                && PARTICLES.contains(&self.get(over))
+                && self.flag(over, Flags::PARTICLE)
                 && !self.ends_field(over)
             {
                 over += 1;
@@ -309,7 +204,7 @@ impl Reading<'_, '_> {
 
     fn kind(&self, i: usize) -> Kind {
         let traits = self.traits(i);
-        if STOPS.contains(&self.get(i)) || traits.any(Traits::CALENDAR) && !traits.any(Traits::GIVEN) {
+        if self.flag(i, Flags::STOP) || traits.any(Traits::CALENDAR) && !traits.any(Traits::GIVEN) {
             return Kind::Other;
         }
         let other = Traits::WORD

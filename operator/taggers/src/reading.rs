@@ -3,6 +3,7 @@
 use lethe_core::NoteView;
 use lethe_dictionaries::{Entry, Matcher};
 
+use crate::lexicon::Flags;
 use crate::vocabulary::{Traits, Vocabulary};
 use crate::words::{Case, Words};
 
@@ -10,7 +11,7 @@ use crate::words::{Case, Words};
 pub(crate) struct Reading<'d, 'n> {
     pub(crate) words: Words<'n>,
     pub(crate) vocabulary: &'d Vocabulary,
-    entries: Vec<Entry<'d>>,
+    entries: Vec<Option<Entry<'d>>>,
     traits: Vec<Traits>,
     layout: Vec<u8>,
     /// Whether the note has no capitals at all: then capitalisation can be asked of nothing.
@@ -21,34 +22,30 @@ pub(crate) struct Reading<'d, 'n> {
 const ENDS_LINE: u8 = 1;
 /// The token stands in a line without lower case.
 const CAPS: u8 = 2;
-/// The token is the first of its line.
-const STARTS_LINE: u8 = 4;
 
 impl<'d, 'n> Reading<'d, 'n> {
     /// Reads a note. `matcher` is one over the vocabulary's dictionary.
     pub(crate) fn new(note: NoteView<'n>, vocabulary: &'d Vocabulary, matcher: &mut Matcher<'d>) -> Self {
         let words = Words::new(note);
-        let mut entries = Vec::with_capacity(words.len());
-        matcher.words(&note, &mut entries);
-        let traits = entries
-            .iter()
-            .map(|&entry| {
-                if entry.is_none() {
-                    Traits::default()
-                } else {
-                    vocabulary.traits(entry)
-                }
-            })
-            .collect();
         let mut reading = Self {
             layout: vec![0; words.len()],
             all_lower: false,
+            entries: vec![None; words.len()],
+            traits: vec![Traits::default(); words.len()],
             words,
             vocabulary,
-            entries,
-            traits,
         };
         reading.lay_out();
+        for i in 0..reading.len() {
+            // Most words are in lower case, and few rules ask about those: they are looked up when one does.
+            if reading.is_capital(i) {
+                let entry = matcher.word(&note, i);
+                reading.entries[i] = Some(entry);
+                reading.traits[i] = vocabulary.traits(entry);
+            } else if reading.case(i) == Case::Lower {
+                reading.traits[i] = Traits::UNREAD;
+            }
+        }
         reading
     }
 
@@ -75,7 +72,6 @@ impl<'d, 'n> Reading<'d, 'n> {
                 if upper > 0 && lower * 10 <= upper {
                     self.layout[line..=i].iter_mut().for_each(|flags| *flags |= CAPS);
                 }
-                self.layout[line] |= STARTS_LINE;
                 if breaks > 1 {
                     self.layout[i] |= ENDS_LINE;
                 } else {
@@ -113,7 +109,16 @@ impl<'d, 'n> Reading<'d, 'n> {
 
     /// What the lists say of token `i`.
     pub(crate) fn traits(&self, i: usize) -> Traits {
-        self.traits.get(i).copied().unwrap_or_default()
+        match self.traits.get(i) {
+            Some(&Traits::UNREAD) => self.vocabulary.traits(self.entry(i)),
+            Some(&traits) => traits,
+            None => Traits::default(),
+        }
+    }
+
+    /// Whether token `i` has one of these flags.
+    pub(crate) fn flag(&self, i: usize, flags: Flags) -> bool {
+        self.vocabulary.lexicon.flags(self.get(i)).any(flags)
     }
 
     /// Whether token `i` has one of these traits.
@@ -126,7 +131,7 @@ impl<'d, 'n> Reading<'d, 'n> {
     /// # Panics
     /// If there is no such token.
     pub(crate) fn entry(&self, i: usize) -> Entry<'d> {
-        self.entries[i]
+        self.entries[i].unwrap_or_else(|| self.vocabulary.dictionary.word(self.words.note.word(i)))
     }
 
     /// Whether a line ends after token `i` other than by being wrapped.
@@ -139,11 +144,6 @@ impl<'d, 'n> Reading<'d, 'n> {
         self.layout.get(i).is_some_and(|flags| flags & CAPS != 0)
     }
 
-    /// Whether token `i` is the first of its line.
-    pub(crate) fn starts_line(&self, i: usize) -> bool {
-        self.layout.get(i).is_some_and(|flags| flags & STARTS_LINE != 0)
-    }
-
     /// Whether token `i` and the next stand apart like columns of a form: a tab or two blanks, or a line's end.
     pub(crate) fn ends_field(&self, i: usize) -> bool {
         if self.words.glued(i) {
@@ -152,8 +152,9 @@ impl<'d, 'n> Reading<'d, 'n> {
         if self.ends_line(i) {
             return true;
         }
-        let gap = self.words.note.gap_after(i);
-        gap.len() > 1 && !gap.contains('\n')
+        let tokens = self.words.note.tokens;
+        let (end, start) = (tokens.ends[i] as usize, tokens.starts[i + 1] as usize);
+        start - end > 1 && !self.words.note.text.as_bytes()[end..start].contains(&b'\n')
     }
 
     /// Whether token `i` begins a sentence or a line, so that its capital says nothing.

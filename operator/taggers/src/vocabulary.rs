@@ -3,6 +3,7 @@
 use std::ops::{BitOr, BitOrAssign};
 use std::sync::Arc;
 
+use crate::lexicon::Lexicon;
 use lethe_dictionaries::{Dictionary, Entry, ListId, ListSet, Role};
 
 /// Traits of a word, as a set of bits.
@@ -46,6 +47,9 @@ impl Traits {
         self.0 & others.0 != 0
     }
 
+    /// Not looked up yet.
+    pub(crate) const UNREAD: Self = Self(1 << 31);
+
     /// Given name or surname.
     pub(crate) const NAME: Self = Self(0b11);
     /// City, state or country.
@@ -73,6 +77,7 @@ pub(crate) struct Vocabulary {
     surnames: Vec<ListId>,
     cities: Vec<ListId>,
     words: ListSet,
+    pub(crate) lexicon: Lexicon,
 }
 
 impl Vocabulary {
@@ -118,6 +123,7 @@ impl Vocabulary {
             surnames: numbered(&|id, _| id.contains("surnames")),
             cities: numbered(&|_, label| label == "CITY"),
             words: dictionary.lists_where(|list| list.role == Role::Exception && list.id.ends_with("-words")),
+            lexicon: Lexicon::new(),
             dictionary: Arc::clone(dictionary),
         }
     }

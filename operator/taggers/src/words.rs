@@ -1,6 +1,7 @@
 //! A note's tokens folded once, with their case: what the rule members read instead of the raw text.
 
 use lethe_core::{NoteView, TokenKind};
+use lethe_dictionaries::fold;
 
 /// How a token is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,31 +34,45 @@ impl Case {
 pub(crate) struct Words<'a> {
     /// The note they are of.
     pub(crate) note: NoteView<'a>,
-    folded: String,
-    ends: Vec<u32>,
+    /// The whole text with its ASCII letters in lower case: every offset stays where it was.
+    lower: String,
+    /// The folded forms of the tokens that are not ASCII, by token.
+    special: Vec<(u32, String)>,
     cases: Vec<Case>,
 }
 
 impl<'a> Words<'a> {
     /// Folds every token, once.
     pub(crate) fn new(note: NoteView<'a>) -> Self {
-        let tokens = note.tokens.len();
+        let (tokens, text) = (note.tokens, note.text.as_bytes());
         let mut words = Self {
             note,
-            folded: String::with_capacity(note.text.len()),
-            ends: Vec::with_capacity(tokens),
-            cases: Vec::with_capacity(tokens),
+            lower: note.text.to_ascii_lowercase(),
+            special: Vec::new(),
+            cases: Vec::with_capacity(tokens.len()),
         };
-        for i in 0..tokens {
-            let text = note.word(i);
-            let case = match note.tokens.kind(i) {
-                TokenKind::Letters => case_of(text),
+        let ascii = text.is_ascii();
+        for i in 0..tokens.len() {
+            let (start, end) = (tokens.starts[i] as usize, tokens.ends[i] as usize);
+            let special = !ascii && !text[start..end].is_ascii();
+            let case = match tokens.kind(i) {
+                // The tokenizer splits at lower-to-upper, so that the last letter tells how the word goes on.
+                TokenKind::Letters if !special => match (
+                    text[start].is_ascii_uppercase(),
+                    text[end - 1].is_ascii_lowercase(),
+                ) {
+                    (false, _) => Case::Lower,
+                    (true, true) => Case::Title,
+                    (true, false) => Case::Upper,
+                },
+                TokenKind::Letters => case_of(note.word(i)),
                 TokenKind::Digits => Case::Digits,
                 TokenKind::Punctuation => Case::Mark,
             };
-            fold_into(text, &mut words.folded);
+            if special {
+                words.special.push((i as u32, fold(note.word(i))));
+            }
             words.cases.push(case);
-            words.ends.push(words.folded.len() as u32);
         }
         words
     }
@@ -68,10 +83,19 @@ impl<'a> Words<'a> {
     }
 
     /// Token `i`, folded; empty where there is none, so that looking past an end needs no care.
+    #[inline]
     pub(crate) fn get(&self, i: usize) -> &str {
-        let Some(&end) = self.ends.get(i) else { return "" };
-        let start = if i == 0 { 0 } else { self.ends[i - 1] };
-        lethe_core::Span::between(start, end).of(&self.folded)
+        if i >= self.cases.len() {
+            return "";
+        }
+        if !self.special.is_empty()
+            && let Ok(at) = self
+                .special
+                .binary_search_by_key(&(i as u32), |(token, _)| *token)
+        {
+            return &self.special[at].1;
+        }
+        self.note.tokens.span(i).of(&self.lower)
     }
 
     /// The token `back` places before `i`, folded; empty where there is none.
@@ -124,66 +148,6 @@ fn case_of(word: &str) -> Case {
     }
 }
 
-/// Appends `text` in lower case and without accents. Letters of other scripts are only lower-cased.
-pub(crate) fn fold_into(text: &str, out: &mut String) {
-    if text.is_ascii() {
-        let from = out.len();
-        out.push_str(text);
-        if let Some(added) = out.get_mut(from..) {
-            added.make_ascii_lowercase();
-        }
-        return;
-    }
-    for c in text.chars().flat_map(char::to_lowercase) {
-        match base(c) {
-            "" if is_mark(c) => {}
-            "" => out.push(c),
-            plain => out.push_str(plain),
-        }
-    }
-}
-
-/// `text` folded, for tables that are built once.
-pub(crate) fn fold(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    fold_into(text, &mut out);
-    out
-}
-
-const fn is_mark(c: char) -> bool {
-    matches!(c, '\u{0300}'..='\u{036f}' | '\u{00ad}' | '\u{200c}' | '\u{200d}')
-}
-
-/// The letters that a lower-case Latin letter with a diacritic stands on; empty for any other character.
-const fn base(c: char) -> &'static str {
-    match c {
-        'à'..='å' | 'ā' | 'ă' | 'ą' => "a",
-        'æ' => "ae",
-        'ç' | 'ć' | 'č' | 'ĉ' | 'ċ' => "c",
-        'ď' | 'đ' | 'ð' => "d",
-        'è'..='ë' | 'ē' | 'ĕ' | 'ė' | 'ę' | 'ě' => "e",
-        'ğ' | 'ĝ' | 'ġ' | 'ģ' => "g",
-        'ĥ' | 'ħ' => "h",
-        'ì'..='ï' | 'ī' | 'ĩ' | 'į' | 'ı' => "i",
-        'ķ' => "k",
-        'ł' | 'ĺ' | 'ļ' | 'ľ' => "l",
-        'ñ' | 'ń' | 'ņ' | 'ň' => "n",
-        'ò'..='ö' | 'ø' | 'ō' | 'ŏ' | 'ő' => "o",
-        'œ' => "oe",
-        'ŕ' | 'ř' => "r",
-        'ś' | 'š' | 'ş' | 'ș' | 'ŝ' => "s",
-        'ß' => "ss",
-        'ţ' | 'ť' | 'ț' => "t",
-        'ù'..='ü' | 'ū' | 'ů' | 'ű' | 'ũ' | 'ų' => "u",
-        'ý' | 'ÿ' => "y",
-        'ź' | 'ż' | 'ž' => "z",
-        'ª' => "a",
-        'º' => "o",
-        '’' | 'ʼ' => "'",
-        _ => "",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,11 +163,5 @@ mod tests {
         use Case::{Digits, Lower, Title, Upper};
         assert_eq!(cases, [Title, Lower, Digits, Lower, Upper, Upper]);
         assert_eq!((words.breaks_after(3), words.breaks_after(4)), (0, 1));
-    }
-
-    #[test]
-    fn combining_marks_fold_like_composed_letters() {
-        assert_eq!(fold("Iba\u{301}n\u{303}ez"), fold("Ibáñez"));
-        assert_eq!(fold("Łódź Øst"), "lodz ost");
     }
 }

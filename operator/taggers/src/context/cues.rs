@@ -1,7 +1,6 @@
 //! The cue words, English and Spanish, folded, with the rule that each sets off.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use crate::lexicon::WordMap;
 
 /// What a cue word announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -287,14 +286,14 @@ const CUES: &[(Cue, &[&str])] = &[
 ];
 
 /// The cue words, by their hash.
-pub(super) struct Table(HashMap<&'static str, Cue, BuildHasherDefault<WordHasher>>);
+pub(super) struct Table(WordMap<&'static str, Cue>);
 
 impl Table {
     pub(super) fn new() -> Self {
         let pairs = CUES
             .iter()
             .flat_map(|&(cue, words)| words.iter().map(move |&word| (word, cue)));
-        let mut table = HashMap::default();
+        let mut table = WordMap::default();
         for (word, cue) in pairs {
             // Of a word in two places the first counts.
             table.entry(word).or_insert(cue);
@@ -310,23 +309,5 @@ impl Table {
             return None;
         }
         self.0.get(word).copied()
-    }
-}
-
-/// A multiplicative hash of a short word, eight bytes at a time. The table's keys are fixed, so nobody can choose them to collide.
-#[derive(Default)]
-pub(super) struct WordHasher(u64);
-
-impl Hasher for WordHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x517c_c1b7_2722_0a95);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
     }
 }

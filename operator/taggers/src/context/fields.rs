@@ -1,13 +1,14 @@
 //! Form lines: "Nombre: …", "ATTENDING: …", "Facility: …". The value runs to the end of the line or to the next field.
 
 use crate::context::Scan;
+use crate::lexicon::WordMap;
 use crate::person::Evidence;
 use crate::vocabulary::Traits;
 use crate::words::Case;
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Field {
+pub(super) enum Field {
     Patient,
     Doctor,
     /// A person or a log-in name.
@@ -553,9 +554,20 @@ impl Scan<'_, '_, '_, '_, '_> {
                 _ => break,
             }
         }
-        let names: Vec<&str> = words[..count].iter().rev().map(|&i| note.get(i)).collect();
-        (0..names.len()).find_map(|from| {
-            lookup(&names[from..]).filter(|&field| self.is_field_here(field, words[count - 1 - from], from))
+        // The name as one string, and where each of its words begins in it.
+        let mut name = String::new();
+        let mut from = [0; MOST_WORDS];
+        for (n, &word) in words[..count].iter().rev().enumerate() {
+            if n > 0 {
+                name.push(' ');
+            }
+            from[n] = name.len();
+            name.push_str(note.get(word));
+        }
+        (0..count).find_map(|skipped| {
+            let field = self.fields.get(name.get(from[skipped]..)?)?;
+            self.is_field_here(field, words[count - 1 - skipped], skipped)
+                .then_some(field)
         })
     }
 
@@ -573,9 +585,23 @@ impl Scan<'_, '_, '_, '_, '_> {
     }
 }
 
-fn lookup(words: &[&str]) -> Option<Field> {
-    FIELDS.iter().find_map(|(field, names)| {
-        let same = |name: &&str| name.split(' ').eq(words.iter().copied());
-        names.iter().any(same).then_some(*field)
-    })
+/// The fields' names, by their hash.
+pub(super) struct Fields(WordMap<&'static str, Field>);
+
+impl Fields {
+    pub(super) fn new() -> Self {
+        let pairs = FIELDS
+            .iter()
+            .flat_map(|&(field, names)| names.iter().map(move |&name| (name, field)));
+        let mut fields = WordMap::default();
+        for (name, field) in pairs {
+            // Of a name in two places the first counts.
+            fields.entry(name).or_insert(field);
+        }
+        Self(fields)
+    }
+
+    fn get(&self, name: &str) -> Option<Field> {
+        self.0.get(name).copied()
+    }
 }

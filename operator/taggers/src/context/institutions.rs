@@ -1,96 +1,9 @@
 //! Hospitals, clinics, schools, employers: the proper name around a word that such names have in them.
 
 use crate::context::Scan;
+use crate::lexicon::Flags;
 use crate::vocabulary::Traits;
 use crate::words::Case;
-
-/// Words that institutions' names have beside the proper part.
-const GENERIC: [&str; 84] = [
-    "medical",
-    "health",
-    "healthcare",
-    "community",
-    "general",
-    "county",
-    "memorial",
-    "regional",
-    "children",
-    "childrens",
-    "surgery",
-    "surgical",
-    "center",
-    "centre",
-    "hospital",
-    "clinic",
-    "university",
-    "college",
-    "school",
-    "schools",
-    "public",
-    "elementary",
-    "high",
-    "middle",
-    "city",
-    "state",
-    "national",
-    "veterans",
-    "affairs",
-    "va",
-    "rehabilitation",
-    "rehab",
-    "care",
-    "family",
-    "practice",
-    "medicine",
-    "cancer",
-    "heart",
-    "eye",
-    "orthopedic",
-    "orthopedics",
-    "pediatric",
-    "women",
-    "womens",
-    "district",
-    "central",
-    "north",
-    "south",
-    "east",
-    "west",
-    "northern",
-    "southern",
-    "eastern",
-    "western",
-    "valley",
-    "institute",
-    "system",
-    "services",
-    "group",
-    "associates",
-    "primary",
-    "outpatient",
-    "urgent",
-    "emergency",
-    "nursing",
-    "home",
-    "mental",
-    "behavioral",
-    "psychiatric",
-    "physicians",
-    "dental",
-    "dialysis",
-    "imaging",
-    "laboratory",
-    "specialty",
-    "teaching",
-    "infirmary",
-    "hospice",
-    "pharmacy",
-    "the",
-    "saint",
-    "st",
-    "mount",
-    "fort",
-];
 
 /// Words that hold a name together.
 const LINKS: [&str; 10] = ["of", "and", "the", "&", "-", "'", "’", "s", ".", "for"];
@@ -246,7 +159,7 @@ impl Scan<'_, '_, '_, '_, '_> {
     fn may_belong(&self, i: usize) -> bool {
         let note = self.note;
         let word = note.get(i);
-        if GENERIC.contains(&word) || note.is(i, Traits::PLACE | Traits::NAME) && !is_function(word) {
+        if note.flag(i, Flags::GENERIC) || note.is(i, Traits::PLACE | Traits::NAME) && !is_function(word) {
             return note.case(i).is_word();
         }
         if !note.case(i).is_word() || is_function(word) {
@@ -258,7 +171,7 @@ impl Scan<'_, '_, '_, '_, '_> {
     /// Whether a word says which institution it is.
     fn is_proper(&self, i: usize) -> bool {
         let note = self.note;
-        if GENERIC.contains(&note.get(i)) || is_function(note.get(i)) || note.is(i, Traits::OTHER) {
+        if self.note.flag(i, Flags::GENERIC) || is_function(note.get(i)) || note.is(i, Traits::OTHER) {
             return false;
         }
         note.is(i, Traits::NAME | Traits::PLACE)
@@ -314,7 +227,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             last += 1;
         }
         if last > i
-            && (i + 1..=last).any(|at| note.is(at, Traits::CITY) || GENERIC.contains(&note.get(at)))
+            && (i + 1..=last).any(|at| note.is(at, Traits::CITY) || self.note.flag(at, Flags::GENERIC))
             && !note.is_shapeless(i)
         {
             self.out
@@ -399,7 +312,7 @@ impl Scan<'_, '_, '_, '_, '_> {
                 && !is_function(note.get(next))
                 && (!note.is_shapeless(next)
                     || !note.is(next, Traits::WORD)
-                    || GENERIC.contains(&note.get(next)))
+                    || self.note.flag(next, Flags::GENERIC))
             {
                 last = next;
             } else if !matches!(note.get(next), "&" | "and" | "of" | "-" | "'" | "’" | "s") {

@@ -3,121 +3,10 @@
 use lethe_core::LabelId;
 
 use crate::context::Scan;
+use crate::lexicon::Flags;
 use crate::person::{Evidence, Name};
 use crate::vocabulary::Traits;
 use crate::words::Case;
-
-/// After an eponym: "Foley catheter", "Kocher clamps", "Down syndrome".
-const EPONYM_NOUNS: [&str; 64] = [
-    "catheter",
-    "catheters",
-    "clamp",
-    "clamps",
-    "retractor",
-    "retractors",
-    "forceps",
-    "drain",
-    "drains",
-    "stitch",
-    "suture",
-    "sutures",
-    "approach",
-    "incision",
-    "score",
-    "scale",
-    "classification",
-    "disease",
-    "syndrome",
-    "sign",
-    "test",
-    "tube",
-    "needle",
-    "wire",
-    "elevator",
-    "scissors",
-    "speculum",
-    "position",
-    "repair",
-    "criteria",
-    "formula",
-    "fracture",
-    "lesion",
-    "cells",
-    "type",
-    "stain",
-    "technique",
-    "method",
-    "maneuver",
-    "procedure",
-    "fascia",
-    "ligament",
-    "muscle",
-    "canal",
-    "phenomenon",
-    "reflex",
-    "contracture",
-    "esophagus",
-    "lymphoma",
-    "tumor",
-    "sarcoma",
-    "hernia",
-    "cyst",
-    "node",
-    "valve",
-    "shunt",
-    "prosthesis",
-    "implant",
-    "screw",
-    "plate",
-    "rod",
-    "tenaculum",
-    "curette",
-    "cannula",
-];
-
-/// Verbs whose agent is a person: "dictated by", "discussed with".
-const PERSON_VERBS: [&str; 40] = [
-    "seen",
-    "examined",
-    "discussed",
-    "spoke",
-    "spoken",
-    "dictated",
-    "signed",
-    "cosigned",
-    "reviewed",
-    "performed",
-    "evaluated",
-    "evaluation",
-    "requested",
-    "ordered",
-    "referred",
-    "consulted",
-    "consult",
-    "consultation",
-    "followed",
-    "managed",
-    "admitted",
-    "assisted",
-    "authored",
-    "transcribed",
-    "read",
-    "interpreted",
-    "verified",
-    "approved",
-    "attended",
-    "staffed",
-    "treated",
-    "called",
-    "done",
-    "appointment",
-    "followup",
-    "up",
-    "visit",
-    "talked",
-    "remitido",
-    "firmado",
-];
 
 impl Scan<'_, '_, '_, '_, '_> {
     /// Whether an eponym's noun follows token `last`.
@@ -127,9 +16,9 @@ impl Scan<'_, '_, '_, '_, '_> {
         if note.ends_line(last) {
             return false;
         }
-        EPONYM_NOUNS.contains(&note.get(next))
+        note.flag(next, Flags::EPONYM_NOUN)
             || (matches!(note.get(next), "'" | "’")
-                && EPONYM_NOUNS.contains(&note.get(next + 2))
+                && note.flag(next + 2, Flags::EPONYM_NOUN)
                 && note.get(next + 1) == "s")
     }
 
@@ -364,7 +253,7 @@ impl Scan<'_, '_, '_, '_, '_> {
 
     fn verb_before(&self, i: usize) -> bool {
         let note = self.note;
-        (1..=3).any(|back| i >= back && PERSON_VERBS.contains(&note.get(i - back)))
+        (1..=3).any(|back| i >= back && note.flag(i - back, Flags::PERSON_VERB))
             || i > 0 && note.get(i - 1).ends_with("ed") && note.get(i).len() == 2
     }
 

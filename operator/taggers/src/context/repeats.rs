@@ -1,10 +1,9 @@
 //! Names again: what strong evidence has shown to be a name in this note is one wherever the note has it.
 
-use std::collections::HashMap;
-
 use lethe_core::LabelId;
 
 use crate::context::Scan;
+use crate::lexicon::WordMap;
 use crate::vocabulary::Traits;
 use crate::words::Case;
 
@@ -18,7 +17,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             return;
         }
         let note = self.note;
-        let mut parts: HashMap<&str, LabelId> = HashMap::new();
+        let mut parts: WordMap<&str, LabelId> = WordMap::default();
         let mut covered = vec![false; note.len()];
         for &(name, label) in self.people.iter().take(MOST) {
             for (at, seen) in covered
@@ -35,6 +34,10 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
         let mut i = 0;
         while i < note.len() {
+            if !note.is_capital(i) {
+                i += 1;
+                continue;
+            }
             match parts.get(note.get(i)) {
                 Some(&label) if !covered[i] && self.is_repeat(i) => {
                     let mut last = i;

@@ -55,15 +55,28 @@ impl Gazetteer {
         out: &mut Collector<'_>,
     ) -> Taken {
         let mut taken = Taken::default();
-        matcher.longest(&note.words.note, self.wanted, |found| {
-            if let Some((sort, score, rule)) = self.accept(note, &found) {
-                let label = self.label_of(found.entry, sort);
-                if let Some(label) = label {
-                    out.tokens(found.first, found.last, label, score, rule);
-                    taken.0.push((found.first, found.last));
-                }
+        let mut i = 0;
+        while i < note.len() {
+            // What the lists hold is written with a capital.
+            let found = if note.is_capital(i) {
+                matcher.longest_at(&note.words.note, i, self.wanted)
+            } else {
+                None
+            };
+            let Some(found) = found else {
+                i += 1;
+                continue;
+            };
+            let accepted = self
+                .accept(note, &found)
+                .and_then(|(sort, score, rule)| Some((self.label_of(found.entry, sort)?, score, rule)));
+            if let Some((label, score, rule)) = accepted {
+                out.tokens(found.first, found.last, label, score, rule);
+                taken.0.push((found.first, found.last));
+                i = found.last;
             }
-        });
+            i += 1;
+        }
         taken
     }
 

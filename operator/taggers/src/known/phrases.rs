@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use lethe_core::{Collector, LabelId, tokenize};
 
 use crate::known::Labels;
-use crate::words::{Case, Words, fold};
+use crate::words::{Case, Words};
+use lethe_dictionaries::fold;
 
 /// Sequences that begin with one word, at most: what keeps an event with thousands of phrases linear.
 const MOST_PER_WORD: usize = 16;

@@ -1,0 +1,412 @@
+//! Words that rules ask about and that no list of the dictionary tells: particles, verbs, nouns after eponyms.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// What a word is to the rules, as a set of bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flags(u8);
+
+impl Flags {
+    /// A word that ends a name whatever its capital: headings, verbs and fields that are surnames too.
+    pub(crate) const STOP: Self = Self(1);
+    /// A word that a name may go on over: "de la", "van".
+    pub(crate) const PARTICLE: Self = Self(1 << 1);
+    /// What stands after an eponym: "Foley catheter", "Kocher clamps".
+    pub(crate) const EPONYM_NOUN: Self = Self(1 << 2);
+    /// A verb whose agent is a person: "dictated by", "discussed with".
+    pub(crate) const PERSON_VERB: Self = Self(1 << 3);
+    /// A word that institutions' names have beside the proper part.
+    pub(crate) const GENERIC: Self = Self(1 << 4);
+
+    /// Whether one of `others` is among them.
+    pub(crate) const fn any(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+}
+
+const WORDS: &[(Flags, &[&str])] = &[
+    (
+        Flags::STOP,
+        &[
+            "the",
+            "he",
+            "she",
+            "his",
+            "her",
+            "hers",
+            "they",
+            "we",
+            "it",
+            "this",
+            "that",
+            "these",
+            "patient",
+            "pt",
+            "and",
+            "or",
+            "in",
+            "on",
+            "at",
+            "to",
+            "of",
+            "for",
+            "from",
+            "with",
+            "by",
+            "was",
+            "is",
+            "has",
+            "had",
+            "will",
+            "are",
+            "were",
+            "be",
+            "an",
+            "as",
+            "no",
+            "not",
+            "note",
+            "date",
+            "dob",
+            "mrn",
+            "age",
+            "sex",
+            "male",
+            "female",
+            "phone",
+            "tel",
+            "fax",
+            "pager",
+            "ext",
+            "cell",
+            "history",
+            "exam",
+            "diagnosis",
+            "procedure",
+            "hospital",
+            "clinic",
+            "center",
+            "department",
+            "dept",
+            "unit",
+            "room",
+            "ward",
+            "floor",
+            "service",
+            "office",
+            "street",
+            "address",
+            "email",
+            "id",
+            "ssn",
+            "npi",
+            "dea",
+            "acct",
+            "account",
+            "attending",
+            "admit",
+            "admission",
+            "discharge",
+            "dictated",
+            "signed",
+            "cc",
+            "re",
+            "el",
+            "los",
+            "las",
+            "paciente",
+            "nhc",
+            "cp",
+            "edad",
+            "sexo",
+            "fecha",
+            "servicio",
+            "domicilio",
+            "medico",
+            "telefono",
+        ],
+    ),
+    (
+        Flags::PARTICLE,
+        &[
+            "de", "del", "della", "di", "da", "do", "dos", "das", "du", "la", "las", "los", "le", "el", "al",
+            "bin", "ibn", "van", "von", "der", "den", "ter", "ten", "y", "i", "san",
+        ],
+    ),
+    (
+        Flags::EPONYM_NOUN,
+        &[
+            "catheter",
+            "catheters",
+            "clamp",
+            "clamps",
+            "retractor",
+            "retractors",
+            "forceps",
+            "drain",
+            "drains",
+            "stitch",
+            "suture",
+            "sutures",
+            "approach",
+            "incision",
+            "score",
+            "scale",
+            "classification",
+            "disease",
+            "syndrome",
+            "sign",
+            "test",
+            "tube",
+            "needle",
+            "wire",
+            "elevator",
+            "scissors",
+            "speculum",
+            "position",
+            "repair",
+            "criteria",
+            "formula",
+            "fracture",
+            "lesion",
+            "cells",
+            "type",
+            "stain",
+            "technique",
+            "method",
+            "maneuver",
+            "procedure",
+            "fascia",
+            "ligament",
+            "muscle",
+            "canal",
+            "phenomenon",
+            "reflex",
+            "contracture",
+            "esophagus",
+            "lymphoma",
+            "tumor",
+            "sarcoma",
+            "hernia",
+            "cyst",
+            "node",
+            "valve",
+            "shunt",
+            "prosthesis",
+            "implant",
+            "screw",
+            "plate",
+            "rod",
+            "tenaculum",
+            "curette",
+            "cannula",
+        ],
+    ),
+    (
+        Flags::PERSON_VERB,
+        &[
+            "seen",
+            "examined",
+            "discussed",
+            "spoke",
+            "spoken",
+            "dictated",
+            "signed",
+            "cosigned",
+            "reviewed",
+            "performed",
+            "evaluated",
+            "evaluation",
+            "requested",
+            "ordered",
+            "referred",
+            "consulted",
+            "consult",
+            "consultation",
+            "followed",
+            "managed",
+            "admitted",
+            "assisted",
+            "authored",
+            "transcribed",
+            "read",
+            "interpreted",
+            "verified",
+            "approved",
+            "attended",
+            "staffed",
+            "treated",
+            "called",
+            "done",
+            "appointment",
+            "followup",
+            "up",
+            "visit",
+            "talked",
+            "remitido",
+            "firmado",
+        ],
+    ),
+    (
+        Flags::GENERIC,
+        &[
+            "medical",
+            "health",
+            "healthcare",
+            "community",
+            "general",
+            "county",
+            "memorial",
+            "regional",
+            "children",
+            "childrens",
+            "surgery",
+            "surgical",
+            "center",
+            "centre",
+            "hospital",
+            "clinic",
+            "university",
+            "college",
+            "school",
+            "schools",
+            "public",
+            "elementary",
+            "high",
+            "middle",
+            "city",
+            "state",
+            "national",
+            "veterans",
+            "affairs",
+            "va",
+            "rehabilitation",
+            "rehab",
+            "care",
+            "family",
+            "practice",
+            "medicine",
+            "cancer",
+            "heart",
+            "eye",
+            "orthopedic",
+            "orthopedics",
+            "pediatric",
+            "women",
+            "womens",
+            "district",
+            "central",
+            "north",
+            "south",
+            "east",
+            "west",
+            "northern",
+            "southern",
+            "eastern",
+            "western",
+            "valley",
+            "institute",
+            "system",
+            "services",
+            "group",
+            "associates",
+            "primary",
+            "outpatient",
+            "urgent",
+            "emergency",
+            "nursing",
+            "home",
+            "mental",
+            "behavioral",
+            "psychiatric",
+            "physicians",
+            "dental",
+            "dialysis",
+            "imaging",
+            "laboratory",
+            "specialty",
+            "teaching",
+            "infirmary",
+            "hospice",
+            "pharmacy",
+            "the",
+            "saint",
+            "st",
+            "mount",
+            "fort",
+        ],
+    ),
+];
+
+/// A map from short words, hashed cheaply. Its keys are fixed, so nobody can choose them to collide.
+pub(crate) type WordMap<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
+
+/// The words, by their hash.
+pub(crate) struct Lexicon(WordMap<&'static str, Flags>);
+
+impl Lexicon {
+    pub(crate) fn new() -> Self {
+        let mut map: WordMap<&'static str, Flags> = WordMap::default();
+        for (flags, words) in WORDS {
+            for word in *words {
+                map.entry(word).or_default().0 |= flags.0;
+            }
+        }
+        Self(map)
+    }
+
+    /// The flags of a folded word.
+    #[inline]
+    pub(crate) fn flags(&self, word: &str) -> Flags {
+        // No word of the tables is longer.
+        if word.len() > 14 {
+            return Flags::default();
+        }
+        self.0.get(word).copied().unwrap_or_default()
+    }
+}
+
+/// A multiplicative hash, eight bytes at a time.
+#[derive(Default)]
+pub(crate) struct WordHasher(u64);
+
+impl Hasher for WordHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x517c_c1b7_2722_0a95);
+        }
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.0 ^= u64::from(byte);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_has_the_flags_of_every_table_it_stands_in() {
+        let lexicon = Lexicon::new();
+        assert!(lexicon.flags("hospital").any(Flags::STOP) && lexicon.flags("hospital").any(Flags::GENERIC));
+        assert_eq!(lexicon.flags("zebra"), Flags::default());
+    }
+
+    #[test]
+    fn no_word_is_longer_than_what_is_looked_up() {
+        assert!(
+            WORDS
+                .iter()
+                .flat_map(|(_, words)| *words)
+                .all(|word| word.len() <= 14)
+        );
+    }
+}
