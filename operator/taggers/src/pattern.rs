@@ -79,6 +79,26 @@ const LABELS: [&str; 20] = [
     "ROOM",
 ];
 
+/// The classes of words at which a recogniser starts; words of the other classes are only looked at from there.
+const ACTIVE: u64 = class::MONTH
+    | class::MONTH_WEAK
+    | class::WEEKDAY
+    | class::HOLIDAY
+    | class::SEASON
+    | class::NUMBER
+    | class::PHONE
+    | class::FAX
+    | class::PAGER
+    | class::REACH
+    | class::TLD
+    | class::SCHEME
+    | class::USER
+    | class::CALLE
+    | class::ADDRESS
+    | class::POSTAL
+    | class::ROOM
+    | class::BOX;
+
 /// Which patterns are on, and for which languages.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -256,10 +276,10 @@ impl Pattern {
             if tok.digits() {
                 self.number(s, i, out);
             } else if tok.letters() {
-                if tok.class != 0 || tok.cue != 0 {
+                if tok.is(ACTIVE) || tok.cue != 0 {
                     self.word(s, i, out);
                 }
-                if self.config.ids && s.tok(i + 1).glued() && !tok.glued() {
+                if s.tok(i + 1).glued() && !tok.glued() {
                     self.code(s, i, out);
                 }
             } else {
@@ -383,7 +403,7 @@ impl Pattern {
             if tok.is(class::BOX) {
                 street::post_box(s, i, out);
             }
-            if tok.len == 1 && s.tok(i + 1).mark(b'.') && s.word_is(i, "c") {
+            if tok.len == 1 && tok.is(class::CALLE) && s.tok(i + 1).mark(b'.') {
                 place::behind_initials(s, i, out);
             }
         }
@@ -392,7 +412,7 @@ impl Pattern {
     /// At the first of a run of letters and figures without blanks.
     fn code(&self, s: &Scan<'_>, i: usize, out: &mut Hits) {
         let next = s.tok(i + 1);
-        if next.wordlike() || next.mark(b'-') {
+        if self.config.ids && (next.wordlike() || next.mark(b'-')) {
             ids::alone(s, i, out);
         }
         if self.config.net && net::may_be_hexadecimal(s, i) {

@@ -144,7 +144,7 @@ pub(crate) struct Entry {
     pub(crate) cue: u8,
 }
 
-/// A word's letters, folded and packed, last letter lowest.
+/// A word's letters, folded and packed, first letter lowest.
 pub(crate) type Key = u128;
 
 /// An identifier cue, ready to be matched backwards from its last word.
@@ -281,6 +281,53 @@ pub(crate) enum Case {
 /// A word folded to unaccented lower-case letters, and its case. A word that is longer than sixteen letters or holds
 /// letters beyond Latin-1 folds to 0, which is no word's key.
 pub(crate) fn fold(bytes: &[u8]) -> (Key, Case) {
+    let mut word = [0; 16];
+    if bytes.len() <= word.len() {
+        word[..bytes.len()].copy_from_slice(bytes);
+        if let Some(folded) = fold_ascii(u128::from_le_bytes(word), bytes.len()) {
+            return folded;
+        }
+    }
+    fold_any(bytes)
+}
+
+/// As [`fold`] of `text[start..end]`, without a copy where sixteen bytes can be read at once.
+pub(crate) fn fold_at(text: &[u8], start: usize, end: usize) -> (Key, Case) {
+    if end - start <= 16
+        && let Some(word) = text.get(start..start + 16).and_then(|word| word.try_into().ok())
+        && let Some(folded) = fold_ascii(u128::from_le_bytes(word), end - start)
+    {
+        return folded;
+    }
+    fold(&text[start..end])
+}
+
+/// Folds a word of `len` ASCII letters, the lowest byte first; `None` if it has others. All letters at once: bit 5 of a
+/// letter is its case.
+fn fold_ascii(word: u128, len: usize) -> Option<(Key, Case)> {
+    const ONES: u128 = u128::from_le_bytes([1; 16]);
+    let mask = if len >= 16 {
+        u128::MAX
+    } else {
+        (1 << (8 * len)) - 1
+    };
+    let word = word & mask;
+    if word & (ONES << 7) != 0 {
+        return None;
+    }
+    let lower = ONES << 5 & mask;
+    let capitals = (!word & lower).count_ones();
+    let case = match capitals {
+        0 => Case::Lower,
+        1 if word & 0x20 == 0 => Case::Title,
+        n if n as usize == len => Case::Upper,
+        _ => Case::Mixed,
+    };
+    Some((word | lower, case))
+}
+
+/// Folds a word letter by letter.
+fn fold_any(bytes: &[u8]) -> (Key, Case) {
     let (mut key, mut letters, mut capitals, mut first) = (0u128, 0u32, 0u32, false);
     let mut known = true;
     let mut i = 0;
@@ -316,7 +363,9 @@ pub(crate) fn fold(bytes: &[u8]) -> (Key, Case) {
         first |= capital && letters == 0;
         capitals += u32::from(capital);
         letters += 1;
-        key = key << 8 | u128::from(letter);
+        if letters <= 16 {
+            key |= u128::from(letter) << (8 * (letters - 1));
+        }
         i += width;
     }
     let case = match capitals {
@@ -339,6 +388,26 @@ mod tests {
     fn accents_case_and_combining_marks_fold_away() {
         for word in ["Año", "AÑO", "an\u{303}o", "año"] {
             assert_eq!(fold(word.as_bytes()).0, key_of("ano"), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_word_folds_alike_letter_by_letter_and_all_at_once() {
+        let text = "we saw MRN Hale's McKay supercalifragili supercalifragilis a Z";
+        for (start, end) in [
+            (0, 2),
+            (3, 6),
+            (7, 10),
+            (11, 15),
+            (18, 23),
+            (24, 40),
+            (41, 58),
+            (59, 60),
+            (61, 62),
+        ] {
+            let word = &text.as_bytes()[start..end];
+            assert_eq!(fold_any(word), fold(word), "{start}");
+            assert_eq!(fold_at(text.as_bytes(), start, end), fold(word), "{start}");
         }
     }
 

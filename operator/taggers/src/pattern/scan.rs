@@ -2,7 +2,7 @@
 
 use lethe_core::{NoteView, Span, TokenKind};
 
-use super::lexicon::{Case, Key, Lexicon, class, fold};
+use super::lexicon::{Case, Key, Lexicon, class, fold, fold_at};
 
 /// What lies between a token and the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,19 +131,23 @@ impl<'a> Scan<'a> {
         toks.resize(FIRST, OUTSIDE);
         let bytes = note.text.as_bytes();
         let (mut lower, mut title, mut upper, mut end) = (0u32, 0u32, 0u32, 0usize);
-        for i in 0..note.tokens.len() {
-            let span = note.tokens.span(i);
+        for (i, token) in note.tokens.iter().enumerate() {
+            let span = token.span;
             let body = &bytes[span.start()..span.end()];
             let mut tok = Tok {
                 len: body.len().min(255) as u8,
-                gap: gap(&bytes[end..span.start()], i == 0),
-                kind: Some(note.tokens.kind(i)),
+                gap: if span.start() == end && i > 0 {
+                    Gap::None
+                } else {
+                    gap(&bytes[end..span.start()], i == 0)
+                },
+                kind: Some(token.kind),
                 ..OUTSIDE
             };
             end = span.end();
-            match note.tokens.kind(i) {
+            match token.kind {
                 TokenKind::Letters => {
-                    let (key, case) = fold(body);
+                    let (key, case) = fold_at(bytes, span.start(), span.end());
                     let entry = lexicon.get(key);
                     tok.class = entry.class;
                     tok.value = u32::from(entry.value);
