@@ -110,6 +110,18 @@ async fn a_file_where_a_folder_should_be_is_named() {
     );
 }
 
+#[tokio::test]
+async fn a_name_that_is_too_long_for_the_file_system_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path()).unwrap();
+    let name = format!("notes/topic={}/1", "t".repeat(300));
+    let error = store.create(&name, Bytes::new()).await.unwrap_err();
+    assert!(
+        !error.is_transient() && error.to_string().contains("shorter"),
+        "{error}"
+    );
+}
+
 const CHILD: &str = "LETHE_TEST_STORE_CHILD";
 
 /// Runs the named test again in a namespace in which it may mount: as root, or as the namespace's own root.

@@ -319,6 +319,11 @@ impl Inner {
                 detail,
                 hint: "a file stands where a folder should be: move it away".into(),
             },
+            ErrorKind::InvalidFilename => StoreError::Other {
+                at,
+                detail,
+                hint: "the name of a topic or input file becomes a folder's name: give it a shorter one".into(),
+            },
             ErrorKind::Unsupported => StoreError::Other {
                 at,
                 detail,
