@@ -166,7 +166,12 @@ impl Scan<'_, '_, '_, '_, '_> {
             Cue::DoctorTitle => self.title(i, self.labels.doctor),
             Cue::PersonTitle => self.title(i, self.labels.patient),
             Cue::Relative => self.relative(i),
-            Cue::Patient => self.patient(i),
+            Cue::Patient => {
+                self.patient(i);
+                if professions {
+                    self.profession(i);
+                }
+            }
             Cue::Named => self.person_after(i + 1, self.labels.patient, "context.named"),
             Cue::By => self.by(i),
             Cue::With => self.with(i),
@@ -179,9 +184,10 @@ impl Scan<'_, '_, '_, '_, '_> {
                 self.institution_head(i);
             }
             Cue::InstitutionEs => self.institution_head(i),
+            Cue::Article if professions => self.profession(i),
             Cue::Work if professions => self.work(i),
             Cue::Retired if professions => self.retired(i),
-            Cue::Work | Cue::Retired => {}
+            Cue::Work | Cue::Retired | Cue::Article => {}
             Cue::Employer => self.employer(i),
         }
     }

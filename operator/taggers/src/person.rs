@@ -12,8 +12,10 @@ pub(crate) enum Evidence {
     None,
     /// Something that often goes before names: "by", "with".
     Some,
-    /// A title, a relative, a form's field: what follows is a name unless it cannot be one.
+    /// A title or a relative: what follows is a name unless it cannot be one.
     Strong,
+    /// A form's field: as strong, and the surname may go first.
+    Field,
 }
 
 /// A name found.
@@ -32,6 +34,9 @@ const SUFFIXES: [&str; 6] = ["jr", "sr", "ii", "iii", "iv", "2nd"];
 
 /// A name has no more words than this.
 const MOST_UNITS: usize = 5;
+
+/// Tokens that one word of a name may have.
+const LONGEST_UNIT: usize = 8;
 
 /// One word of a name: one token, or several that are written as one ("McLean", "O'Brien", "Smith-Jones").
 #[derive(Clone, Copy)]
@@ -56,6 +61,19 @@ enum Kind {
 impl Reading<'_, '_> {
     /// The name that begins at token `i`, if what stands there can be one under this evidence.
     pub(crate) fn name_at(&self, i: usize, evidence: Evidence) -> Option<Name> {
+        let mut start = i;
+        // "Dr. de la Fuente": particles go first only where a name is sure to follow.
+        while evidence >= Evidence::Strong
+            && start < i + 3
+            && self.flag(start, Flags::PARTICLE)
+            && self.case(start) == Case::Lower
+        {
+            start += 1;
+        }
+        if start > i && !self.all_lower {
+            let name = self.name_at(start, evidence)?;
+            return (!self.is_shapeless(start)).then_some(Name { first: i, ..name });
+        }
         if i >= self.len()
             || !self.is_capital(i)
             || (i > 0 && self.words.glued(i - 1) && self.case(i - 1).is_word())
@@ -68,7 +86,7 @@ impl Reading<'_, '_> {
             words: 0,
             listed: 0,
         };
-        let (mut at, mut units, mut trailing) = (i, 0, None);
+        let (mut at, mut units) = (i, 0);
         let mut comma = false;
         while units < MOST_UNITS {
             let Some(unit) = self.unit(at) else { break };
@@ -83,7 +101,6 @@ impl Reading<'_, '_> {
                 if units > 0 && (last > at || comma || self.ends_field(at) || self.get(at + 1) == ",") {
                     name.last = last;
                 }
-                trailing = Some(last);
                 at = last;
             } else {
                 if !self.accepts(at, unit, evidence, name) {
@@ -92,7 +109,6 @@ impl Reading<'_, '_> {
                 name.words += 1;
                 name.listed += usize::from(matches!(unit.kind, Kind::Name | Kind::Both));
                 name.last = unit.last;
-                trailing = None;
                 at = unit.last;
             }
             units += 1;
@@ -123,7 +139,6 @@ impl Reading<'_, '_> {
                 at = over;
             }
         }
-        let _unused = trailing;
         if name.words == 0 {
             return None;
         }
@@ -152,11 +167,11 @@ impl Reading<'_, '_> {
             return false;
         }
         match unit.kind {
-            Kind::Name => evidence == Evidence::Strong || (self.is(at, Traits::GIVEN) && name.listed > 0),
+            Kind::Name => evidence == Evidence::Field || (self.is(at, Traits::GIVEN) && name.listed > 0),
             Kind::Both => {
-                self.is(at, Traits::GIVEN) && evidence == Evidence::Strong && !self.is(at, Traits::CREDENTIAL)
+                self.is(at, Traits::GIVEN) && evidence == Evidence::Field && !self.is(at, Traits::CREDENTIAL)
             }
-            Kind::Unknown => evidence == Evidence::Strong && self.case(at) == self.case(name.first),
+            Kind::Unknown => evidence == Evidence::Field && self.case(at) == self.case(name.first),
             Kind::Initial | Kind::Other => false,
         }
     }
@@ -165,41 +180,68 @@ impl Reading<'_, '_> {
         if !self.is_capital(i) {
             return None;
         }
-        let word = self.get(i);
         let words = &self.words;
-        let mut last = i;
-        // "McLean" is two tokens, "O'Brien" three, "Smith-Jones" three.
-        while words.glued(last) {
+        let (mut last, mut hyphens, mut humps) = (i, false, false);
+        // "McLean" is two tokens, "O'Brien" three, "Smith-Jones" and "Soo-jin" three.
+        while words.glued(last) && last < i + LONGEST_UNIT {
             let next = last + 1;
+            let binds = words.glued(next) && words.get(next + 1) != "s";
             if self.case(next) == Case::Title && self.case(last).is_word() {
-                last = next;
-            } else if matches!(words.get(next), "-" | "'" | "’")
-                && words.glued(next)
-                && self.is_capital(next + 1)
-                && words.get(next + 1) != "s"
-                && (words.get(next) == "-" || self.get(last).len() <= 2)
+                (last, humps) = (next, true);
+            } else if words.get(next) == "-"
+                && binds
+                && (self.is_capital(next + 1) || self.is_second_syllable(i, next + 1))
             {
-                last = next + 1;
+                (last, hyphens) = (next + 1, true);
+            } else if matches!(words.get(next), "'" | "’")
+                && binds
+                && self.is_capital(next + 1)
+                && self.get(last).len() <= 2
+            {
+                (last, humps) = (next + 1, true);
             } else {
                 break;
             }
         }
-        let kind = if last > i {
-            let known = (i..=last)
-                .step_by(2)
-                .all(|at| self.kind(at) == Kind::Name || self.get(at).len() <= 2);
-            let prefixed = matches!(word, "mc" | "mac" | "o" | "d" | "de" | "di" | "la" | "le" | "van");
-            if known || prefixed {
-                Kind::Name
-            } else {
-                Kind::Unknown
+        let kind = if hyphens {
+            let names = (i..=last)
+                .filter(|&at| self.is(at, Traits::NAME) && !self.is(at, Traits::CREDENTIAL))
+                .count();
+            let other = (i..=last).any(|at| self.kind(at) == Kind::Other && self.get(at).len() > 1);
+            match names {
+                _ if other => Kind::Other,
+                0 if self.get(i).len() < 3 => Kind::Other,
+                0 => Kind::Unknown,
+                _ => Kind::Name,
             }
-        } else if word.len() == 1 {
+        } else if humps {
+            let whole = words.note.tokens_span(i, last).of(words.note.text);
+            let traits = self.vocabulary.traits(self.vocabulary.dictionary.word(whole));
+            let prefixed = matches!(
+                self.get(i),
+                "mc" | "mac" | "o" | "d" | "de" | "di" | "la" | "le" | "van"
+            );
+            match () {
+                () if traits.any(Traits::MEDICAL) && !traits.any(Traits::NAME) => Kind::Other,
+                () if traits.any(Traits::NAME) || prefixed => Kind::Name,
+                // "EndoGIA", "TriTome": brands are written with humps, names seldom.
+                () => Kind::Other,
+            }
+        } else if self.get(i).len() == 1 {
             Kind::Initial
         } else {
             self.kind(i)
         };
         Some(Unit { last, kind })
+    }
+
+    /// The lower-case half of "Soo-jin" or "Jean-luc": short, and no word.
+    fn is_second_syllable(&self, first: usize, i: usize) -> bool {
+        self.case(i) == Case::Lower
+            && self.get(i).len() <= 6
+            && self.case(first) == Case::Title
+            && !self.is(i, Traits::WORD | Traits::MEDICAL)
+            && !self.is(first, Traits::WORD | Traits::MEDICAL)
     }
 
     fn kind(&self, i: usize) -> Kind {
@@ -230,7 +272,7 @@ impl Reading<'_, '_> {
             Kind::Unknown => {
                 let long = self.get(i).len() > 2;
                 long && match evidence {
-                    Evidence::Strong => !shapeless || first || so_far.listed > 0,
+                    Evidence::Strong | Evidence::Field => !shapeless || first || so_far.listed > 0,
                     Evidence::Some => !first && so_far.listed > 0 && self.case(i) == self.case(so_far.first),
                     Evidence::None => {
                         !first && so_far.listed > 0 && !shapeless && self.case(i) == Case::Title
@@ -243,8 +285,10 @@ impl Reading<'_, '_> {
                     return false;
                 }
                 match evidence {
-                    Evidence::Strong if !shapeless => self.case(i) == Case::Title || weight > 0,
-                    Evidence::Strong => weight >= if first { 5 } else { 20 },
+                    Evidence::Strong | Evidence::Field if !shapeless => {
+                        self.case(i) == Case::Title || weight > 0
+                    }
+                    Evidence::Strong | Evidence::Field => weight >= if first { 5 } else { 20 },
                     _ if first => weight >= 60 && !shapeless && !self.starts_sentence(i),
                     _ => so_far.listed > 0 && weight >= if shapeless { 60 } else { 2 },
                 }
@@ -267,5 +311,32 @@ impl Reading<'_, '_> {
     /// Whether token `i` can be no part of a name.
     pub(crate) fn is_no_name(&self, i: usize) -> bool {
         self.kind(i) == Kind::Other
+    }
+
+    /// Whether what follows token `last` makes an eponym or a brand of it: "Foley catheter", "Blake chest drain".
+    pub(crate) fn is_eponym(&self, last: usize) -> bool {
+        let next = last + 1;
+        if self.ends_line(last) || next >= self.len() {
+            return false;
+        }
+        let possessive = matches!(self.get(next), "'" | "’") && self.get(next + 1) == "s";
+        let noun = if possessive { next + 2 } else { next };
+        self.flag(noun, Flags::EPONYM_NOUN)
+            || (self.case(noun) == Case::Lower
+                && !self.all_lower
+                && self.flag(noun + 1, Flags::EPONYM_NOUN)
+                && !possessive)
+    }
+
+    /// Whether a noun in lower case follows in the same sentence, as after a brand: "Medtronic cage", "St. Jude valve".
+    pub(crate) fn is_before_noun(&self, last: usize) -> bool {
+        let next = last + 1;
+        !self.all_lower
+            && !self.ends_line(last)
+            && self.case(next) == Case::Lower
+            && self.get(next).len() > 2
+            && !self.flag(next, Flags::FUNCTION)
+            && !self.flag(next, Flags::PERSON_VERB)
+            && !self.get(next).ends_with("ed")
     }
 }

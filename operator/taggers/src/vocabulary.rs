@@ -91,7 +91,9 @@ impl Vocabulary {
                 (_, _, id) if id.contains("given-names") => Traits::GIVEN,
                 (_, "PATIENT" | "DOCTOR", _) => Traits::SURNAME,
                 (_, "CITY", _) => Traits::CITY,
-                (_, "STATE", id) if id.contains("abbreviations") => Traits::STATE_CODE,
+                (_, "STATE", id) if id.contains("abbreviations") || id.contains("short-forms") => {
+                    Traits::STATE_CODE
+                }
                 (_, "STATE", _) => Traits::STATE,
                 (_, "COUNTRY", _) => Traits::COUNTRY,
                 (_, "PROFESSION", _) => Traits::PROFESSION,

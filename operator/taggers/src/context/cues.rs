@@ -28,6 +28,8 @@ pub(super) enum Cue {
     Work,
     Retired,
     Employer,
+    /// "a", "old": a profession may follow.
+    Article,
 }
 
 const CUES: &[(Cue, &[&str])] = &[
@@ -283,6 +285,7 @@ const CUES: &[(Cue, &[&str])] = &[
         &["retired", "former", "jubilado", "jubilada", "exfuncionario"],
     ),
     (Cue::Employer, &["employer"]),
+    (Cue::Article, &["a", "an", "un", "una"]),
 ];
 
 /// The cue words, by their hash.

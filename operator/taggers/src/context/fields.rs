@@ -434,11 +434,11 @@ impl Scan<'_, '_, '_, '_, '_> {
                     at += 1;
                 }
             }
-            let Some(name) = note.name_at(at, Evidence::Strong) else {
+            let Some(name) = note.name_at(at, Evidence::Field) else {
                 return;
             };
             // "Name: Date of birth:" has no name in it.
-            if self.is_field_name(at) || self.is_eponym(name.last) {
+            if self.is_field_name(at) || note.is_eponym(name.last) {
                 return;
             }
             self.person(name, label, 0.9, "context.field-person");

@@ -128,6 +128,10 @@ impl Scan<'_, '_, '_, '_, '_> {
                                 || note.get(before - 1).len() == 1)
                     }
                     "s" => before > 0 && matches!(note.get(before - 1), "'" | "’"),
+                    // "University of X Hospital", but never "Jane Roe of X Hospital".
+                    "of" => {
+                        before > 0 && note.flag(before - 1, Flags::GENERIC) && note.is_capital(before - 1)
+                    }
                     _ => {
                         before > 0
                             && (note.is_capital(before - 1) || note.words.glued(before - 1))

@@ -9,19 +9,6 @@ use crate::vocabulary::Traits;
 use crate::words::Case;
 
 impl Scan<'_, '_, '_, '_, '_> {
-    /// Whether an eponym's noun follows token `last`.
-    pub(super) fn is_eponym(&self, last: usize) -> bool {
-        let note = self.note;
-        let next = last + 1;
-        if note.ends_line(last) {
-            return false;
-        }
-        note.flag(next, Flags::EPONYM_NOUN)
-            || (matches!(note.get(next), "'" | "’")
-                && note.flag(next + 2, Flags::EPONYM_NOUN)
-                && note.get(next + 1) == "s")
-    }
-
     /// A title at token `i`: the name after it.
     pub(super) fn title(&mut self, i: usize, label: LabelId) {
         let note = self.note;
@@ -138,7 +125,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         if let Some(name) = note.name_at(at, evidence)
             && (!shapeless || note.is(at, Traits::GIVEN))
             && !(note.is(at, Traits::WORD) && note.starts_sentence(at))
-            && !self.is_eponym(name.last)
+            && !note.is_eponym(name.last)
         {
             self.person(name, self.labels.patient, 0.9, "context.relative");
         }
@@ -266,12 +253,12 @@ impl Scan<'_, '_, '_, '_, '_> {
         let Some(name) = note.name_at(at, Evidence::Some) else {
             return;
         };
-        if self.is_eponym(name.last) {
+        if note.is_eponym(name.last) {
             return;
         }
         let full = name.words >= 2 && name.listed >= 1;
         let lone = verb && name.words == 1 && note.is_plain_name(name.first) && !note.is_shapeless(at);
-        let lone = lone && !note.is_lower_noun(name.last + 1, name.last);
+        let lone = lone && !note.is_before_noun(name.last);
         let caps = verb
             && note.is_shapeless(at)
             && name.words == 1
@@ -308,7 +295,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             return;
         };
         if (name.words >= 2 && name.listed >= 1 || note.is_plain_name(name.first))
-            && !self.is_eponym(name.last)
+            && !note.is_eponym(name.last)
             && !note.is(i + 1, Traits::PLACE)
         {
             self.person(name, self.labels.doctor, 0.7, "context.contact");
@@ -329,55 +316,5 @@ impl Scan<'_, '_, '_, '_, '_> {
         {
             self.person(name, self.labels.doctor, 0.9, "context.closing");
         }
-    }
-}
-
-impl crate::reading::Reading<'_, '_> {
-    /// Whether a noun in lower case follows in the same sentence, as after an eponym or a brand.
-    fn is_lower_noun(&self, at: usize, last: usize) -> bool {
-        !self.ends_line(last)
-            && self.case(at) == Case::Lower
-            && !matches!(
-                self.get(at),
-                "on" | "in"
-                    | "at"
-                    | "and"
-                    | "who"
-                    | "for"
-                    | "to"
-                    | "from"
-                    | "of"
-                    | "was"
-                    | "is"
-                    | "were"
-                    | "as"
-                    | "with"
-                    | "but"
-                    | "this"
-                    | "today"
-                    | "yesterday"
-                    | "y"
-                    | "en"
-                    | "el"
-                    | "de"
-                    | "por"
-                    | "or"
-                    | "will"
-                    | "has"
-                    | "had"
-                    | "after"
-                    | "before"
-                    | "during"
-                    | "re"
-                    | "regarding"
-                    | "about"
-                    | "prior"
-                    | "that"
-                    | "when"
-                    | "while"
-                    | "then"
-                    | "per"
-                    | "by"
-            )
     }
 }

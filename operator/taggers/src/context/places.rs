@@ -9,8 +9,9 @@ impl Scan<'_, '_, '_, '_, '_> {
     pub(super) fn state_code(&mut self, i: usize) {
         let note = self.note;
         if i == 0
-            || note.get(i).len() != 2
-            || !(note.is(i, Traits::STATE_CODE) || note.all_lower && note.get(i - 1) == ",")
+            || note.get(i).len() > 5
+            || !(note.is(i, Traits::STATE_CODE)
+                || note.all_lower && note.get(i).len() == 2 && note.get(i - 1) == ",")
         {
             return;
         }

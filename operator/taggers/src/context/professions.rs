@@ -1,6 +1,7 @@
 //! Professions after their cues: "works as a …", "retired …", "trabaja como …".
 
 use crate::context::Scan;
+use crate::vocabulary::Traits;
 use crate::words::Case;
 
 /// Words that end the name of a profession.
@@ -66,7 +67,81 @@ fn ends_profession(word: &str) -> bool {
     )
 }
 
+/// How far before "as a" the work may stand: "used to work for X in Y as a ...".
+const WORK_WINDOW: usize = 16;
+
 impl Scan<'_, '_, '_, '_, '_> {
+    /// "is a X", "as an X", "67-year-old X": a listed profession, perhaps with words before it.
+    pub(super) fn profession(&mut self, i: usize) {
+        let note = self.note;
+        if note.ends_line(i) {
+            return;
+        }
+        let before = note.words.before(i, 1);
+        match note.get(i) {
+            "old" if before == "-" || before == "year" => {}
+            "a" | "an" | "un" | "una" => match before {
+                "as" | "como" if self.work_before(i) => {
+                    self.profession_at(i + 1, "context.works-as");
+                    return;
+                }
+                "is" | "was" | "as" | "became" | "being" | "es" | "era" | "como" => {}
+                _ => return,
+            },
+            _ => return,
+        }
+        if let Some((first, last)) = self.listed_profession(i + 1) {
+            self.out
+                .tokens(first, last, self.labels.profession, 0.7, "context.profession");
+            self.workplace(last + 1);
+        }
+    }
+
+    /// Whether somebody's work stands shortly before token `i`.
+    fn work_before(&self, i: usize) -> bool {
+        (i.saturating_sub(WORK_WINDOW)..i).any(|at| {
+            matches!(
+                self.note.get(at),
+                "work"
+                    | "works"
+                    | "worked"
+                    | "working"
+                    | "employed"
+                    | "job"
+                    | "trabaja"
+                    | "trabajaba"
+                    | "trabajo"
+            )
+        })
+    }
+
+    /// The first and last token of a profession that begins at `at` or after up to four words in lower case that qualify it.
+    fn listed_profession(&self, at: usize) -> Option<(usize, usize)> {
+        let note = self.note;
+        let mut last = None;
+        let mut first = None;
+        for i in at..at + 6 {
+            if !note.case(i).is_word()
+                || i > at && note.ends_line(i - 1)
+                || ends_profession(note.get(i)) && note.get(i) != "and"
+            {
+                if note.get(i) == "-" {
+                    continue;
+                }
+                break;
+            }
+            if note.is(i, Traits::PROFESSION) && !is_no_profession(note.get(i)) {
+                last = Some(i);
+            }
+            // Whoever is meant is no part of what they do: "right-handed white female nurse".
+            if first.is_none() && !is_person_word(note.get(i)) && !note.get(i).ends_with("ed") {
+                first = Some(i);
+            }
+        }
+        let (first, last) = (first?, last?);
+        (first <= last).then_some((first, last))
+    }
+
     /// "works as a X (at Y)", "works at Y", "trabaja como X", "trabaja en Y".
     pub(super) fn work(&mut self, i: usize) {
         let note = self.note;
@@ -173,4 +248,61 @@ impl Scan<'_, '_, '_, '_, '_> {
             self.organization_at(name, "context.workplace");
         }
     }
+}
+
+/// Words that go before a profession and say who has it.
+fn is_person_word(word: &str) -> bool {
+    matches!(
+        word,
+        "white"
+            | "black"
+            | "caucasian"
+            | "hispanic"
+            | "asian"
+            | "african"
+            | "american"
+            | "male"
+            | "female"
+            | "man"
+            | "woman"
+            | "right"
+            | "left"
+            | "handed"
+            | "married"
+            | "single"
+            | "divorced"
+            | "widowed"
+            | "pleasant"
+            | "healthy"
+            | "former"
+            | "very"
+            | "current"
+            | "self"
+            | "young"
+            | "elderly"
+            | "lady"
+            | "gentleman"
+            | "disabled"
+            | "unemployed"
+            | "very"
+    )
+}
+
+/// Words of the lists that say something else of a patient.
+fn is_no_profession(word: &str) -> bool {
+    matches!(
+        word,
+        "historian"
+            | "patient"
+            | "smoker"
+            | "drinker"
+            | "guide"
+            | "model"
+            | "host"
+            | "page"
+            | "runner"
+            | "carrier"
+            | "mother"
+            | "father"
+    )
 }

@@ -69,6 +69,6 @@ impl Scan<'_, '_, '_, '_, '_> {
             && note.is(next, Traits::INSTITUTION | Traits::STREET)
             && !note.ends_line(i)
             && !note.is_shapeless(i);
-        written && !institution && !self.is_eponym(i)
+        written && !institution && !note.is_eponym(i)
     }
 }

@@ -45,7 +45,10 @@ impl Gazetteer {
             return None;
         }
         let name = note.name_at(i, Evidence::None)?;
-        if (name.first..=name.last).any(|at| places.covers(at)) || self.is_something_else(note, &name) {
+        if (name.first..=name.last).any(|at| places.covers(at))
+            || self.is_something_else(note, &name)
+            || note.is_eponym(name.last)
+        {
             return None;
         }
         if name.listed >= 2 {
@@ -78,6 +81,12 @@ impl Gazetteer {
         let words: Vec<usize> = (name.first..=name.last)
             .filter(|&at| note.case(at).is_word() && note.get(at).len() > 1)
             .collect();
+        // "Moya Moya", "Hong Hong": what is said twice is mostly no name.
+        if let [first, second] = words[..]
+            && note.get(first) == note.get(second)
+        {
+            return false;
+        }
         let given = words.iter().any(|&at| note.is(at, Traits::GIVEN));
         let plain = words.iter().filter(|&&at| note.is_plain_name(at)).count();
         let shapeless = note.is_shapeless(name.first);
@@ -100,5 +109,6 @@ impl Gazetteer {
             && !place
             && self.vocabulary.given(entry) >= RARE
             && note.get(at).len() > 2
+            && !note.is_before_noun(at)
     }
 }

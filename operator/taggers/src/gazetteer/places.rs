@@ -27,7 +27,7 @@ impl Sort {
             "HOSPITAL" => Self::Hospital,
             "ORGANIZATION" => Self::Organization,
             "CITY" => Self::City,
-            "STATE" if id.contains("abbreviations") => Self::StateCode,
+            "STATE" if id.contains("abbreviations") || id.contains("short-forms") => Self::StateCode,
             "STATE" => Self::State,
             "COUNTRY" => Self::Country,
             "PROFESSION" => Self::Profession,
@@ -107,15 +107,21 @@ impl Gazetteer {
         if !capital {
             return None;
         }
-        if sorts(Sort::Hospital) && (words > 1 || found.distance == 0) {
+        // "St. Jude mechanical valve", "Ochsner clamps": makers of what the noun names.
+        let brand = note.is_before_noun(last) || note.is_eponym(last);
+        if sorts(Sort::Hospital) && (words > 1 || found.distance == 0) && !brand {
             return Some((Sort::Hospital, 0.9, "gazetteer.hospital"));
         }
         let word_like = note.is(first, Traits::WORD | Traits::MEDICAL) && words == 1;
-        if sorts(Sort::Organization) && (words > 1 || !word_like) {
+        let short = words == 1 && note.get(first).len() < 4;
+        if sorts(Sort::Organization) && (words > 1 || !word_like && !short) && !brand {
             return Some((Sort::Organization, 0.7, "gazetteer.organization"));
         }
         let parted = self.place_follows(note, first) || self.state_follows(note, last);
         let shapeless = note.is_shapeless(first);
+        if sorts(Sort::State) && self.city_before(note, first) {
+            return Some((Sort::State, 0.8, "gazetteer.state-after-city"));
+        }
         if sorts(Sort::Country) {
             let sure = parted
                 || !(note.is(first, Traits::NAME) && words == 1) && !word_like && !shapeless
@@ -166,9 +172,16 @@ impl Gazetteer {
         if beside_name && name {
             return false;
         }
+        let brand = note.is_before_noun(last) || note.is_eponym(last);
+        // "Mercy Hospital - Dayton" at a line's end.
+        let parted = parted
+            || (first > 1
+                && note.get(first - 1) == "-"
+                && !note.words.glued(first - 1)
+                && note.ends_line(last));
         match (parted, name, word_like) {
             (true, _, false) => true,
-            (true, _, true) => size >= 50_000 && !note.is(first, Traits::MEDICAL),
+            (true, _, true) => size >= 50_000 && (!note.is(first, Traits::MEDICAL) || !brand && !shapeless),
             (false, false, false) => size >= 100_000 && !shapeless || (!one && size >= 30_000),
             (false, true, false) => false,
             (false, _, true) => false,
@@ -196,10 +209,23 @@ impl Gazetteer {
         if note.get(next) == "," {
             next += 1;
         }
-        note.is(next, Traits::STATE_CODE) || (note.is(next, Traits::STATE) && note.is_capital(next))
+        note.is(next, Traits::STATE_CODE)
+            || (note.is(next, Traits::STATE) && note.is_capital(next))
+            || matches!(
+                (note.get(next), note.get(next + 1)),
+                ("new", "york" | "jersey" | "mexico" | "hampshire")
+                    | ("north" | "south", "carolina" | "dakota")
+                    | ("west", "virginia")
+                    | ("rhode", "island")
+            )
     }
 
+    /// "Atlanta, Georgia": a capitalised word and a comma before.
     fn city_before(&self, note: &Reading<'_, '_>, first: usize) -> bool {
-        first >= 2 && note.get(first - 1) == "," && note.is(first - 2, Traits::CITY)
+        first >= 2
+            && note.get(first - 1) == ","
+            && note.case(first - 2).is_capital()
+            && !note.is_shapeless(first - 2)
+            || (first >= 2 && note.get(first - 1) == "," && note.is(first - 2, Traits::CITY))
     }
 }
