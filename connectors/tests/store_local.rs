@@ -8,7 +8,6 @@
     reason = "a test may fail and print"
 )]
 
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -124,21 +123,29 @@ async fn a_name_that_is_too_long_for_the_file_system_is_named() {
 
 const CHILD: &str = "LETHE_TEST_STORE_CHILD";
 
-/// Runs the named test again in a namespace in which it may mount: as root, or as the namespace's own root.
-fn in_namespace(test: &str, mount: &str) {
-    let folder = tempfile::tempdir().unwrap();
-    let shell = format!("mkdir -p \"{CHILD}/fs\" && {mount} && exec \"$0\" --exact {test} --nocapture")
-        .replace(CHILD, &format!("${CHILD}"));
-    let attempts = [vec!["-m"], vec!["-rm"]];
+/// Runs the named test again with a folder `fs` that the shell commands `mount` prepare, in a namespace in which they
+/// may mount: as root, or as the namespace's own root. Where neither is allowed, as in most containers, the commands
+/// `instead` prepare it by limits and permissions.
+fn with_folder(test: &str, mount: &str, instead: &str) {
+    let run = format!("exec \"$0\" --exact {test} --nocapture");
+    let attempts = [
+        (&["unshare", "-m"][..], mount),
+        (&["unshare", "-rm"], mount),
+        (&["env"], instead),
+    ];
     let mut said = String::new();
-    for flags in attempts {
-        let mut command = Command::new("unshare");
+    for (before, prepare) in attempts {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new(before[0]);
         command
-            .args(flags)
-            .args(["sh", "-ec", &shell])
+            .args(&before[1..])
+            .args([
+                "sh",
+                "-ec",
+                &format!("cd \"${CHILD}\"; mkdir fs; {prepare}; {run}"),
+            ])
             .arg(std::env::current_exe().unwrap())
-            .env(CHILD, folder.path())
-            .process_group(0);
+            .env(CHILD, folder.path());
         let out = command.output().unwrap();
         if out.status.success() {
             return;
@@ -146,15 +153,16 @@ fn in_namespace(test: &str, mount: &str) {
         said.push_str(&String::from_utf8_lossy(&out.stdout));
         said.push_str(&String::from_utf8_lossy(&out.stderr));
     }
-    panic!("{test}: this needs the right to mount (as root, or unprivileged user namespaces)\n{said}");
+    panic!("{test}:\n{said}");
 }
 
 #[tokio::test]
 async fn a_full_disk_is_named_and_nothing_half_written_can_be_seen() {
     let Some(folder) = std::env::var_os(CHILD) else {
-        in_namespace(
+        with_folder(
             "a_full_disk_is_named_and_nothing_half_written_can_be_seen",
-            "mount -t tmpfs -o size=1m tmpfs \"LETHE_TEST_STORE_CHILD/fs\"",
+            "mount -t tmpfs -o size=1m tmpfs fs",
+            "trap '' XFSZ; ulimit -f 1500",
         );
         return;
     };
@@ -186,10 +194,13 @@ async fn a_full_disk_is_named_and_nothing_half_written_can_be_seen() {
 #[tokio::test]
 async fn a_read_only_file_system_is_named_and_can_still_be_read() {
     let Some(folder) = std::env::var_os(CHILD) else {
-        in_namespace(
+        // Root may write whatever the permissions say, so it becomes nobody.
+        with_folder(
             "a_read_only_file_system_is_named_and_can_still_be_read",
-            "mount -t tmpfs tmpfs \"LETHE_TEST_STORE_CHILD/fs\" && mkdir \"LETHE_TEST_STORE_CHILD/fs/notes\" && echo hello > \
-             \"LETHE_TEST_STORE_CHILD/fs/notes/1\" && mount -o remount,ro \"LETHE_TEST_STORE_CHILD/fs\"",
+            "mount -t tmpfs tmpfs fs; mkdir fs/notes; echo hello > fs/notes/1; mount -o remount,ro fs",
+            "mkdir fs/notes; echo hello > fs/notes/1; chmod -R a+rX,a-w fs; chmod a+rx .; \
+             if [ $(id -u) = 0 ]; then set -- setpriv --reuid=65534 --regid=65534 --clear-groups; fi; \
+             \"$@\" \"$0\" --exact a_read_only_file_system_is_named_and_can_still_be_read; exit",
         );
         return;
     };
