@@ -1,0 +1,319 @@
+//! Rebalances and back-pressure: where partitions come, go, pause and resume.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rdkafka::client::ClientContext;
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::consumer::{BaseConsumer, Consumer as _, ConsumerContext, RebalanceProtocol};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::types::RDKafkaRespErr;
+use rdkafka::{Offset, TopicPartitionList};
+
+use super::flow::{Flow, Flows};
+use super::{Begin, Lanes, LogRange, Partition, RawRecord, SourceError, commit_receipts, fault};
+
+/// How long metadata of one partition may take.
+const METADATA: Duration = Duration::from_secs(10);
+
+/// The consumer's callbacks, and what they share with the poll loop.
+pub(super) struct Context {
+    lanes: Arc<dyn Lanes>,
+    flow: Mutex<Flows>,
+    drain: Duration,
+}
+
+impl Context {
+    /// A context without lanes.
+    pub(super) fn new(lanes: Arc<dyn Lanes>, drain: Duration) -> Self {
+        Self {
+            lanes,
+            flow: Mutex::default(),
+            drain,
+        }
+    }
+
+    /// The lanes' state. Not to be held while a callback may run.
+    pub(super) fn flow(&self) -> MutexGuard<'_, Flows> {
+        // A panic while it was held cannot leave it inconsistent: each change is one insertion or removal.
+        self.flow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands a record to its lane, or keeps it and pauses its partition.
+    pub(super) fn deliver(&self, consumer: &BaseConsumer<Self>, record: RawRecord) {
+        let partition = (Arc::clone(&record.at.topic), record.at.partition);
+        let mut flow = self.flow();
+        let Some(lane) = flow.lanes.get_mut(&partition) else {
+            // Fetched before the partition was taken away; whoever has it now reads it again.
+            return;
+        };
+        if lane.halted {
+            return;
+        }
+        if !lane.waiting.is_empty() {
+            lane.waiting.push_back(record);
+            return;
+        }
+        if let Err(record) = self.lanes.offer(record) {
+            lane.waiting.push_back(record);
+            pause(consumer, &partition, true);
+            flow.stalled.push(partition);
+        }
+    }
+
+    /// Gives waiting records to lanes that have room, and resumes those that have none waiting.
+    ///
+    /// Pausing throws away what librdkafka has fetched ahead, so a lane is resumed only once it has room for a good
+    /// deal more.
+    pub(super) fn refill(&self, consumer: &BaseConsumer<Self>) {
+        let mut flow = self.flow();
+        let Flows { lanes, stalled, .. } = &mut *flow;
+        stalled.retain(|partition| {
+            let Some(lane) = lanes.get_mut(partition) else {
+                return false;
+            };
+            if !self.lanes.has_room(partition) {
+                return true;
+            }
+            while let Some(record) = lane.waiting.pop_front() {
+                if let Err(record) = self.lanes.offer(record) {
+                    lane.waiting.push_front(record);
+                    return true;
+                }
+            }
+            pause(consumer, partition, false);
+            false
+        });
+    }
+
+    /// Whether every lane has been given all there was.
+    pub(super) fn is_through(&self, ended: &HashSet<Partition>) -> bool {
+        let flow = self.flow();
+        flow.settled
+            && flow.lanes.iter().all(|(partition, lane)| {
+                lane.halted || (lane.waiting.is_empty() && ended.contains(partition))
+            })
+    }
+
+    fn range(consumer: &BaseConsumer<Self>, topic: &str, partition: i32) -> Result<LogRange, String> {
+        let (low, high) = consumer
+            .fetch_watermarks(topic, partition, METADATA)
+            .map_err(|error| format!("kafka: offsets of {topic}/{partition}: {error}"))?;
+        Ok(LogRange {
+            partition: (topic.into(), partition),
+            low,
+            high,
+        })
+    }
+
+    /// Opens a lane anew at its chain's tail and moves the consumer there.
+    pub(super) fn reopen(
+        &self,
+        consumer: &BaseConsumer<Self>,
+        partition: &Partition,
+    ) -> Result<(), SourceError> {
+        if !self.flow().lanes.contains_key(partition) {
+            return Ok(());
+        }
+        self.lanes.lose(std::slice::from_ref(partition));
+        let range = Self::range(consumer, &partition.0, partition.1).map_err(SourceError::Sink)?;
+        let begins = self
+            .lanes
+            .assign(std::slice::from_ref(&range))
+            .map_err(SourceError::Sink)?;
+        let halted = begins.contains(&Begin::Halted);
+        self.flow().stalled.retain(|stalled| stalled != partition);
+        self.flow().lanes.insert(
+            partition.clone(),
+            Flow {
+                halted,
+                ..Flow::default()
+            },
+        );
+        if halted {
+            pause(consumer, partition, true);
+        }
+        for begin in begins {
+            if let Begin::At(offset) = begin {
+                consumer
+                    .seek(&partition.0, partition.1, Offset::Offset(offset), METADATA)
+                    .map_err(|error| fault("seek", error))?;
+                pause(consumer, partition, false);
+            }
+        }
+        Ok(())
+    }
+
+    fn assign(
+        &self,
+        consumer: &BaseConsumer<Self>,
+        list: &TopicPartitionList,
+    ) -> Result<TopicPartitionList, String> {
+        let mut ranges = Vec::new();
+        for element in list.elements() {
+            ranges.push(Self::range(consumer, element.topic(), element.partition())?);
+        }
+        let begins = self.lanes.assign(&ranges)?;
+        let mut placed = TopicPartitionList::new();
+        let mut flow = self.flow();
+        flow.settled = true;
+        for (range, begin) in ranges.iter().zip(begins) {
+            let offset = match begin {
+                Begin::At(offset) => offset,
+                Begin::Halted => range.high,
+            };
+            placed
+                .add_partition_offset(&range.partition.0, range.partition.1, Offset::Offset(offset))
+                .map_err(|error| format!("kafka: {error}"))?;
+            flow.lanes.insert(
+                range.partition.clone(),
+                Flow {
+                    halted: begin == Begin::Halted,
+                    ..Flow::default()
+                },
+            );
+        }
+        Ok(placed)
+    }
+
+    fn release(&self, consumer: &BaseConsumer<Self>, list: &TopicPartitionList) {
+        let partitions: Vec<Partition> = list
+            .elements()
+            .iter()
+            .map(|e| (e.topic().into(), e.partition()))
+            .collect();
+        let held: Vec<Partition> = {
+            let flow = self.flow();
+            partitions
+                .into_iter()
+                .filter(|partition| flow.lanes.contains_key(partition))
+                .collect()
+        };
+        if consumer.assignment_lost() {
+            self.lanes.lose(&held);
+        } else {
+            let receipts = self.lanes.revoke(&held, Instant::now() + self.drain);
+            commit_receipts(consumer, receipts);
+        }
+        let mut flow = self.flow();
+        flow.settled = false;
+        for partition in &held {
+            flow.lanes.remove(partition);
+            flow.stalled.retain(|stalled| stalled != partition);
+        }
+    }
+
+    /// Halts the lanes whose place the log no longer has.
+    pub(super) fn halt_out_of_range(&self, consumer: &BaseConsumer<Self>) {
+        let positions = match consumer.position() {
+            Ok(positions) => positions,
+            Err(error) => {
+                tracing::warn!(%error, "kafka; positions unknown");
+                return;
+            }
+        };
+        for element in positions.elements() {
+            let partition: Partition = (element.topic().into(), element.partition());
+            let Ok((low, high)) = consumer.fetch_watermarks(element.topic(), element.partition(), METADATA)
+            else {
+                continue;
+            };
+            let outside = matches!(element.offset(), Offset::Offset(at) if at < low || at > high);
+            let mut flow = self.flow();
+            if let Some(lane) = flow
+                .lanes
+                .get_mut(&partition)
+                .filter(|lane| outside && !lane.halted)
+            {
+                lane.halted = true;
+                pause(consumer, &partition, true);
+                self.lanes.halt(&LogRange { partition, low, high });
+            }
+        }
+    }
+}
+
+fn pause(consumer: &BaseConsumer<Context>, (topic, partition): &Partition, on: bool) {
+    let mut list = TopicPartitionList::new();
+    list.add_partition(topic, *partition);
+    let result = if on {
+        consumer.pause(&list)
+    } else {
+        consumer.resume(&list)
+    };
+    if let Err(error) = result {
+        // It was taken away meanwhile; the rebalance that follows settles its lane.
+        tracing::debug!(%topic, partition, %error, on, "pause or resume");
+    }
+}
+
+impl ClientContext for Context {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        use RDKafkaLogLevel as Level;
+        match level {
+            Level::Emerg | Level::Alert | Level::Critical | Level::Error => {
+                tracing::error!(facility, "{message}")
+            }
+            Level::Warning => tracing::warn!(facility, "{message}"),
+            Level::Notice | Level::Info => tracing::info!(facility, "{message}"),
+            Level::Debug => tracing::debug!(facility, "{message}"),
+        }
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        // The end of a partition is news for the poll loop alone, which gets it too.
+        if !matches!(error, KafkaError::Global(RDKafkaErrorCode::PartitionEOF)) {
+            tracing::warn!(%error, reason, "kafka; trying again");
+        }
+    }
+}
+
+impl ConsumerContext for Context {
+    fn rebalance(&self, consumer: &BaseConsumer<Self>, err: RDKafkaRespErr, list: &mut TopicPartitionList) {
+        let cooperative = matches!(consumer.rebalance_protocol(), RebalanceProtocol::Cooperative);
+        let done = match err {
+            RDKafkaRespErr::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS => {
+                let placed = match self.assign(consumer, list) {
+                    Ok(placed) => placed,
+                    Err(error) => {
+                        self.flow().failed = Some(error);
+                        // Take nothing: the run ends at the next turn of the loop.
+                        TopicPartitionList::new()
+                    }
+                };
+                let done = if cooperative {
+                    consumer.incremental_assign(&placed)
+                } else {
+                    consumer.assign(&placed)
+                };
+                for (partition, _) in self.flow().lanes.iter().filter(|(_, lane)| lane.halted) {
+                    pause(consumer, partition, true);
+                }
+                done
+            }
+            RDKafkaRespErr::RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS => {
+                self.release(consumer, list);
+                if cooperative {
+                    consumer.incremental_unassign(list)
+                } else {
+                    consumer.unassign()
+                }
+            }
+            other => {
+                tracing::warn!(code = ?other, "kafka; rebalance failed, trying again");
+                let held: Vec<Partition> = self
+                    .flow()
+                    .lanes
+                    .drain()
+                    .map(|(partition, _)| partition)
+                    .collect();
+                self.lanes.lose(&held);
+                consumer.unassign()
+            }
+        };
+        if let Err(error) = done {
+            self.flow().failed = Some(format!("kafka: rebalance: {error}"));
+        }
+    }
+}
