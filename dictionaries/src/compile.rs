@@ -6,7 +6,7 @@ use fst::MapBuilder;
 
 use crate::format::Writer;
 use crate::key::{Key, SEPARATOR};
-use crate::near::{self, MIN_LETTERS};
+use crate::near::MIN_LETTERS;
 use crate::source::{List, MatchMode, Role};
 
 /// Lists that one dictionary can hold: a set of them is a 128-bit mask.
@@ -86,7 +86,7 @@ pub fn compile(lists: &[List]) -> Result<Vec<u8>, CompileError> {
         header(list, count, &mut out);
     }
     tables.write(&mut out);
-    near.write(&mut out)?;
+    near.write(&mut out);
     out.bytes(&automaton);
     Ok(out.finish())
 }
@@ -278,22 +278,10 @@ impl Near {
         }
     }
 
-    fn write(&self, out: &mut Writer) -> Result<(), CompileError> {
+    fn write(&self, out: &mut Writer) {
         for texts in [&self.words, &self.prefixes] {
             out.count(texts.len());
             texts.iter().for_each(|text| out.str(text));
         }
-        let mut rows = Rows::default();
-        let mut automaton = MapBuilder::memory();
-        for (form, numbers) in near::deletions(&self.words) {
-            automaton.insert(form, u64::from(rows.place(numbers)))?;
-        }
-        out.count(rows.rows.len());
-        for row in &rows.rows {
-            out.count(row.len());
-            row.iter().for_each(|number| out.u32(*number));
-        }
-        out.bytes(&automaton.into_inner()?);
-        Ok(())
     }
 }

@@ -11,7 +11,7 @@ use crate::fold::fold_char;
 use crate::key::SEPARATOR;
 use crate::list::{ListId, ListInfo, ListSet};
 use crate::matcher::{Cache, Matcher};
-use crate::near;
+use crate::near::NearIndex;
 use crate::read::{LoadError, Reader};
 use crate::source::{MatchMode, Role};
 
@@ -27,11 +27,9 @@ pub struct Dictionary {
     exacts: Vec<Vec<(ListSet, String)>>,
     records: Vec<Record>,
     automaton: Automaton,
-    near_words: Vec<String>,
+    near: NearIndex,
     /// Nodes after which a word of a distance-1 list may stand, sorted.
     near_nodes: Vec<u32>,
-    near_rows: Vec<Vec<u32>>,
-    near_forms: Automaton,
     digest: [u8; 32],
     exact: ListSet,
     numbered: ListSet,
@@ -119,14 +117,10 @@ impl Dictionary {
         })?;
         let near_words = from.many(Reader::str)?;
         let near_prefixes = from.many(Reader::str)?;
-        let near_rows = from.many(|from| from.many(Reader::u32))?;
-        let automaton = |part: Cow<'static, [u8]>| {
-            let small = u32::try_from(part.len()).is_ok();
-            let sound = Fst::new(part).ok().filter(|_| small);
-            sound.ok_or(LoadError::Damaged("an automaton is not one"))
-        };
-        let near_forms = automaton(own(from.bytes()?))?;
-        let automaton = automaton(own(from.bytes()?))?;
+        let automaton = from.bytes()?;
+        let small = u32::try_from(automaton.len()).is_ok();
+        let automaton = Fst::new(own(automaton)).ok().filter(|_| small);
+        let automaton = automaton.ok_or(LoadError::Damaged("the automaton is not one"))?;
         let those = |mode: MatchMode| {
             lists
                 .iter()
@@ -148,10 +142,8 @@ impl Dictionary {
             exacts,
             records,
             automaton,
-            near_words,
+            near: NearIndex::new(near_words),
             near_nodes: vec![],
-            near_rows,
-            near_forms,
             digest,
             pool: Mutex::default(),
         };
@@ -344,31 +336,9 @@ impl Dictionary {
         }
     }
 
-    /// Up to two words of distance-1 lists that are one typing error away from the folded word.
-    pub(crate) fn near(&self, folded: &str) -> [u32; 2] {
-        let mut found = [NONE; 2];
-        let mut count = 0;
-        if folded.chars().count() + 1 < near::MIN_LETTERS {
-            return found;
-        }
-        for form in near::forms(folded) {
-            let row = self.near_forms.get(form.as_bytes());
-            let row = row.and_then(|row| self.near_rows.get(row.value() as usize));
-            for &word in row.into_iter().flatten() {
-                let fits = self
-                    .near_word(word)
-                    .is_some_and(|known| near::one_edit_apart(folded, known));
-                if fits && !found.contains(&word) && count < found.len() {
-                    found[count] = word;
-                    count += 1;
-                }
-            }
-        }
-        found
-    }
-
-    pub(crate) fn near_word(&self, word: u32) -> Option<&str> {
-        self.near_words.get(word as usize).map(String::as_str)
+    /// The words of distance-1 lists.
+    pub(crate) const fn near(&self) -> &NearIndex {
+        &self.near
     }
 }
 

@@ -6,7 +6,6 @@
 use lethe_core::{NoteView, Span, TokenKind};
 
 use crate::dictionary::{At, Dictionary, Entry, NONE, class};
-use crate::fold::fold;
 use crate::key::{is_apostrophe, is_hyphen};
 use crate::list::ListSet;
 
@@ -203,7 +202,8 @@ impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
         let dictionary = self.matcher.dictionary;
         for word in words {
             let after = dictionary
-                .near_word(word)
+                .near()
+                .word(word)
                 .and_then(|word| dictionary.step_word(at, word));
             if let Some(after) = after {
                 if let Some(record) = dictionary.record(after) {
@@ -318,8 +318,9 @@ fn gap(note: &NoteView<'_>, i: usize) -> Option<Gap> {
     }
 }
 
-/// Words remembered; a power of two. With 64 bytes each they fit a second-level cache.
-const SLOTS: usize = 8192;
+/// Words remembered; a power of two. With 64 bytes each they fill a second-level cache and spare
+/// nearly all walks.
+const SLOTS: usize = 32768;
 
 /// Remembered words. Holds note text: never printed, never written.
 #[derive(Default)]
@@ -385,8 +386,8 @@ impl Slot {
         let record = at.and_then(|at| dictionary.record(at)).unwrap_or(NONE);
         let letters = note.tokens.kinds[i] == TokenKind::Letters as u8;
         // A known word is no misspelling.
-        let near = if record == NONE && letters && word.len() <= LONGEST_MISSPELT {
-            dictionary.near(&fold(word))
+        let near = if record == NONE && letters {
+            dictionary.near().find(word)
         } else {
             [NONE; 2]
         };
@@ -419,9 +420,6 @@ impl Slot {
         }
     }
 }
-
-/// In bytes. Keeps a run of a million letters from costing a million deletions.
-const LONGEST_MISSPELT: usize = 40;
 
 /// The bytes of a word of at most sixteen as one number.
 #[inline]

@@ -3,37 +3,158 @@
 //! Two words at distance one always share a form after at most one deletion in each, so one look-up a deletion finds every
 //! candidate; each is then measured. Only words of lists that ask for it, of six letters or more, are indexed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use crate::fold::fold_char;
 
 /// Shorter words differ by one letter too often for that to be an error.
 pub(crate) const MIN_LETTERS: usize = 6;
+/// Longer words are not looked up; keeps a run of a million letters from costing a million deletions.
+const MAX_LETTERS: usize = 40;
+/// Stands for "no word".
+pub(crate) const NO_WORD: u32 = u32::MAX;
 
-/// Each deletion form with the numbers of the words that have it.
-pub(crate) fn deletions(words: &BTreeSet<String>) -> BTreeMap<String, Vec<u32>> {
-    let mut out: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-    for (number, word) in words.iter().enumerate() {
-        for form in forms(word) {
-            let numbers = out.entry(form).or_default();
-            if numbers.last() != Some(&(number as u32)) {
-                numbers.push(number as u32);
-            }
-        }
-    }
-    out
+/// The words that may be misspelt, by the hashes of their deletion forms.
+///
+/// A hash is a polynomial in an odd base, so that a form's hash follows from the whole word's in constant time and no form
+/// is ever written out. Colliding hashes cost a comparison and never a wrong answer: every candidate is measured.
+pub(crate) struct NearIndex {
+    words: Vec<String>,
+    /// Open addressing with linear probing, at most half full.
+    table: Vec<(u64, u32)>,
 }
 
-/// The word itself and the word without each one of its letters.
-pub(crate) fn forms(word: &str) -> impl Iterator<Item = String> {
-    let letters: Vec<char> = word.chars().collect();
-    let count = letters.len();
-    (0..=count).map(move |gone| {
-        letters
-            .iter()
-            .enumerate()
-            .filter(|&(at, _)| at != gone)
-            .map(|(_, c)| *c)
-            .collect()
-    })
+impl NearIndex {
+    pub(crate) fn new(words: Vec<String>) -> Self {
+        let forms: usize = words.iter().map(|word| word.chars().count() + 1).sum();
+        let mut made = Self {
+            table: vec![(0, NO_WORD); (2 * forms).next_power_of_two()],
+            words: vec![],
+        };
+        for (number, word) in words.iter().enumerate() {
+            Letters::of(word)
+                .into_iter()
+                .for_each(|letters| letters.forms(|hash| made.insert(hash, number as u32)));
+        }
+        made.words = words;
+        made
+    }
+
+    /// The word of this number.
+    pub(crate) fn word(&self, number: u32) -> Option<&str> {
+        self.words.get(number as usize).map(String::as_str)
+    }
+
+    /// Up to two words that are one typing error away from `word`, by number.
+    pub(crate) fn find(&self, word: &str) -> [u32; 2] {
+        let mut found = [NO_WORD; 2];
+        let Some(letters) = Letters::of(word).filter(|letters| letters.len + 1 >= MIN_LETTERS) else {
+            return found;
+        };
+        letters.forms(|hash| {
+            for number in self.candidates(hash) {
+                let fits = || {
+                    self.word(number)
+                        .is_some_and(|known| one_edit_apart(&letters.text(), known))
+                };
+                if !found.contains(&number) && found[1] == NO_WORD && fits() {
+                    found[usize::from(found[0] != NO_WORD)] = number;
+                }
+            }
+        });
+        found.sort_unstable();
+        found
+    }
+
+    fn insert(&mut self, hash: u64, number: u32) {
+        let mask = self.table.len() - 1;
+        let mut place = hash as usize & mask;
+        while self.table[place].1 != NO_WORD {
+            if self.table[place] == (hash, number) {
+                return;
+            }
+            place = (place + 1) & mask;
+        }
+        self.table[place] = (hash, number);
+    }
+
+    fn candidates(&self, hash: u64) -> impl Iterator<Item = u32> {
+        let mask = self.table.len() - 1;
+        (hash as usize..)
+            .map(move |place| self.table[place & mask])
+            .take_while(|&(_, number)| number != NO_WORD)
+            .filter(move |&(other, _)| other == hash)
+            .map(|(_, number)| number)
+    }
+}
+
+/// A folded word's letters.
+struct Letters {
+    letters: [char; MAX_LETTERS],
+    len: usize,
+}
+
+impl Letters {
+    const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
+    /// `BASE * INVERSE` is 1 modulo 2^64.
+    const INVERSE: u64 = {
+        // Newton's iteration doubles the number of right bits, from the three that every odd number has.
+        let mut inverse = Self::BASE;
+        let mut round = 0;
+        while round < 5 {
+            inverse = inverse.wrapping_mul(2u64.wrapping_sub(Self::BASE.wrapping_mul(inverse)));
+            round += 1;
+        }
+        inverse
+    };
+
+    /// `None` for a word that is too long.
+    fn of(word: &str) -> Option<Self> {
+        let mut made = Self {
+            letters: ['\0'; MAX_LETTERS],
+            len: 0,
+        };
+        let mut fits = true;
+        for c in word.chars().take(MAX_LETTERS + 1) {
+            fold_char(c, |folded| match made.letters.get_mut(made.len) {
+                Some(letter) => {
+                    *letter = folded;
+                    made.len += 1;
+                }
+                None => fits = false,
+            });
+        }
+        fits.then_some(made)
+    }
+
+    fn text(&self) -> String {
+        self.letters[..self.len].iter().collect()
+    }
+
+    /// Calls `emit` with the hash of the word and of the word without each one of its letters.
+    fn forms(&self, mut emit: impl FnMut(u64)) {
+        let letters = &self.letters[..self.len];
+        let mut power = 1u64;
+        let mut whole = 0u64;
+        for &letter in letters {
+            whole = whole.wrapping_add(u64::from(letter).wrapping_mul(power));
+            power = power.wrapping_mul(Self::BASE);
+        }
+        emit(mixed(whole));
+        let (mut before, mut power) = (0u64, 1u64);
+        for &letter in letters {
+            let upto = before.wrapping_add(u64::from(letter).wrapping_mul(power));
+            // What stood behind the letter moves one place forward.
+            let after = whole.wrapping_sub(upto).wrapping_mul(Self::INVERSE);
+            emit(mixed(before.wrapping_add(after)));
+            before = upto;
+            power = power.wrapping_mul(Self::BASE);
+        }
+    }
+}
+
+/// Spreads a sum over all bits: the table takes the low ones.
+const fn mixed(sum: u64) -> u64 {
+    let sum = (sum ^ sum >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    sum ^ sum >> 32
 }
 
 /// Whether one insertion, deletion, substitution or swap of neighbours turns `a` into `b`.
@@ -76,6 +197,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_index_finds_misspelt_words_and_leaves_right_and_far_ones() {
+        let index = NearIndex::new(["boston", "houston", "massachusetts"].map(String::from).to_vec());
+        let found = |word: &str| {
+            index
+                .find(word)
+                .map(|number| index.word(number).unwrap_or("-").to_owned())
+        };
+        assert_eq!(found("Bosston"), ["boston", "-"]);
+        assert_eq!(found("MASSACHUSETS"), ["massachusetts", "-"]);
+        assert_eq!(found("hoston"), ["boston", "houston"]);
+        for far in ["boston", "bost", "austin", "", &"a".repeat(5000)] {
+            assert_eq!(found(far), ["-", "-"], "{far}");
+        }
+    }
+
     proptest! {
         #[test]
         fn words_one_edit_apart_share_a_deletion_form(word in "[a-d]{1,7}", at in 0usize..7, letter in "[a-d]", kind in 0..4) {
@@ -88,9 +225,14 @@ mod tests {
                 _ => if at + 1 < letters.len() { letters.swap(at, at + 1) },
             }
             let other: String = letters.into_iter().collect();
-            let shared = forms(&word).any(|form| forms(&other).any(|f| f == form));
-            prop_assert!(shared);
             prop_assert_eq!(one_edit_apart(&word, &other), word != other);
+            let hashes = |word: &str| {
+                let mut hashes = vec![];
+                Letters::of(word).unwrap().forms(|hash| hashes.push(hash));
+                hashes
+            };
+            let (mine, others) = (hashes(&word), hashes(&other));
+            prop_assert!(mine.iter().any(|hash| others.contains(hash)));
         }
     }
 }
