@@ -6,17 +6,22 @@
 //! note cost more than its length.
 
 mod age;
+mod calle;
 mod check;
+mod cues;
 mod date;
+mod fold;
 #[cfg(test)]
 mod golden;
 mod ids;
 mod lexicon;
 mod month;
 mod net;
+mod pager;
 mod phone;
 mod place;
 mod scan;
+mod shapes;
 mod street;
 mod user;
 mod words;
@@ -319,7 +324,7 @@ impl Pattern {
         }
         if !inside {
             if on.ids {
-                ids::alone(s, i, out);
+                shapes::alone(s, i, out);
             }
             if on.net {
                 if s.tok(i + 1).mark(b'.') {
@@ -389,10 +394,10 @@ impl Pattern {
         }
         if on.places {
             if tok.is(class::CALLE) {
-                street::spanish(s, i, out);
+                calle::spanish(s, i, out);
             }
             if tok.is(class::ADDRESS) {
-                street::form_line(s, i, out);
+                calle::form_line(s, i, out);
             }
             if tok.is(class::POSTAL) {
                 place::behind_cue(s, i, out);
@@ -413,7 +418,7 @@ impl Pattern {
     fn code(&self, s: &Scan<'_>, i: usize, out: &mut Hits) {
         let next = s.tok(i + 1);
         if self.config.ids && (next.wordlike() || next.mark(b'-')) {
-            ids::alone(s, i, out);
+            shapes::alone(s, i, out);
         }
         if self.config.net && net::may_be_hexadecimal(s, i) {
             net::hexadecimal(s, i, out);
@@ -424,7 +429,7 @@ impl Pattern {
     fn mark(&self, s: &Scan<'_>, i: usize, out: &mut Hits) {
         let on = &self.config;
         match s.tok(i).mark {
-            b'#' | b'|' if on.ids => ids::behind_sign(s, i, out),
+            b'#' | b'|' if on.ids => shapes::behind_sign(s, i, out),
             b'@' if on.net => net::email(s, i, out),
             b'\'' if on.dates => year::apostrophe(s, i, out),
             b'+' if on.phones => phone::at(s, i, out),

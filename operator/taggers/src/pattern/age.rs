@@ -177,7 +177,7 @@ fn is_spanish_unit(s: &Scan<'_>, unit: usize) -> bool {
         "año", "años", "ano", "anos", "mes", "meses", "semana", "semanas", "dia", "dias", "día", "días",
     ]
     .iter()
-    .any(|word| s.word_is(unit, word) || s.key(unit) == super::lexicon::key_of(word))
+    .any(|word| s.word_is(unit, word) || s.key(unit) == super::fold::key_of(word))
 }
 
 /// "age 53", "aged 53", "age of 53", "Edad: 47", "turned 57", "died at 92".

@@ -122,7 +122,7 @@ fn ends(s: &Scan<'_>, last: usize, mark: u8) -> bool {
         return true;
     }
     if next.wordlike() {
-        return s.word_is(last + 1, "t") || next.case == super::lexicon::Case::Title && next.len > 3;
+        return s.word_is(last + 1, "t") || next.case == super::fold::Case::Title && next.len > 3;
     }
     let behind = s.tok(last + 2);
     match next.mark {

@@ -2,7 +2,8 @@
 //! feasts, and seasons with their year.
 
 use super::date::YEAR;
-use super::lexicon::{Case, class};
+use super::fold::Case;
+use super::lexicon::class;
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 
@@ -142,6 +143,7 @@ fn day_before(s: &Scan<'_>, m: usize) -> Option<usize> {
         && s.tok(day).gap <= Gap::Blank
         && let Some(from) = day_ending(s, join - 1)
         && !s.continues(from)
+        && !(s.tok(from).glued() && s.before(from, 1).mark != b'(')
         && (s.tok(join).glued() || s.tok(join).is(class::JOIN))
     {
         return Some(from);

@@ -1,6 +1,7 @@
 //! ZIP codes, Spanish postal codes, and rooms.
 
-use super::lexicon::{Case, class};
+use super::fold::Case;
+use super::lexicon::class;
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 
@@ -35,7 +36,7 @@ pub(crate) fn postal(s: &Scan<'_>, i: usize, out: &mut Hits) {
         s.before(i, 1).mark(b'-') && s.tok(i).glued() && s.word_is(i - 2, "e") && s.before(i, 1).glued();
     if prefixed {
         out.push(i - 2, i, Kind::Zip, 0.95, "zip.spanish");
-        super::street::before_postal(s, i - 2, out);
+        super::calle::before_postal(s, i - 2, out);
         return;
     }
     let mut next = i + 1;
@@ -56,7 +57,7 @@ pub(crate) fn postal(s: &Scan<'_>, i: usize, out: &mut Hits) {
         || s.tok(i).starts_line();
     if town && province && address {
         out.push(i, i, Kind::Zip, 0.8, "zip.spanish");
-        super::street::before_postal(s, i, out);
+        super::calle::before_postal(s, i, out);
     }
 }
 

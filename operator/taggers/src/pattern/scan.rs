@@ -2,7 +2,8 @@
 
 use lethe_core::{NoteView, Span, TokenKind};
 
-use super::lexicon::{Case, Key, Lexicon, class, fold, fold_at};
+use super::fold::{Case, Key, fold, fold_at};
+use super::lexicon::{Lexicon, class};
 
 /// What lies between a token and the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

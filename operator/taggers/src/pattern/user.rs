@@ -1,6 +1,7 @@
 //! User names, where a signature puts them: "Signed: jsmith3", "RN (rdelam5) 02/15/2020", a note's date line.
 
-use super::lexicon::{Case, class};
+use super::fold::Case;
+use super::lexicon::class;
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 

@@ -30,7 +30,11 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
         out.push(i, after, Kind::Date, 0.75, "date.decade");
         return;
     }
-    let Some(score) = evidence(s, i) else { return };
+    // Two years with a dash are a span of years, whatever stands before them.
+    let spanned = range.is_some_and(|end| s.tok(end).value <= 2049) && tok.value >= 1930 && !s.tok(i).glued();
+    let Some(score) = evidence(s, i).or(spanned.then_some(0.65)) else {
+        return;
+    };
     // "en el año 2000": the corpora of Spanish take the word with the number.
     let first = if s.word_is(i - 1, "año") { i - 1 } else { i };
     out.push(first, i, Kind::Date, score, "date.year");
