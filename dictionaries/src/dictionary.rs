@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use fst::raw::Fst;
 
+use crate::entry::Entry;
 use crate::fold::fold_char;
 use crate::key::SEPARATOR;
 use crate::list::{ListId, ListInfo, ListSet};
@@ -71,7 +72,7 @@ impl Dictionary {
         Arc::clone(shared)
     }
 
-    /// Reads a file that [`compile`](crate::compile) wrote.
+    /// Reads a file that [`compile`](crate::compile()) wrote.
     ///
     /// # Errors
     /// [`LoadError`].
@@ -83,7 +84,7 @@ impl Dictionary {
         Self::from_bytes(bytes)
     }
 
-    /// A dictionary from the bytes that [`compile`](crate::compile) gave.
+    /// A dictionary from the bytes that [`compile`](crate::compile()) gave.
     ///
     /// # Errors
     /// [`LoadError`].
@@ -329,11 +330,27 @@ impl Dictionary {
                 .filter(|(_, form)| is_written(form));
             lists = written.fold(lists - self.exact, |lists, (more, _)| lists | *more);
         }
-        Entry {
-            dictionary: self,
-            record,
-            lists,
+        Entry::new(self, record, lists)
+    }
+
+    /// The lists of a record that hold it as an exception.
+    pub(crate) fn exceptions_of(&self, record: u32) -> ListSet {
+        let record = self.records.get(record as usize);
+        record.map_or(ListSet::EMPTY, |record| self.sets[record.set as usize].1)
+    }
+
+    /// The number beside a record in `list`, if the list has numbers and holds it.
+    pub(crate) fn number_of(&self, record: u32, list: ListId) -> Option<u32> {
+        let record = self.records.get(record as usize)?;
+        let held = self.sets[record.set as usize].0 & self.numbered;
+        if !held.contains(list) {
+            return None;
         }
+        // Numbers stand in the order of the lists that have one.
+        let before = held.0 & ((1u128 << list.0) - 1);
+        self.numbers[record.numbers as usize]
+            .get(before.count_ones() as usize)
+            .copied()
     }
 
     /// The words of distance-1 lists.
@@ -360,76 +377,6 @@ pub(crate) const fn class(byte: u8) -> u32 {
 
 /// Stands for "no record" and "no word" in packed numbers.
 pub(crate) const NONE: u32 = u32::MAX;
-
-/// What the lists say of a key.
-#[derive(Clone, Copy)]
-pub struct Entry<'d> {
-    dictionary: &'d Dictionary,
-    record: u32,
-    lists: ListSet,
-}
-
-impl<'d> Entry<'d> {
-    pub(crate) const fn none(dictionary: &'d Dictionary) -> Self {
-        Self {
-            dictionary,
-            record: NONE,
-            lists: ListSet::EMPTY,
-        }
-    }
-
-    /// Only what these lists say.
-    #[must_use]
-    pub(crate) fn within(self, lists: ListSet) -> Self {
-        Self {
-            lists: self.lists & lists,
-            ..self
-        }
-    }
-
-    /// The lists that hold it.
-    pub const fn lists(self) -> ListSet {
-        self.lists
-    }
-
-    /// Whether no list holds it.
-    pub const fn is_none(self) -> bool {
-        self.lists.is_empty()
-    }
-
-    /// The lists that hold it as an exception: it is an ordinary word too and needs more evidence.
-    pub fn exceptions(self) -> ListSet {
-        let record = self.dictionary.records.get(self.record as usize);
-        record.map_or(ListSet::EMPTY, |r| {
-            self.dictionary.sets[r.set as usize].1 & self.lists
-        })
-    }
-
-    /// Whether `list` holds it as an exception.
-    pub fn is_exception(self, list: ListId) -> bool {
-        self.exceptions().contains(list)
-    }
-
-    /// The number beside it in `list` ([`ListInfo::number`] says of what); `None` if the list has no numbers or does not hold it.
-    pub fn frequency(self, list: ListId) -> Option<u32> {
-        let dictionary = self.dictionary;
-        let record = dictionary.records.get(self.record as usize)?;
-        if !self.lists.contains(list) || !dictionary.numbered.contains(list) {
-            return None;
-        }
-        let held = dictionary.sets[record.set as usize].0 & dictionary.numbered;
-        let before = held.0 & ((1u128 << list.0) - 1);
-        dictionary.numbers[record.numbers as usize]
-            .get(before.count_ones() as usize)
-            .copied()
-    }
-}
-
-impl fmt::Debug for Entry<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Entry({:?})", self.lists)
-    }
-}
 
 fn header(from: &mut Reader<'_>, place: u8) -> Result<ListInfo, LoadError> {
     let mut text = || from.str();

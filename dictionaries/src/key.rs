@@ -3,7 +3,7 @@
 //! A key is the entry's folded words with one blank between them. So that "St Paul" and "St. Paul", "Coca-Cola" and
 //! "Coca Cola", "O'Brien" and "OBrien" meet, full stops and hyphens separate like blanks, an apostrophe inside a word is
 //! dropped, and a possessive "'s" is a word of its own. Any other mark ("&", "/") stands in the key as a word.
-//! [`Walk`](crate::walk) follows the same rules over a note's tokens.
+//! [`joint`](crate::joint) follows the same rules over a note's tokens.
 
 use crate::fold::fold_char;
 

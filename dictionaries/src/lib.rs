@@ -10,8 +10,10 @@
 mod builtin;
 mod compile;
 mod dictionary;
+mod entry;
 mod fold;
 mod format;
+mod joint;
 mod key;
 mod list;
 mod matcher;
@@ -21,7 +23,8 @@ mod source;
 
 pub use builtin::LISTS as BUILTIN_LISTS;
 pub use compile::{CompileError, MAX_LISTS, compile};
-pub use dictionary::{Dictionary, Entry, UnknownList};
+pub use dictionary::{Dictionary, UnknownList};
+pub use entry::Entry;
 pub use fold::{fold, fold_into};
 pub use list::{ListId, ListInfo, ListSet};
 pub use matcher::{Match, Matcher};

@@ -5,8 +5,9 @@
 
 use lethe_core::{NoteView, Span, TokenKind};
 
-use crate::dictionary::{At, Dictionary, Entry, NONE, class};
-use crate::key::{is_apostrophe, is_hyphen};
+use crate::dictionary::{At, Dictionary, NONE, class};
+use crate::entry::Entry;
+use crate::joint::{is_written, next_word};
 use crate::list::ListSet;
 
 /// An entry found in a note.
@@ -237,84 +238,6 @@ impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
                 distance,
             });
         }
-    }
-}
-
-/// Whether the tokens' letters, in their case, are those of an exact form.
-fn is_written(note: &NoteView<'_>, first: usize, last: usize, form: &str) -> bool {
-    let mut rest = form;
-    for i in first..=last {
-        let word = note.word(i);
-        match rest.strip_prefix(word) {
-            Some(after) => rest = after,
-            None if note.tokens.kinds[i] == TokenKind::Punctuation as u8 && is_dropped(word) => {}
-            None => return false,
-        }
-    }
-    rest.is_empty()
-}
-
-/// Whether a mark leaves no trace in a key.
-fn is_dropped(mark: &str) -> bool {
-    mark.chars().all(|c| c == '.' || is_hyphen(c) || is_apostrophe(c))
-}
-
-/// The next token of a key after token `i`, and whether a separator stands between them. The rules are
-/// [`key`](crate::key)'s, applied to tokens.
-#[inline]
-fn next_word(note: &NoteView<'_>, i: usize) -> Option<(usize, bool)> {
-    let tokens = note.tokens;
-    let next = i + 1;
-    if next >= tokens.len() {
-        return None;
-    }
-    let gap = gap(note, i)?;
-    let mark = |i: usize| tokens.kinds[i] == TokenKind::Punctuation as u8;
-    if !mark(next) {
-        return Some((next, gap != Gap::None || mark(i)));
-    }
-    let c = note.word(next).chars().next()?;
-    let hyphen = is_hyphen(c);
-    if c != '.' && !hyphen && !is_apostrophe(c) {
-        return Some((next, true));
-    }
-    // These bind only what they touch.
-    let after = next + 1;
-    if gap != Gap::None || after >= tokens.len() || mark(after) || mark(i) {
-        return None;
-    }
-    let behind = self::gap(note, next)?;
-    match behind {
-        _ if c == '.' => Some((after, true)),
-        Gap::Wrap => Some((after, true)),
-        Gap::Blank => (!hyphen).then_some((after, true)),
-        Gap::None => Some((after, hyphen || matches!(note.word(after), "s" | "S"))),
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Gap {
-    None,
-    Blank,
-    Wrap,
-}
-
-/// What lies after token `i`; `None` if it parts what stands on its two sides: an empty line, a column, a control character.
-#[inline]
-fn gap(note: &NoteView<'_>, i: usize) -> Option<Gap> {
-    let (end, start) = (note.tokens.ends[i] as usize, note.tokens.starts[i + 1] as usize);
-    match start - end {
-        0 => return Some(Gap::None),
-        1 if note.text.as_bytes()[end] == b' ' => return Some(Gap::Blank),
-        _ => {}
-    }
-    let between = note.gap_after(i);
-    let lines = between.bytes().filter(|&b| b == b'\n').count();
-    let blank = between.chars().all(char::is_whitespace);
-    match (blank, lines) {
-        (true, 1) => Some(Gap::Wrap),
-        (true, 0) if between.chars().count() <= 2 => Some(Gap::Blank),
-        _ => None,
     }
 }
 

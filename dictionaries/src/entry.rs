@@ -1,0 +1,74 @@
+//! What a dictionary's lists say of one word or name.
+
+use std::fmt;
+
+use crate::dictionary::{Dictionary, NONE};
+use crate::list::{ListId, ListSet};
+
+/// What the lists say of a key.
+#[derive(Clone, Copy)]
+pub struct Entry<'d> {
+    dictionary: &'d Dictionary,
+    record: u32,
+    lists: ListSet,
+}
+
+impl<'d> Entry<'d> {
+    /// What `lists`, each of which holds `record`, say of it.
+    pub(crate) const fn new(dictionary: &'d Dictionary, record: u32, lists: ListSet) -> Self {
+        Self {
+            dictionary,
+            record,
+            lists,
+        }
+    }
+
+    pub(crate) const fn none(dictionary: &'d Dictionary) -> Self {
+        Self::new(dictionary, NONE, ListSet::EMPTY)
+    }
+
+    /// Only what these lists say.
+    #[must_use]
+    pub fn within(self, lists: ListSet) -> Self {
+        Self {
+            lists: self.lists & lists,
+            ..self
+        }
+    }
+
+    /// The lists that hold it.
+    pub const fn lists(self) -> ListSet {
+        self.lists
+    }
+
+    /// Whether no list holds it.
+    pub const fn is_none(self) -> bool {
+        self.lists.is_empty()
+    }
+
+    /// The lists that hold it as an exception: it is an ordinary word too and needs more evidence.
+    pub fn exceptions(self) -> ListSet {
+        self.dictionary.exceptions_of(self.record) & self.lists
+    }
+
+    /// Whether `list` holds it as an exception.
+    pub fn is_exception(self, list: ListId) -> bool {
+        self.exceptions().contains(list)
+    }
+
+    /// The number beside it in `list` ([`ListInfo::number`](crate::ListInfo::number) says of what); `None` if the list has
+    /// no numbers or does not hold it.
+    pub fn frequency(self, list: ListId) -> Option<u32> {
+        if self.lists.contains(list) {
+            self.dictionary.number_of(self.record, list)
+        } else {
+            None
+        }
+    }
+}
+
+impl fmt::Debug for Entry<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Entry({:?})", self.lists)
+    }
+}
