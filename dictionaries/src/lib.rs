@@ -1,7 +1,7 @@
 //! Lists of names, places, institutions, medical eponyms and ordinary words, compiled to one automaton and matched against
 //! notes on token boundaries.
 //!
-//! [`List::read`] reads a list's folder, [`compile`] turns lists into the bytes of a [`Dictionary`], a [`Matcher`] finds its
+//! [`List::read`] reads a list's folder, [`compile()`] turns lists into the bytes of a [`Dictionary`], a [`Matcher`] finds its
 //! entries in notes. [`Dictionary::builtin`] holds the lists under `lists/`, compiled by the build script.
 //!
 //! Invariants: every match begins and ends on a token boundary; folding never moves an offset; the same lists compile to the
