@@ -7,6 +7,7 @@ mod credentials;
 mod cues;
 mod fields;
 mod institutions;
+mod institutions_es;
 mod people;
 mod places;
 mod professions;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use lethe_core::{
     Annotations, Collector, LabelError, LabelId, LabelSet, NoteBatch, NoteView, TagError, Tagger, tag_each,
 };
-use lethe_dictionaries::{Dictionary, Matcher};
+use lethe_dictionaries::{Dictionary, ListSet, Matcher};
 use serde::Deserialize;
 
 use crate::person::Name;
@@ -72,6 +73,7 @@ impl ContextConfig {
             vocabulary: Vocabulary::new(dictionary),
             table: Table::new(),
             fields: Fields::new(),
+            professions: dictionary.labelled("PROFESSION"),
         })
     }
 }
@@ -83,6 +85,7 @@ pub struct Context {
     vocabulary: Vocabulary,
     table: Table,
     fields: Fields,
+    professions: ListSet,
 }
 
 struct Labels {
@@ -125,21 +128,25 @@ impl Context {
             table: &self.table,
             fields: &self.fields,
             out,
+            matcher,
+            professions: self.professions,
             people: Vec::new(),
+            institutions: Vec::new(),
         };
         for i in 0..note.len() {
             match note.case(i) {
-                Case::Digits => {}
-                Case::Mark => {
-                    if note.get(i) == ":" {
-                        scan.field(i);
-                    }
-                }
+                Case::Digits => scan.after_code(i),
+                Case::Mark => match note.get(i) {
+                    ":" => scan.field(i),
+                    "|" => scan.cell(i),
+                    _ => {}
+                },
                 _ => scan.word(i, self.config.professions),
             }
         }
         if self.config.repeats {
             scan.repeats();
+            scan.acronyms();
         }
     }
 }
@@ -151,6 +158,10 @@ struct Scan<'r, 'd, 'n, 'o, 'c> {
     table: &'r Table,
     fields: &'r Fields,
     out: &'o mut Collector<'c>,
+    matcher: &'r mut Matcher<'d>,
+    professions: ListSet,
+    /// Institutions found, for their acronyms.
+    institutions: Vec<(usize, usize)>,
     /// Names that strong evidence has shown, for [`Scan::repeats`].
     people: Vec<(Name, LabelId)>,
 }
@@ -159,6 +170,7 @@ impl Scan<'_, '_, '_, '_, '_> {
     fn word(&mut self, i: usize, professions: bool) {
         self.credential(i);
         self.state_code(i);
+        self.typists(i);
         let Some(cue) = self.table.cue(self.note.get(i)) else {
             return;
         };

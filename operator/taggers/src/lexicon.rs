@@ -20,6 +20,8 @@ impl Flags {
     pub(crate) const GENERIC: Self = Self(1 << 4);
     /// Articles, pronouns, prepositions, conjunctions, auxiliaries: what a noun phrase does not go on over.
     pub(crate) const FUNCTION: Self = Self(1 << 5);
+    /// Words of sentences and forms that no name of an institution has in it.
+    pub(crate) const OUTSIDE: Self = Self(1 << 6);
 
     /// Whether one of `others` is among them.
     pub(crate) const fn any(self, others: Self) -> bool {
@@ -27,10 +29,54 @@ impl Flags {
     }
 }
 
+impl std::ops::BitOr for Flags {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
 const WORDS: &[(Flags, &[&str])] = &[
     (
         Flags::STOP,
         &[
+            "correo",
+            "seccion",
+            "departament",
+            "departamento",
+            "avda",
+            "avenida",
+            "calle",
+            "paseo",
+            "plaza",
+            "mail",
+            "tfno",
+            "tlf",
+            "tlfno",
+            "unidad",
+            "jefe",
+            "centro",
+            "clinica",
+            "instituto",
+            "facultad",
+            "universidad",
+            "edificio",
+            "planta",
+            "md",
+            "pa",
+            "rn",
+            "np",
+            "lpn",
+            "col",
+            "cap",
+            "telf",
+            "fundacion",
+            "complejo",
+            "area",
+            "apartado",
+            "carretera",
+            "ctra",
+            "colegio",
             "the",
             "he",
             "she",
@@ -502,6 +548,60 @@ const WORDS: &[(Flags, &[&str])] = &[
             "some",
             "other",
             "same",
+        ],
+    ),
+    (
+        Flags::OUTSIDE,
+        &[
+            "patient",
+            "pt",
+            "dr",
+            "mr",
+            "mrs",
+            "ms",
+            "md",
+            "please",
+            "employer",
+            "notified",
+            "discharged",
+            "transferred",
+            "admitted",
+            "seen",
+            "location",
+            "name",
+            "date",
+            "i",
+            "presented",
+            "referring",
+            "referred",
+            "service",
+            "attending",
+            "signed",
+            "work",
+            "works",
+            "dictated",
+            "servicio",
+            "unidad",
+            "departamento",
+            "seccion",
+            "avda",
+            "avenida",
+            "calle",
+            "paseo",
+            "plaza",
+            "ctra",
+            "carretera",
+            "tel",
+            "tfno",
+            "email",
+            "correo",
+            "jefe",
+            "medico",
+            "doctora",
+            "remitido",
+            "camino",
+            "ronda",
+            "apartado",
         ],
     ),
 ];

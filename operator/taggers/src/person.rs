@@ -93,17 +93,22 @@ impl Reading<'_, '_> {
             let initial = unit.kind == Kind::Initial;
             if initial {
                 // "J." before a word or after one; whether it belongs shows when the name goes on.
-                let last = if self.get(at + 1) == "." && self.words.glued(at) {
-                    at + 1
-                } else {
-                    at
-                };
+                let mut last = at;
+                if self.get(at + 1) == "." && self.words.glued(at) {
+                    last = at + 1;
+                    // "M.ª Teresa", "A.-M. Roche"
+                    if self.words.glued(last) && matches!(self.get(last + 1), "ª" | "a" | "º" | "-") {
+                        last += 1;
+                    }
+                }
                 if units > 0 && (last > at || comma || self.ends_field(at) || self.get(at + 1) == ",") {
                     name.last = last;
                 }
                 at = last;
             } else {
-                if !self.accepts(at, unit, evidence, name) {
+                let initialed = units > 0 && name.words == 0 && self.case(at) == Case::Title;
+                let initialed = initialed && unit.kind == Kind::Unknown && evidence >= Evidence::Some;
+                if !initialed && !self.accepts(at, unit, evidence, name) {
                     break;
                 }
                 name.words += 1;
@@ -112,7 +117,7 @@ impl Reading<'_, '_> {
                 at = unit.last;
             }
             units += 1;
-            if self.ends_field(at) {
+            if self.ends_name(at) {
                 break;
             }
             at += 1;
@@ -288,13 +293,52 @@ impl Reading<'_, '_> {
                     Evidence::Strong | Evidence::Field if !shapeless => {
                         self.case(i) == Case::Title || weight > 0
                     }
+                    Evidence::Field if first && self.get(unit.last + 1) == "," => true,
+                    // A surname that is an eponym and no ordinary word is a name after a title.
+                    Evidence::Strong | Evidence::Field if !self.is(i, Traits::WORD) => weight > 0,
                     Evidence::Strong | Evidence::Field => weight >= if first { 5 } else { 20 },
                     _ if first => weight >= 60 && !shapeless && !self.starts_sentence(i),
                     _ => so_far.listed > 0 && weight >= if shapeless { 60 } else { 2 },
                 }
             }
-            Kind::Initial | Kind::Other => false,
+            // "José David Cumplido Burón": Spanish surnames that are words, inside a name that goes on or ends with them.
+            Kind::Other => {
+                let next = unit.last + 1;
+                let sure = evidence >= Evidence::Strong && self.spanish && !shapeless && so_far.listed > 0;
+                sure && self.case(i) == Case::Title
+                    && self.get(i).len() > 3
+                    && !self.flag(i, Flags::STOP)
+                    && !self.is(
+                        i,
+                        Traits::MEDICAL
+                            | Traits::INSTITUTION
+                            | Traits::OTHER
+                            | Traits::TITLE
+                            | Traits::CALENDAR,
+                    )
+                    && (self.ends_field(unit.last)
+                        || self.case(next).is_capital() && !self.flag(next, Flags::STOP)
+                        || self.case(next) == Case::Mark)
+                    && self.get(next) != ":"
+            }
+            Kind::Initial => false,
         }
+    }
+
+    /// Whether a name ends with token `i` because of what lies after it. Two blanks amid a name are a slip.
+    fn ends_name(&self, i: usize) -> bool {
+        if !self.ends_field(i) {
+            return false;
+        }
+        let tokens = self.words.note.tokens;
+        let slip = !self.ends_line(i)
+            && tokens
+                .starts
+                .get(i + 1)
+                .is_some_and(|start| start - tokens.ends[i] == 2)
+            && self.is_plain_name(i + 1)
+            && !(i + 2..i + 4).any(|at| self.get(at) == ":");
+        !slip
     }
 
     /// People a hundred thousand who bear token `i` as a name of either kind.
@@ -305,7 +349,7 @@ impl Reading<'_, '_> {
 
     /// Whether token `i` is a name that is no ordinary or medical word besides.
     pub(crate) fn is_plain_name(&self, i: usize) -> bool {
-        self.kind(i) == Kind::Name
+        self.is_capital(i) && self.kind(i) == Kind::Name
     }
 
     /// Whether token `i` can be no part of a name.

@@ -16,6 +16,8 @@ pub(crate) struct Reading<'d, 'n> {
     layout: Vec<u8>,
     /// Whether the note has no capitals at all: then capitalisation can be asked of nothing.
     pub(crate) all_lower: bool,
+    /// Whether the note is in Spanish, as its little words tell.
+    pub(crate) spanish: bool,
 }
 
 /// A line ends after the token, and no wrapped one.
@@ -30,6 +32,7 @@ impl<'d, 'n> Reading<'d, 'n> {
         let mut reading = Self {
             layout: vec![0; words.len()],
             all_lower: false,
+            spanish: false,
             entries: vec![None; words.len()],
             traits: vec![Traits::default(); words.len()],
             words,
@@ -56,12 +59,22 @@ impl<'d, 'n> Reading<'d, 'n> {
         let mut lines: Vec<(usize, u32)> = Vec::new();
         let mut upper = 0;
         let mut lower = 0;
+        let mut spanish = 0;
         for i in 0..words.len() {
             match words.case(i) {
                 Case::Upper if ends[i] - starts[i] > 1 => upper += 1,
                 Case::Upper => capitals += 1,
                 Case::Title => (lower, capitals) = (lower + 1, capitals + 1),
-                Case::Lower if ends[i] - starts[i] > 1 => lower += 1,
+                Case::Lower if ends[i] - starts[i] > 1 => {
+                    lower += 1;
+                    spanish += usize::from(
+                        ends[i] - starts[i] <= 3
+                            && matches!(
+                                words.get(i),
+                                "de" | "la" | "el" | "en" | "con" | "del" | "que" | "los" | "se"
+                            ),
+                    );
+                }
                 _ => {}
             }
             let breaks = words.breaks_after(i);
@@ -90,6 +103,7 @@ impl<'d, 'n> Reading<'d, 'n> {
             }
         }
         self.all_lower = capitals * 100 < words.len();
+        self.spanish = spanish * 14 > words.len();
     }
 
     /// How many tokens there are.

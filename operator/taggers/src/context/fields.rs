@@ -410,6 +410,21 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
+    /// A table's cell after the bar at token `bar`: a name and nothing else.
+    pub(super) fn cell(&mut self, bar: usize) {
+        let note = self.note;
+        if note.ends_line(bar) {
+            return;
+        }
+        if let Some(name) = note.name_at(bar + 1, Evidence::Field)
+            && note.get(name.last + 1) == "|"
+            && name.words >= 2
+            && name.listed >= 1
+        {
+            self.person(name, self.labels.patient, 0.8, "context.cell");
+        }
+    }
+
     fn person_field(&mut self, field: Field, from: usize) {
         let note = self.note;
         let label = if field == Field::Patient {
@@ -439,6 +454,12 @@ impl Scan<'_, '_, '_, '_, '_> {
             };
             // "Name: Date of birth:" has no name in it.
             if self.is_field_name(at) || note.is_eponym(name.last) {
+                return;
+            }
+            // "CC: Right shoulder pain" is a chief complaint, "cc: Ruth Hale" a copy.
+            if note.words.before(from, 2) == "cc"
+                && (name.words < 2 || !(name.first..=name.last).any(|i| note.is_plain_name(i)))
+            {
                 return;
             }
             self.person(name, label, 0.9, "context.field-person");
@@ -478,12 +499,10 @@ impl Scan<'_, '_, '_, '_, '_> {
         if !profession && !note.is_capital(at) {
             return;
         }
-        let known = (at..=last).any(|i| {
-            note.is(
-                i,
-                Traits::NAME | Traits::PLACE | Traits::STATE_CODE | Traits::INSTITUTION,
-            ) || note.traits(i) == Traits::default()
-        });
+        // "SITE: Left subclavian vein" names no place: every word is capitalised in one that does, and one of them is proper.
+        let capitals =
+            (at..=last).all(|i| !note.case(i).is_word() || note.is_capital(i) || note.get(i).len() < 4);
+        let known = capitals && (at..=last).any(|i| self.is_proper(i) && note.case(i).is_word());
         if profession || known {
             self.out.tokens(at, last, label, 0.8, rule);
         }
@@ -528,9 +547,9 @@ impl Scan<'_, '_, '_, '_, '_> {
     }
 
     /// Whether a field's name begins at token `at`: a colon follows within three words.
-    fn is_field_name(&self, at: usize) -> bool {
+    pub(super) fn is_field_name(&self, at: usize) -> bool {
         (at + 1..=at + 3)
-            .take_while(|&i| !self.note.ends_line(i - 1))
+            .take_while(|&i| !self.note.ends_field(i - 1))
             .any(|i| self.note.get(i) == ":")
     }
 

@@ -1,4 +1,4 @@
-//! Hospitals, clinics, schools, employers: the proper name around a word that such names have in them.
+//! Hospitals, clinics, schools, employers: the proper name before a word that such names end with.
 
 use crate::context::Scan;
 use crate::lexicon::Flags;
@@ -6,47 +6,10 @@ use crate::vocabulary::Traits;
 use crate::words::Case;
 
 /// Words that hold a name together.
-const LINKS: [&str; 10] = ["of", "and", "the", "&", "-", "'", "’", "s", ".", "for"];
+const LINKS: [&str; 9] = ["of", "and", "the", "&", "-", "'", "’", "s", "."];
 
-const LINKS_ES: [&str; 18] = [
-    "de", "del", "la", "las", "los", "el", "y", "i", "d", "da", "do", "dos", "-", "'", "’", ".", "nuestra",
-    "l",
-];
-
-const GENERIC_ES: [&str; 32] = [
-    "universitario",
-    "universitari",
-    "general",
-    "clinico",
-    "clinic",
-    "provincial",
-    "comarcal",
-    "regional",
-    "infantil",
-    "materno",
-    "materno",
-    "nacional",
-    "militar",
-    "salud",
-    "medico",
-    "hospitalario",
-    "asistencial",
-    "central",
-    "especialidades",
-    "hospital",
-    "centro",
-    "complejo",
-    "clinica",
-    "virgen",
-    "san",
-    "santa",
-    "santo",
-    "doctor",
-    "dr",
-    "rey",
-    "reina",
-    "princesa",
-];
+/// Tokens that an institution's name may have before its last word.
+const MOST_TOKENS: usize = 10;
 
 impl Scan<'_, '_, '_, '_, '_> {
     /// A word such as "Center" at token `i`, at the end of an institution's name.
@@ -56,64 +19,123 @@ impl Scan<'_, '_, '_, '_, '_> {
             return;
         }
         let word = note.get(i);
-        if word == "va" {
-            self.veterans(i);
-            return;
-        }
-        if matches!(
-            word,
-            "sons"
-                | "inc"
-                | "llc"
-                | "ltd"
-                | "group"
-                | "company"
-                | "corporation"
-                | "manufacturing"
-                | "associates"
-                | "practice"
-                | "system"
-        ) && note.is_shapeless(i)
-        {
-            return;
+        match word {
+            "va" => return self.veterans(i),
+            // Without capitals these words are as often something else.
+            "sons" | "inc" | "llc" | "ltd" | "group" | "company" | "corporation" | "manufacturing"
+            | "associates" | "practice" | "system" | "laboratory" | "laboratories" | "pharmacy"
+                if note.is_shapeless(i) =>
+            {
+                return;
+            }
+            "home" | "facility" | "living" | "community" if !self.is_nursing(i) => return,
+            // Spanish names begin with their head.
+            "hospital" | "clinic" if note.spanish => return,
+            _ => {}
         }
         // A longer head follows: "Hospital Center", "University Hospital"; the last one counts.
         if note.words.breaks_after(i) == 0 && note.is_capital(i + 1) && self.is_head(i + 1) {
             return;
         }
-        if word == "university"
-            || word == "college"
-            || word == "school"
-            || word == "hospital"
-            || word == "institute"
-        {
+        if matches!(
+            word,
+            "university" | "college" | "school" | "hospital" | "institute"
+        ) {
             self.of_place(i);
         }
         let Some(first) = self.name_before(i) else { return };
-        let label = match word {
-            "school" | "schools" | "college" | "academy" | "university" | "company" | "corporation"
-            | "inc" | "llc" | "ltd" | "sons" | "group" | "manufacturing" | "foundation" => {
-                self.labels.organization
-            }
-            _ => self.labels.hospital,
+        let organization = matches!(
+            word,
+            "school"
+                | "schools"
+                | "college"
+                | "academy"
+                | "university"
+                | "company"
+                | "corporation"
+                | "inc"
+                | "llc"
+                | "ltd"
+                | "sons"
+                | "group"
+                | "manufacturing"
+                | "foundation"
+        );
+        let label = if organization {
+            self.labels.organization
+        } else {
+            self.labels.hospital
         };
-        self.out.tokens(first, i, label, 0.85, "context.institution");
+        let last = if organization { i } else { self.place_part(i) };
+        self.out.tokens(first, last, label, 0.85, "context.institution");
+        self.institutions.push((first, last));
+    }
+
+    /// Whether the word before token `i` makes an institution of a home, a facility or a community.
+    fn is_nursing(&self, i: usize) -> bool {
+        let before = self.note.words.before(i, 1);
+        matches!(
+            before,
+            "nursing"
+                | "rest"
+                | "retirement"
+                | "care"
+                | "assisted"
+                | "senior"
+                | "rehabilitation"
+                | "correctional"
+                | "funeral"
+                | "group"
+        )
+    }
+
+    /// "Mercy Hospital Dayton": a city right after a hospital is part of its name.
+    fn place_part(&self, i: usize) -> usize {
+        let note = self.note;
+        let mut last = i;
+        if note.ends_field(i)
+            || note.is_shapeless(i) && note.ends_line(i + 1) && !note.is(i + 1, Traits::CITY)
+        {
+            return i;
+        }
+        while last < i + 3
+            && !note.ends_field(last)
+            && note.is_capital(last + 1)
+            && note.case(last + 1) == note.case(i)
+            && !note.flag(last + 1, Flags::OUTSIDE | Flags::STOP | Flags::FUNCTION)
+        {
+            last += 1;
+        }
+        let run = i + 1..=last;
+        let city = run.clone().any(|at| note.is(at, Traits::CITY))
+            && run
+                .clone()
+                .all(|at| note.is(at, Traits::CITY | Traits::NAME | Traits::STATE) || note.get(at).len() < 4);
+        let shaped = !note.is_shapeless(i) || run.clone().all(|at| !note.is(at, Traits::WORD));
+        if last > i && city && shaped && note.get(last + 1) != ":" {
+            last
+        } else {
+            i
+        }
     }
 
     fn is_head(&self, i: usize) -> bool {
         use super::Cue::{Institution, InstitutionHead};
-        matches!(
+        let head = matches!(
             self.table.cue(self.note.get(i)),
             Some(Institution | InstitutionHead)
-        )
+        );
+        head && (!matches!(
+            self.note.get(i),
+            "home" | "facility" | "living" | "community" | "va"
+        ) || self.is_nursing(i))
     }
 
     /// Where the name that ends with the head at `i` begins, if it has a proper part.
     fn name_before(&self, i: usize) -> Option<usize> {
         let note = self.note;
         let (mut first, mut proper, mut at) = (i, false, i);
-        let mut units = 0;
-        while at > 0 && units < 9 {
+        while at > 0 && i - at < MOST_TOKENS {
             let before = at - 1;
             if note.ends_field(before) {
                 break;
@@ -121,40 +143,33 @@ impl Scan<'_, '_, '_, '_, '_> {
             let word = note.get(before);
             if LINKS.contains(&word) {
                 // A link needs a capital before it; a stop only after a saint, a mount or an initial.
-                let ok = match word {
-                    "." => {
-                        before > 0
-                            && (matches!(note.get(before - 1), "st" | "mt" | "ft" | "dr")
-                                || note.get(before - 1).len() == 1)
-                    }
-                    "s" => before > 0 && matches!(note.get(before - 1), "'" | "’"),
-                    // "University of X Hospital", but never "Jane Roe of X Hospital".
-                    "of" => {
-                        before > 0 && note.flag(before - 1, Flags::GENERIC) && note.is_capital(before - 1)
-                    }
-                    _ => {
-                        before > 0
-                            && (note.is_capital(before - 1) || note.words.glued(before - 1))
-                            && self.may_belong(before - 1)
-                    }
-                };
-                if !ok {
+                let joins = before > 0
+                    && match word {
+                        "." => {
+                            matches!(note.get(before - 1), "st" | "mt" | "ft")
+                                || note.get(before - 1).len() == 1
+                        }
+                        "s" => matches!(note.get(before - 1), "'" | "’"),
+                        // "University of X Hospital", but never "Jane Roe of X Hospital".
+                        "of" => note.flag(before - 1, Flags::GENERIC) && note.is_capital(before - 1),
+                        _ => {
+                            (note.is_capital(before - 1) || note.words.glued(before - 1))
+                                && self.may_belong(before - 1)
+                        }
+                    };
+                if !joins {
                     break;
                 }
-                at = before;
-                units += 1;
-                continue;
-            }
-            if !note.is_capital(before) || !self.may_belong(before) {
+            } else if note.is_capital(before) && self.may_belong(before) {
+                proper |= self.is_proper(before);
+                first = before;
+            } else {
                 break;
             }
-            proper |= self.is_proper(before);
-            first = before;
             at = before;
-            units += 1;
         }
-        while first < i && matches!(note.get(first), "the" | "dr") {
-            first += if note.get(first + 1) == "." { 2 } else { 1 };
+        while first < i && note.get(first) == "the" {
+            first += 1;
         }
         (proper && first < i).then_some(first)
     }
@@ -162,20 +177,28 @@ impl Scan<'_, '_, '_, '_, '_> {
     /// Whether a capitalised word can be inside an institution's name.
     fn may_belong(&self, i: usize) -> bool {
         let note = self.note;
-        let word = note.get(i);
-        if note.flag(i, Flags::GENERIC) || note.is(i, Traits::PLACE | Traits::NAME) && !is_function(word) {
-            return note.case(i).is_word();
-        }
-        if !note.case(i).is_word() || is_function(word) {
+        if !note.case(i).is_word() || note.flag(i, Flags::OUTSIDE) && !note.flag(i, Flags::GENERIC) {
             return false;
         }
-        !note.is_shapeless(i) || !note.is(i, Traits::WORD | Traits::MEDICAL)
+        if note.flag(i, Flags::GENERIC) {
+            return true;
+        }
+        if note.flag(i, Flags::FUNCTION) {
+            return false;
+        }
+        if note.is_shapeless(i) {
+            let word = note.is(i, Traits::WORD | Traits::MEDICAL);
+            return !word
+                || note.is(i, Traits::PLACE)
+                || note.is(i, Traits::NAME) && note.name_weight(i) >= 5;
+        }
+        true
     }
 
     /// Whether a word says which institution it is.
-    fn is_proper(&self, i: usize) -> bool {
+    pub(super) fn is_proper(&self, i: usize) -> bool {
         let note = self.note;
-        if self.note.flag(i, Flags::GENERIC) || is_function(note.get(i)) || note.is(i, Traits::OTHER) {
+        if note.flag(i, Flags::GENERIC | Flags::FUNCTION | Flags::OUTSIDE) || note.is(i, Traits::OTHER) {
             return false;
         }
         note.is(i, Traits::NAME | Traits::PLACE)
@@ -193,7 +216,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             at += 1;
         }
         let mut last = None;
-        while at < i + 9 && note.is_capital(at) && self.may_belong(at) {
+        while at < i + MOST_TOKENS && note.is_capital(at) && self.may_belong(at) {
             last = Some(at);
             if note.ends_field(at) {
                 break;
@@ -204,7 +227,11 @@ impl Scan<'_, '_, '_, '_, '_> {
             }
         }
         let Some(last) = last else { return };
-        if (i + 2..=last).any(|at| self.is_proper(at)) {
+        let run = i + 2..=last;
+        // "National Institute of Health Stroke Scale" is where nobody is treated.
+        if run.clone().any(|at| self.is_proper(at))
+            && !run.clone().any(|at| note.flag(at, Flags::EPONYM_NOUN))
+        {
             let hospital = note.get(i) == "hospital" || self.is_head(last);
             let label = if hospital {
                 self.labels.hospital
@@ -212,6 +239,7 @@ impl Scan<'_, '_, '_, '_, '_> {
                 self.labels.organization
             };
             self.out.tokens(i, last, label, 0.85, "context.institution-of");
+            self.institutions.push((i, last));
         }
     }
 
@@ -226,74 +254,23 @@ impl Scan<'_, '_, '_, '_, '_> {
             && !note.ends_field(last)
             && note.is_capital(last + 1)
             && self.may_belong(last + 1)
-            && !self.is_field_name_at(last + 1)
+            && note.get(last + 2) != ":"
         {
             last += 1;
         }
+        let run = i + 1..=last;
+        let known = run
+            .clone()
+            .any(|at| note.is(at, Traits::CITY) || note.flag(at, Flags::GENERIC));
         if last > i
-            && (i + 1..=last).any(|at| note.is(at, Traits::CITY) || self.note.flag(at, Flags::GENERIC))
-            && !note.is_shapeless(i)
+            && known
+            && !(note.is_shapeless(i)
+                && run
+                    .clone()
+                    .any(|at| note.is(at, Traits::WORD) && !note.flag(at, Flags::GENERIC)))
         {
             self.out
                 .tokens(i, last, self.labels.hospital, 0.8, "context.veterans");
-        }
-    }
-
-    fn is_field_name_at(&self, i: usize) -> bool {
-        self.note.get(i + 1) == ":"
-    }
-
-    /// "Hospital Universitario de X", "Clínica X", "Centro de Salud X": the name after its head.
-    pub(super) fn institution_head(&mut self, i: usize) {
-        let note = self.note;
-        if note.ends_field(i) || (i > 0 && note.get(i - 1) == "de" && note.case(i) == Case::Lower) {
-            return;
-        }
-        let (mut at, mut last, mut proper, mut spanish) = (
-            i + 1,
-            i,
-            0,
-            note.get(i) != "hospital" && note.get(i) != "hosp" && note.get(i) != "clinic",
-        );
-        while at < i + 14 && at < note.len() {
-            let word = note.get(at);
-            let link = LINKS_ES.contains(&word);
-            let generic = GENERIC_ES.contains(&word);
-            if note.is_capital(at) && !is_function(word)
-                || (generic && note.case(at) == Case::Lower && spanish)
-            {
-                if note.is_shapeless(at)
-                    && note.is(at, Traits::WORD)
-                    && !note.is(at, Traits::NAME | Traits::PLACE)
-                    && !generic
-                {
-                    break;
-                }
-                last = at;
-                proper += usize::from(!generic);
-                spanish |= generic && word != "general" && word != "regional" && word != "hospital";
-            } else if link {
-                spanish |= matches!(word, "de" | "del" | "la");
-                if word == "."
-                    && !matches!(
-                        note.get(at - 1),
-                        "dr" | "sta" | "sto" | "ntra" | "sra" | "na" | "fco" | "mª"
-                    )
-                {
-                    break;
-                }
-            } else {
-                break;
-            }
-            if note.ends_field(at) {
-                break;
-            }
-            at += 1;
-        }
-        let enough = last > i && spanish && (proper > 0 || (last > i + 1 && note.is_capital(i)));
-        if enough && note.is_capital(last) {
-            self.out
-                .tokens(i, last, self.labels.hospital, 0.8, "context.institution-head");
         }
     }
 
@@ -304,87 +281,38 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// A run of capitalised words at token `at`, as the name of an organisation.
+    /// A run of capitalised words at token `at`, as the name of an organisation: "Flint Public Schools", "Rose, Hale and Ritter".
     pub(super) fn organization_at(&mut self, at: usize, rule: &'static str) {
         let note = self.note;
-        if at == 0 || note.ends_line(at - 1) || !note.is_capital(at) || is_function(note.get(at)) {
+        if at == 0 || note.ends_line(at - 1) || !self.is_part(at) {
             return;
         }
         let (mut last, mut next) = (at, at + 1);
-        while next < at + 9 && !note.ends_field(next - 1) {
-            if note.is_capital(next)
-                && !is_function(note.get(next))
-                && (!note.is_shapeless(next)
-                    || !note.is(next, Traits::WORD)
-                    || self.note.flag(next, Flags::GENERIC))
-            {
+        while next < at + MOST_TOKENS && !note.ends_field(next - 1) {
+            if self.is_part(next) {
                 last = next;
+            } else if note.get(next) == "," {
+                // A list of partners ends with "and" and one more.
+                let listed = self.is_part(next + 1)
+                    && (matches!(note.get(next + 2), "and" | "&") && self.is_part(next + 3));
+                if !listed {
+                    break;
+                }
             } else if !matches!(note.get(next), "&" | "and" | "of" | "-" | "'" | "’" | "s") {
                 break;
             }
             next += 1;
         }
-        if note.get(last + 1) == "s"
-            || (matches!(note.get(last + 1), "'" | "’")
-                && note.get(last + 2) == "s"
-                && note.is_capital(last + 3))
-        {
-            last += 2;
-        }
         self.out.tokens(at, last, self.labels.organization, 0.75, rule);
     }
-}
 
-/// Words that no proper name has in it but as a link.
-fn is_function(word: &str) -> bool {
-    matches!(
-        word,
-        "at" | "in"
-            | "on"
-            | "to"
-            | "from"
-            | "by"
-            | "with"
-            | "for"
-            | "he"
-            | "she"
-            | "was"
-            | "is"
-            | "a"
-            | "an"
-            | "this"
-            | "that"
-            | "his"
-            | "her"
-            | "or"
-            | "as"
-            | "who"
-            | "it"
-            | "be"
-            | "were"
-            | "has"
-            | "had"
-            | "patient"
-            | "pt"
-            | "dr"
-            | "mr"
-            | "mrs"
-            | "ms"
-            | "md"
-            | "no"
-            | "please"
-            | "discharged"
-            | "transferred"
-            | "admitted"
-            | "seen"
-            | "facility"
-            | "location"
-            | "name"
-            | "date"
-            | "our"
-            | "we"
-            | "i"
-            | "and"
-            | "of"
-    )
+    fn is_part(&self, i: usize) -> bool {
+        let note = self.note;
+        note.is_capital(i)
+            && !note.flag(i, Flags::FUNCTION | Flags::OUTSIDE)
+            && (!note.is_shapeless(i)
+                || !note.is(i, Traits::WORD)
+                || note.flag(i, Flags::GENERIC)
+                || note.name_weight(i) >= 20)
+    }
 }

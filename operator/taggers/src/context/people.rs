@@ -44,7 +44,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             .table
             .cue(note.get(at))
             .is_some_and(|cue| matches!(cue, super::Cue::DoctorTitle | super::Cue::PersonTitle))
-            && note.get(at).len() <= 3
+            && (2..=3).contains(&note.get(at).len())
         {
             return;
         }
@@ -285,20 +285,54 @@ impl Scan<'_, '_, '_, '_, '_> {
         {
             return;
         }
+        if cue == "covering" {
+            // "Signed out to X, Y covering"
+            if i > 1
+                && let Some(name) = self.name_ending(i - 1)
+                && name.listed > 0
+            {
+                self.person(name, self.labels.doctor, 0.8, "context.covering");
+            }
+            return;
+        }
         if cue == "and" && !self.people.last().is_some_and(|(name, _)| name.last + 1 == i) {
             return;
         }
         if matches!(cue, "seen" | "cc") {
             return;
         }
-        let Some(name) = note.name_at(i + 1, Evidence::Some) else {
+        let paged =
+            matches!(cue, "page" | "paged") && note.is(i + 1, Traits::NAME) && !note.starts_sentence(i + 1);
+        let evidence = if paged { Evidence::Strong } else { Evidence::Some };
+        let Some(name) = note.name_at(i + 1, evidence) else {
             return;
         };
-        if (name.words >= 2 && name.listed >= 1 || note.is_plain_name(name.first))
+        if (paged || name.words >= 2 && name.listed >= 1 || note.is_plain_name(name.first))
             && !note.is_eponym(name.last)
-            && !note.is(i + 1, Traits::PLACE)
+            && (paged || name.words > 1 || !note.is(i + 1, Traits::PLACE))
         {
             self.person(name, self.labels.doctor, 0.7, "context.contact");
+        }
+    }
+
+    /// "JB/mr" alone on a line: who dictated and who typed.
+    pub(super) fn typists(&mut self, i: usize) {
+        let note = self.note;
+        let fits = |at: usize| note.case(at).is_word() && (2..=3).contains(&note.get(at).len());
+        let fresh = i == 0 || note.ends_line(i - 1);
+        if fresh
+            && fits(i)
+            && note.is_capital(i)
+            && matches!(note.get(i + 1), "/" | ":")
+            && note.words.glued(i)
+            && note.words.glued(i + 1)
+            && fits(i + 2)
+            && note.case(i) != Case::Title
+            && note.ends_line(i + 2)
+        {
+            self.out.tokens(i, i, self.labels.doctor, 0.7, "context.typists");
+            self.out
+                .tokens(i + 2, i + 2, self.labels.doctor, 0.7, "context.typists");
         }
     }
 

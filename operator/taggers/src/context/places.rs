@@ -1,6 +1,7 @@
 //! Places by their surroundings: "City, ST", "lives in X", "natural de X".
 
 use crate::context::Scan;
+use crate::lexicon::Flags;
 use crate::vocabulary::Traits;
 use crate::words::Case;
 
@@ -105,6 +106,40 @@ impl Scan<'_, '_, '_, '_, '_> {
             first = before;
         }
         Some(first)
+    }
+
+    /// "28046 Madrid": the place after a postal code, in a Spanish note.
+    pub(super) fn after_code(&mut self, i: usize) {
+        let note = self.note;
+        let mut at = i + 1;
+        if !note.spanish || note.get(i).len() != 5 || note.ends_line(i) {
+            return;
+        }
+        if matches!(note.get(at), "," | "." | "-") {
+            at += 1;
+        }
+        if note.case(at) != Case::Title
+            || note.flag(at, Flags::STOP)
+            || note.is(at, Traits::MEDICAL | Traits::CALENDAR)
+        {
+            return;
+        }
+        let mut last = at;
+        while last < at + 6 && !note.ends_field(last) {
+            let mut next = last + 1;
+            while next < last + 4 && note.flag(next, Flags::PARTICLE) {
+                next += 1;
+            }
+            if note.case(next) != Case::Title
+                || note.flag(next, Flags::STOP)
+                || note.is(next, Traits::COUNTRY)
+            {
+                break;
+            }
+            last = next;
+        }
+        self.out
+            .tokens(at, last, self.labels.city, 0.8, "context.city-after-code");
     }
 
     /// "lives in X", "from X", "natural de X": a place after the cue.

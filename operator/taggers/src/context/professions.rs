@@ -1,7 +1,6 @@
 //! Professions after their cues: "works as a …", "retired …", "trabaja como …".
 
 use crate::context::Scan;
-use crate::vocabulary::Traits;
 use crate::words::Case;
 
 /// Words that end the name of a profession.
@@ -23,6 +22,7 @@ fn ends_profession(word: &str) -> bool {
             | "where"
             | "which"
             | "that"
+            | "whose"
             | "to"
             | "or"
             | "as"
@@ -81,6 +81,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         match note.get(i) {
             "old" if before == "-" || before == "year" => {}
             "a" | "an" | "un" | "una" => match before {
+                _ if note.spanish && before != "como" => return,
                 "as" | "como" if self.work_before(i) => {
                     self.profession_at(i + 1, "context.works-as");
                     return;
@@ -115,28 +116,42 @@ impl Scan<'_, '_, '_, '_, '_> {
         })
     }
 
-    /// The first and last token of a profession that begins at `at` or after up to four words in lower case that qualify it.
-    fn listed_profession(&self, at: usize) -> Option<(usize, usize)> {
+    /// The first and last token of a profession that begins at `at`, or after up to four words that qualify it.
+    fn listed_profession(&mut self, at: usize) -> Option<(usize, usize)> {
         let note = self.note;
-        let mut last = None;
-        let mut first = None;
-        for i in at..at + 6 {
+        let (mut first, mut last) = (None, None);
+        let mut i = at;
+        while i < at + 6 && i < note.len() {
+            let word = note.get(i);
+            if note.get(i) == "-" {
+                i += 1;
+                continue;
+            }
             if !note.case(i).is_word()
                 || i > at && note.ends_line(i - 1)
-                || ends_profession(note.get(i)) && note.get(i) != "and"
+                || ends_profession(word) && word != "and"
             {
-                if note.get(i) == "-" {
-                    continue;
-                }
                 break;
             }
-            if note.is(i, Traits::PROFESSION) && !is_no_profession(note.get(i)) {
-                last = Some(i);
-            }
             // Whoever is meant is no part of what they do: "right-handed white female nurse".
-            if first.is_none() && !is_person_word(note.get(i)) && !note.get(i).ends_with("ed") {
+            if first.is_none() && !is_person_word(word) && !word.ends_with("ed") {
                 first = Some(i);
             }
+            let listed = self
+                .matcher
+                .longest_at(&note.words.note, i, self.professions)
+                .map(|found| found.last);
+            let listed = listed.filter(|&end| end > i || !is_no_profession(word));
+            // "exhibitions officer": of two words or more the last tells.
+            let headed = i > at && first < Some(i) && is_occupation(word);
+            if let Some(end) = listed.or(headed.then_some(i)) {
+                last = Some(end);
+                i = end;
+            }
+            if note.ends_field(i) {
+                break;
+            }
+            i += 1;
         }
         let (first, last) = (first?, last?);
         (first <= last).then_some((first, last))
@@ -284,7 +299,6 @@ fn is_person_word(word: &str) -> bool {
             | "gentleman"
             | "disabled"
             | "unemployed"
-            | "very"
     )
 }
 
@@ -304,5 +318,69 @@ fn is_no_profession(word: &str) -> bool {
             | "carrier"
             | "mother"
             | "father"
+    )
+}
+
+/// The last words of occupations whose names are made freely: "exhibitions officer", "home health aide".
+fn is_occupation(word: &str) -> bool {
+    matches!(
+        word,
+        "officer"
+            | "adviser"
+            | "advisor"
+            | "aide"
+            | "worker"
+            | "attendant"
+            | "examiner"
+            | "planner"
+            | "manager"
+            | "developer"
+            | "engineer"
+            | "technician"
+            | "assistant"
+            | "operator"
+            | "driver"
+            | "teacher"
+            | "nurse"
+            | "scientist"
+            | "therapist"
+            | "analyst"
+            | "designer"
+            | "clerk"
+            | "representative"
+            | "consultant"
+            | "director"
+            | "supervisor"
+            | "coordinator"
+            | "administrator"
+            | "researcher"
+            | "inspector"
+            | "instructor"
+            | "trainer"
+            | "editor"
+            | "producer"
+            | "broker"
+            | "surveyor"
+            | "geneticist"
+            | "hygienist"
+            | "cook"
+            | "mechanic"
+            | "salesman"
+            | "saleswoman"
+            | "foreman"
+            | "specialist"
+            | "executive"
+            | "accountant"
+            | "cleaner"
+            | "maker"
+            | "musician"
+            | "student"
+            | "professor"
+            | "lecturer"
+            | "controller"
+            | "superintendent"
+            | "contractor"
+            | "installer"
+            | "buyer"
     )
 }

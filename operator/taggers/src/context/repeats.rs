@@ -3,7 +3,7 @@
 use lethe_core::LabelId;
 
 use crate::context::Scan;
-use crate::lexicon::WordMap;
+use crate::lexicon::{Flags, WordMap};
 use crate::vocabulary::Traits;
 use crate::words::Case;
 
@@ -27,7 +27,7 @@ impl Scan<'_, '_, '_, '_, '_> {
                 .skip(name.first)
             {
                 *seen = true;
-                if note.case(at).is_word() && note.get(at).len() > 1 && !note.is_no_name(at) {
+                if self.stands_alone(at, name.last) {
                     parts.entry(note.get(at)).or_insert(label);
                 }
             }
@@ -52,6 +52,54 @@ impl Scan<'_, '_, '_, '_, '_> {
                     i = last + 1;
                 }
                 _ => i += 1,
+            }
+        }
+    }
+
+    /// Whether one word of a name is found again by itself: no particle, no half of "McLean", no two capitals.
+    fn stands_alone(&self, at: usize, last: usize) -> bool {
+        let note = self.note;
+        note.case(at).is_word()
+            && note.get(at).len() > 1
+            && !note.is_no_name(at)
+            && !note.flag(at, Flags::PARTICLE | Flags::FUNCTION | Flags::STOP)
+            && !(at < last && note.words.glued(at) && note.case(at + 1).is_word())
+    }
+
+    /// The acronyms of the institutions that the note names: "CMC" for Camden Medical Center, and "at XYH ED".
+    pub(super) fn acronyms(&mut self) {
+        let note = self.note;
+        let mut known: Vec<String> = Vec::new();
+        for &(first, last) in self.institutions.iter().take(MOST) {
+            let letters: String = (first..=last)
+                .filter(|&at| {
+                    note.case(at).is_word() && !note.flag(at, Flags::FUNCTION) && note.get(at) != "s"
+                })
+                .filter_map(|at| note.get(at).chars().next())
+                .collect();
+            if letters.len() >= 3 && !known.contains(&letters) {
+                known.push(letters);
+            }
+        }
+        for i in 0..note.len() {
+            if note.case(i) != Case::Upper
+                || !(3..=6).contains(&note.get(i).len())
+                || note.words.glued(i) && note.case(i + 1) == Case::Digits
+            {
+                continue;
+            }
+            let plain = !note.is(i, Traits::WORD | Traits::MEDICAL);
+            let of_note = plain && known.iter().any(|letters| letters == note.get(i));
+            let at = matches!(note.words.before(i, 1), "at" | "to" | "from");
+            let unit = matches!(
+                note.get(i + 1),
+                "ed" | "er" | "emergency" | "icu" | "hospital" | "inpatient" | "outpatient"
+            );
+            let ending =
+                note.get(i).ends_with('h') || note.get(i).ends_with("mc") || note.get(i).ends_with('c');
+            if of_note || plain && at && unit && ending {
+                self.out
+                    .tokens(i, i, self.labels.hospital, 0.7, "context.acronym");
             }
         }
     }

@@ -101,13 +101,14 @@ impl Gazetteer {
     fn lone_given(&self, note: &Reading<'_, '_>, name: &Name) -> bool {
         let at = name.first;
         let entry = note.entry(at);
-        let place = note.is(at, Traits::PLACE);
+        let given = self.vocabulary.given(entry);
+        let place = note.is(at, Traits::PLACE) && given < 50;
         note.is(at, Traits::GIVEN)
             && note.is_plain_name(at)
             && !note.is_shapeless(at)
             && note.case(at) == Case::Title
             && !place
-            && self.vocabulary.given(entry) >= RARE
+            && (given >= RARE || given == 0 && note.get(at).len() > 3)
             && note.get(at).len() > 2
             && !note.is_before_noun(at)
     }

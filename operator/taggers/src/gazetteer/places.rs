@@ -127,6 +127,13 @@ impl Gazetteer {
                 || !(note.is(first, Traits::NAME) && words == 1) && !word_like && !shapeless
                 || words > 1;
             let sure = sure || (shapeless && !word_like && !note.is(first, Traits::NAME));
+            // "(España)", "Jaén. España": beside punctuation a country that is a surname is the country.
+            let apart = first > 0
+                && note.case(first - 1) == Case::Mark
+                && note.case(first) == Case::Title
+                && !note.is(first, Traits::GIVEN);
+            let sure =
+                sure || apart && (note.spanish || note.get(first - 1) == ",") && !note.is_capital(last + 1);
             return sure.then_some((Sort::Country, 0.7, "gazetteer.country"));
         }
         if sorts(Sort::State) {
@@ -158,6 +165,13 @@ impl Gazetteer {
         {
             return false;
         }
+        // "IgA" is no Iga, "Kaplan's line" no Kaplan.
+        let written = (first..last).all(|at| {
+            !note.words.glued(at) || note.case(at) == Case::Mark || note.case(at + 1) == Case::Mark
+        });
+        if !written || matches!(note.get(next), "'" | "’") && note.get(next + 1) == "s" {
+            return false;
+        }
         let name = note.is(first, Traits::NAME) && one;
         let size = self.vocabulary.inhabitants(found.entry);
         let shapeless = note.is_shapeless(first);
@@ -167,7 +181,7 @@ impl Gazetteer {
         let beside_name = (first > 0
             && note.is_capital(first - 1)
             && !note.ends_line(first - 1)
-            && note.is(first - 1, Traits::NAME))
+            && note.is_plain_name(first - 1))
             || (note.is_capital(next) && !note.ends_line(last) && note.is(next, Traits::NAME));
         if beside_name && name {
             return false;
@@ -181,6 +195,7 @@ impl Gazetteer {
                 && note.ends_line(last));
         match (parted, name, word_like) {
             (true, _, false) => true,
+            (true, _, true) if shapeless => false,
             (true, _, true) => size >= 50_000 && (!note.is(first, Traits::MEDICAL) || !brand && !shapeless),
             (false, false, false) => size >= 100_000 && !shapeless || (!one && size >= 30_000),
             (false, true, false) => false,
@@ -222,10 +237,6 @@ impl Gazetteer {
 
     /// "Atlanta, Georgia": a capitalised word and a comma before.
     fn city_before(&self, note: &Reading<'_, '_>, first: usize) -> bool {
-        first >= 2
-            && note.get(first - 1) == ","
-            && note.case(first - 2).is_capital()
-            && !note.is_shapeless(first - 2)
-            || (first >= 2 && note.get(first - 1) == "," && note.is(first - 2, Traits::CITY))
+        first >= 2 && note.get(first - 1) == "," && note.is_capital(first - 2)
     }
 }
