@@ -72,6 +72,8 @@ impl GazetteerConfig {
             vocabulary: Vocabulary::new(dictionary),
             person: labels.resolve(&self.person_label)?,
             wanted,
+            medical: dictionary
+                .lists_where(|list| list.role == Role::Exception && !list.id.ends_with("-words")),
             by_list,
         })
     }
@@ -86,6 +88,8 @@ pub struct Gazetteer {
     vocabulary: Vocabulary,
     person: LabelId,
     wanted: ListSet,
+    /// Eponyms, drugs and the like: entries of several words that no name begins in.
+    medical: ListSet,
     by_list: Vec<(places::Sort, LabelId)>,
 }
 

@@ -63,6 +63,7 @@ impl Reading<'_, '_> {
     pub(crate) fn name_at(&self, i: usize, evidence: Evidence) -> Option<Name> {
         let mut start = i;
         // "Dr. de la Fuente": particles go first only where a name is sure to follow.
+        let field = evidence == Evidence::Field;
         while evidence >= Evidence::Strong
             && start < i + 3
             && self.flag(start, Flags::PARTICLE)
@@ -72,7 +73,7 @@ impl Reading<'_, '_> {
         }
         if start > i && !self.all_lower {
             let name = self.name_at(start, evidence)?;
-            return (!self.is_shapeless(start)).then_some(Name { first: i, ..name });
+            return (field || !self.is_shapeless(start)).then_some(Name { first: i, ..name });
         }
         if i >= self.len()
             || !self.is_capital(i)
@@ -134,6 +135,7 @@ impl Reading<'_, '_> {
             while over < at + 3
                 && name.words > 0
                 && self.flag(over, Flags::PARTICLE)
+                && (self.case(over) == Case::Lower || self.is_shapeless(over))
                 && !self.ends_field(over)
             {
                 over += 1;
@@ -208,7 +210,11 @@ impl Reading<'_, '_> {
                 break;
             }
         }
-        let kind = if hyphens {
+        let goes_on = words.glued(last) && self.case(last + 1).is_word();
+        let kind = if goes_on && self.get(last).len() > 1 {
+            // "EndoGIA": a word that goes on in capitals is a brand's.
+            Kind::Other
+        } else if hyphens {
             let names = (i..=last)
                 .filter(|&at| self.is(at, Traits::NAME) && !self.is(at, Traits::CREDENTIAL))
                 .count();
@@ -304,17 +310,19 @@ impl Reading<'_, '_> {
             // "José David Cumplido Burón": Spanish surnames that are words, inside a name that goes on or ends with them.
             Kind::Other => {
                 let next = unit.last + 1;
-                let sure = evidence >= Evidence::Strong && self.spanish && !shapeless && so_far.listed > 0;
+                let begins = first
+                    && evidence == Evidence::Field
+                    && self.unit(next).is_some_and(|unit| unit.kind == Kind::Name);
+                let sure = evidence >= Evidence::Strong
+                    && self.spanish
+                    && !shapeless
+                    && (so_far.listed > 0 || begins);
                 sure && self.case(i) == Case::Title
                     && self.get(i).len() > 3
                     && !self.flag(i, Flags::STOP)
                     && !self.is(
                         i,
-                        Traits::MEDICAL
-                            | Traits::INSTITUTION
-                            | Traits::OTHER
-                            | Traits::TITLE
-                            | Traits::CALENDAR,
+                        Traits::MEDICAL | Traits::INSTITUTION | Traits::OTHER | Traits::CALENDAR,
                     )
                     && (self.ends_field(unit.last)
                         || self.case(next).is_capital() && !self.flag(next, Flags::STOP)

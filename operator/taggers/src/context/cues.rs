@@ -239,6 +239,12 @@ const CUES: &[(Cue, &[&str])] = &[
     (
         Cue::InstitutionEs,
         &[
+            "asociacion",
+            "sociedad",
+            "escuela",
+            "academia",
+            "ministerio",
+            "consejeria",
             "clinica",
             "centro",
             "policlinico",

@@ -184,7 +184,8 @@ impl Scan<'_, '_, '_, '_, '_> {
             return true;
         }
         if note.flag(i, Flags::FUNCTION) {
-            return false;
+            // "El Paso", "Las Vegas"
+            return note.case(i) == Case::Title && matches!(note.get(i), "el" | "la" | "los" | "las");
         }
         if note.is_shapeless(i) {
             let word = note.is(i, Traits::WORD | Traits::MEDICAL);

@@ -68,13 +68,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         if lower
             && !matches!(
                 head,
-                "hospital"
-                    | "clinica"
-                    | "universidad"
-                    | "instituto"
-                    | "ambulatorio"
-                    | "centro"
-                    | "policlinico"
+                "hospital" | "universidad" | "instituto" | "ambulatorio" | "policlinico"
             )
         {
             return;
@@ -85,16 +79,32 @@ impl Scan<'_, '_, '_, '_, '_> {
         {
             return;
         }
+        let school = matches!(
+            head,
+            "universidad"
+                | "universitat"
+                | "facultad"
+                | "colegio"
+                | "fundacion"
+                | "consorci"
+                | "asociacion"
+                | "sociedad"
+                | "escuela"
+                | "academia"
+                | "ministerio"
+                | "consejeria"
+        );
         let (mut at, mut last, mut proper, mut spanish) = (i + 1, i, 0, note.spanish || !either);
         while at < i + MOST_TOKENS && at < note.len() {
             let word = note.get(at);
             let generic = GENERIC.contains(&word);
             if note.is_capital(at) && note.case(at).is_word() {
-                if self.ends_name_es(at, generic) {
+                if self.ends_name_es(at, generic, school) {
                     break;
                 }
                 last = at;
-                proper += usize::from(!generic && note.get(at).len() > 1);
+                let common = note.is(at, Traits::WORD) && !note.is(at, Traits::NAME | Traits::PLACE);
+                proper += usize::from(!generic && !common && note.get(at).len() > 1);
                 spanish |= generic && !matches!(word, "general" | "regional" | "hospital");
             } else if generic && spanish && note.case(at) == Case::Lower {
                 // "centro de salud X"
@@ -114,18 +124,11 @@ impl Scan<'_, '_, '_, '_, '_> {
             at += 1;
         }
         let acronym = last == i + 1 && note.case(last) == Case::Upper && !note.in_caps(last);
-        let enough = last > i && spanish && !acronym && (proper > 0 || (last > i + 1 && !lower));
+        let enough = last > i
+            && spanish
+            && !acronym
+            && (proper > 0 || (!lower && (head == "hospital" || school) && note.is_capital(last)));
         if enough {
-            let school = matches!(
-                head,
-                "universidad"
-                    | "universitat"
-                    | "facultad"
-                    | "colegio"
-                    | "fundacion"
-                    | "residencia"
-                    | "consorci"
-            );
             let label = if school {
                 self.labels.organization
             } else {
@@ -137,17 +140,20 @@ impl Scan<'_, '_, '_, '_, '_> {
     }
 
     /// Whether a capitalised word belongs to what follows the name: a department, a street, a field.
-    fn ends_name_es(&self, at: usize, generic: bool) -> bool {
+    fn ends_name_es(&self, at: usize, generic: bool, school: bool) -> bool {
         let note = self.note;
         if generic {
             return false;
         }
         let outside =
             note.flag(at, Flags::OUTSIDE) || note.flag(at, Flags::FUNCTION) && note.get(at).len() > 3;
-        let medical =
-            note.is(at, Traits::MEDICAL | Traits::OTHER) && !note.is(at, Traits::NAME | Traits::PLACE);
+        let medical = !school
+            && note.is(at, Traits::MEDICAL | Traits::OTHER)
+            && !note.is(at, Traits::NAME | Traits::PLACE);
         let word =
             note.is_shapeless(at) && note.is(at, Traits::WORD) && !note.is(at, Traits::NAME | Traits::PLACE);
-        outside || medical || word
+        // "E-mail"
+        let mail = note.get(at).len() == 1 && note.get(at + 1) == "-";
+        outside || medical || word || mail
     }
 }

@@ -256,7 +256,9 @@ impl Scan<'_, '_, '_, '_, '_> {
         if note.is_eponym(name.last) {
             return;
         }
-        let full = name.words >= 2 && name.listed >= 1;
+        // "requested by P. Mensah": an initial does for a given name.
+        let initial = note.get(at).len() == 1 && verb && name.words >= 1;
+        let full = initial || name.words >= 2 && name.listed >= 1;
         let lone = verb && name.words == 1 && note.is_plain_name(name.first) && !note.is_shapeless(at);
         let lone = lone && !note.is_before_noun(name.last);
         let caps = verb
@@ -323,7 +325,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         if fresh
             && fits(i)
             && note.is_capital(i)
-            && matches!(note.get(i + 1), "/" | ":")
+            && (note.get(i + 1) == "/" || note.get(i + 1) == ":" && note.get(i + 2).len() == 2)
             && note.words.glued(i)
             && note.words.glued(i + 1)
             && fits(i + 2)

@@ -118,7 +118,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         if matches!(note.get(at), "," | "." | "-") {
             at += 1;
         }
-        if note.case(at) != Case::Title
+        if note.ends_field(at - 1)
+            || note.case(at) != Case::Title
             || note.flag(at, Flags::STOP)
             || note.is(at, Traits::MEDICAL | Traits::CALENDAR)
         {

@@ -86,7 +86,7 @@ impl Scan<'_, '_, '_, '_, '_> {
                     self.profession_at(i + 1, "context.works-as");
                     return;
                 }
-                "is" | "was" | "as" | "became" | "being" | "es" | "era" | "como" => {}
+                "is" | "was" | "became" | "being" | "es" | "era" | "como" => {}
                 _ => return,
             },
             _ => return,
@@ -134,7 +134,7 @@ impl Scan<'_, '_, '_, '_, '_> {
                 break;
             }
             // Whoever is meant is no part of what they do: "right-handed white female nurse".
-            if first.is_none() && !is_person_word(word) && !word.ends_with("ed") {
+            if first.is_none() && !is_person_word(word) && word != "handed" {
                 first = Some(i);
             }
             let listed = self

@@ -89,15 +89,24 @@ impl Scan<'_, '_, '_, '_, '_> {
                 continue;
             }
             let plain = !note.is(i, Traits::WORD | Traits::MEDICAL);
-            let of_note = plain && known.iter().any(|letters| letters == note.get(i));
+            let before = note.words.before(i, 1);
+            let resident = before == "," && note.words.before(i, 4) == "pgy";
+            let cell = before == "|" && note.get(i + 1) == "|";
+            let led = matches!(
+                before,
+                "at" | "to" | "from" | "in" | "of" | "," | "|" | "the" | "(" | "-"
+            );
+            let of_note = plain && led && known.iter().any(|letters| letters == note.get(i));
             let at = matches!(note.words.before(i, 1), "at" | "to" | "from");
             let unit = matches!(
                 note.get(i + 1),
                 "ed" | "er" | "emergency" | "icu" | "hospital" | "inpatient" | "outpatient"
             );
-            let ending =
-                note.get(i).ends_with('h') || note.get(i).ends_with("mc") || note.get(i).ends_with('c');
-            if of_note || plain && at && unit && ending {
+            let ending = resident
+                || note.get(i).ends_with('h')
+                || note.get(i).ends_with("mc")
+                || note.get(i).ends_with('c');
+            if of_note || plain && (at && unit || resident || cell) && ending {
                 self.out
                     .tokens(i, i, self.labels.hospital, 0.7, "context.acronym");
             }

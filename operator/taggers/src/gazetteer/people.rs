@@ -56,6 +56,18 @@ impl Gazetteer {
                 .full_name(note, &name)
                 .then_some((name, 0.8, "gazetteer.full-name"));
         }
+        // "Robin and Ann agree": two given names that "and" joins.
+        let and = name.last + 1;
+        if name.words == 1 && matches!(note.get(and), "and" | "&" | "y") && self.is_joined(note, i, and + 1) {
+            return Some((name, 0.6, "gazetteer.given-names"));
+        }
+        if name.words == 1
+            && i >= 2
+            && matches!(note.get(i - 1), "and" | "&" | "y")
+            && self.is_joined(note, i - 2, i)
+        {
+            return Some((name, 0.6, "gazetteer.given-names"));
+        }
         if name.words == 1 {
             return self
                 .lone_given(note, &name)
@@ -98,6 +110,16 @@ impl Gazetteer {
         given && (plain >= 1 || words.iter().all(|&at| note.name_weight(at) >= 20))
     }
 
+    /// Whether both tokens are given names and written so.
+    fn is_joined(&self, note: &Reading<'_, '_>, first: usize, second: usize) -> bool {
+        [first, second].into_iter().all(|at| {
+            note.is(at, Traits::GIVEN)
+                && note.case(at) == Case::Title
+                && !note.is(at, Traits::WORD | Traits::CALENDAR)
+                && !note.is_shapeless(at)
+        })
+    }
+
     fn lone_given(&self, note: &Reading<'_, '_>, name: &Name) -> bool {
         let at = name.first;
         let entry = note.entry(at);
@@ -111,5 +133,7 @@ impl Gazetteer {
             && (given >= RARE || given == 0 && note.get(at).len() > 3)
             && note.get(at).len() > 2
             && !note.is_before_noun(at)
+            // "técnica de Charles", "tipo Blake"
+            && !(note.spanish && at > 0 && matches!(note.get(at - 1), "de" | "tipo" | "del"))
     }
 }

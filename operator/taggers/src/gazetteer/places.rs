@@ -59,7 +59,7 @@ impl Gazetteer {
         while i < note.len() {
             // What the lists hold is written with a capital.
             let found = if note.is_capital(i) {
-                matcher.longest_at(&note.words.note, i, self.wanted)
+                matcher.longest_at(&note.words.note, i, self.wanted | self.medical)
             } else {
                 None
             };
@@ -67,6 +67,18 @@ impl Gazetteer {
                 i += 1;
                 continue;
             };
+            if found.entry.lists().intersects(self.medical) {
+                // "Bence Jones", "Ortho Tri-Cyclen": nothing in it is anybody's name.
+                if found.last > i {
+                    taken.0.push((i, found.last));
+                    i = found.last + 1;
+                    continue;
+                }
+                if !found.entry.lists().intersects(self.wanted) {
+                    i += 1;
+                    continue;
+                }
+            }
             let accepted = self
                 .accept(note, &found)
                 .and_then(|(sort, score, rule)| Some((self.label_of(found.entry, sort)?, score, rule)));
@@ -132,8 +144,14 @@ impl Gazetteer {
                 && note.case(first - 1) == Case::Mark
                 && note.case(first) == Case::Title
                 && !note.is(first, Traits::GIVEN);
-            let sure =
-                sure || apart && (note.spanish || note.get(first - 1) == ",") && !note.is_capital(last + 1);
+            let sure = sure
+                || apart && (note.spanish || note.get(first - 1) == ",") && !note.is_plain_name(last + 1);
+            let sure = sure
+                || note.spanish
+                    && first > 0
+                    && note.case(first) == Case::Title
+                    && note.case(first - 1) == Case::Title
+                    && note.is(first - 1, Traits::CITY | Traits::STATE);
             return sure.then_some((Sort::Country, 0.7, "gazetteer.country"));
         }
         if sorts(Sort::State) {
