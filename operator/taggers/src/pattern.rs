@@ -89,12 +89,14 @@ const ACTIVE: u64 = class::MONTH
     | class::MONTH_WEAK
     | class::WEEKDAY
     | class::HOLIDAY
+    | class::HOLIDAY_HEAD
     | class::SEASON
     | class::NUMBER
     | class::PHONE
     | class::FAX
     | class::PAGER
     | class::REACH
+    | class::EXTENSION
     | class::TLD
     | class::SCHEME
     | class::USER
@@ -366,6 +368,9 @@ impl Pattern {
             if tok.is(class::HOLIDAY) {
                 month::holiday(s, i, out);
             }
+            if tok.is(class::HOLIDAY_HEAD) {
+                month::named_day(s, i, out);
+            }
             if tok.is(class::SEASON) {
                 month::season(s, i, out);
             }
@@ -373,7 +378,7 @@ impl Pattern {
         if on.ages && tok.is(class::NUMBER) {
             age::at(s, i, out);
         }
-        if on.phones && tok.is(class::PHONE | class::FAX | class::PAGER | class::REACH) {
+        if on.phones && tok.is(class::PHONE | class::FAX | class::PAGER | class::REACH | class::EXTENSION) {
             phone::behind_cue(s, i, out);
         }
         if on.net {
@@ -436,6 +441,9 @@ impl Pattern {
             b'(' => {
                 if on.phones && (s.tok(i + 1).digits() || s.tok(i + 1).mark(b'+')) {
                     phone::at(s, i, out);
+                }
+                if on.ids && s.tok(i + 1).number(2..=2, 1..=1) {
+                    shapes::device_identifier(s, i, out);
                 }
                 if on.ids && s.tok(i + 1).letters() && s.before(i, 1).is(class::CREDENTIAL) {
                     user::bracketed(s, i, out);

@@ -107,13 +107,7 @@ pub(crate) const CUES: &[Cue] = &[
         "mrn.cue",
         "historia clinica|h clinica|hist clinica|n historia|no historia|no de historia|num historia|numero de historia|numero historia|expediente|cip|num hist|numero de paciente|registro hospitalario",
     ),
-    es(
-        Kind::Mrn,
-        Need::Mark,
-        5,
-        "mrn.cue",
-        "historia|paciente|registro|hc",
-    ),
+    es(Kind::Mrn, Need::Mark, 5, "mrn.cue", "historia|paciente|registro"),
     any(Kind::Account, Need::Nothing, 5, "account.cue", "acct|fin|har"),
     en(
         Kind::Account,

@@ -255,7 +255,7 @@ fn partial(s: &Scan<'_>, i: usize) -> Option<(usize, f32)> {
         evidence -= 1;
     }
     if b.value == 10 || mark == b'-' {
-        evidence -= 2;
+        evidence -= if strong && a.len == 2 && b.len == 2 { 1 } else { 2 };
     }
     if s.before(i, 1).mark(b'+') || s.tok(last + 1).mark(b'+') {
         evidence -= 2;

@@ -58,6 +58,10 @@ const DATES: &[Case] = &[
         &[("Tuesdays", "DATE"), ("Thursdays", "DATE")],
     ),
     (
+        "TTE 2/05 EF 60, CVA-2001, colonoscopy 2006",
+        &[("2/05", "DATE"), ("2001", "DATE"), ("2006", "DATE")],
+    ),
+    (
         "quit smoking in 1998, restarted 2003.",
         &[("1998", "DATE"), ("2003", "DATE")],
     ),
@@ -73,6 +77,22 @@ const DATES: &[Case] = &[
     ("an angiogram in the early 1990s", &[("1990s", "DATE")]),
     ("in the spring of 2011 she", &[("spring of 2011", "DATE")]),
     ("fell on Christmas Eve", &[("Christmas Eve", "DATE")]),
+    (
+        "since Labor Day and New Year's Day 2020",
+        &[("Labor Day", "DATE"), ("New Year's Day 2020", "DATE")],
+    ),
+    (
+        "nacido el uno de enero de 1950",
+        &[("uno de enero de 1950", "DATE")],
+    ),
+    (
+        "en Semana Santa y el pasado 12/5",
+        &[("Semana Santa", "DATE"), ("12/5", "DATE")],
+    ),
+    (
+        "dx'd 1999, again in Q3 2019",
+        &[("1999", "DATE"), ("2019", "DATE")],
+    ),
     ("in December the pain", &[("December", "DATE")]),
     ("Fecha: 20220318", &[("20220318", "DATE")]),
     (
@@ -168,6 +188,11 @@ const CONTACTS: &[Case] = &[
         "Tlf 918038014 / móvil 656352534",
         &[("918038014", "PHONE"), ("656352534", "PHONE")],
     ),
+    (
+        "or 011 44 20 7946 0958 at night",
+        &[("011 44 20 7946 0958", "PHONE")],
+    ),
+    ("office, ext. 4567", &[("4567", "PHONE")]),
     ("Telf: +351253209110", &[("+351253209110", "PHONE")]),
     ("llame al +34 93 567 22 28", &[("+34 93 567 22 28", "PHONE")]),
     (
@@ -252,6 +277,11 @@ const IDS: &[Case] = &[
         "Implant lot 3802-9865-X84 was used",
         &[("3802-9865-X84", "DEVICE")],
     ),
+    (
+        "UDI (01)00643169007222(17)141231(10)A213B1 scanned",
+        &[("(01)00643169007222(17)141231(10)A213B1", "DEVICE")],
+    ),
+    ("S/N: RNB123456H", &[("RNB123456H", "DEVICE")]),
     ("phone IMEI 490154203237518", &[("490154203237518", "DEVICE")]),
     ("fingerprint ID 4471-A2 stored", &[("4471-A2", "BIOID")]),
     ("Job #: 14007735", &[("14007735", "IDNUM")]),
@@ -356,6 +386,15 @@ const NOTHING: &[&str] = &[
     "AV OD de 0,1 y OI 4/10; PIO 20 mmHg",
     "cirugía por vía oral 3 veces al día; calle abajo",
     "pidió ayuda el mayor de los tres hermanos",
+    "extension 0-130, flexion 10-15 degrees",
+    "Percocet 5/325, Advair 250/50, insulin 70/30, 10/12.5 mg",
+    "ABG 7.32/45/88 on 2L; 7.40-38-92-24; G3P2012; 39w2d",
+    "Bactrim 800/160, sats 92-95%, in the 90s, BP 130-140/70-80",
+    "36.8 - 88 - 118/72 - 16 - 98% on room air",
+    "NDC 0093-0058-01, two refills",
+    "The number is 12345. Call us",
+    "he may march on; april showers; june bug",
+    "38 3/7 weeks, PPD 1-2 x 20-30 years",
     "Christmas disease and a Christmas tree rash",
     "Mayo stand, Mayo scissors, a Mayo score",
 ];

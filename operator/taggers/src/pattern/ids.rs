@@ -53,7 +53,7 @@ pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
     numbered |= before_i.is(class::NUMBER_WORD)
         || s.before(i, 2).is(class::NUMBER_WORD) && (before_i.mark(b'.') || before_i.is(class::OF));
     // "mg/dl 13-17": the end of a unit is no cue.
-    if s.tok(i).glued() && before_i.mark(b'/') && s.tok(i).len < 4 {
+    if s.tok(i).glued() && before_i.mark(b'/') && s.before(i, 2).is(class::UNIT) {
         return;
     }
     let phrases = s.lexicon.cues(s.tok(i).cue);
@@ -78,6 +78,12 @@ pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
         value.letters = 3;
     }
     if super::date::whole(s, value.first).is_some_and(|date| date.score > 0.92) {
+        return;
+    }
+    // "HC: 20.8-22.6": measured values.
+    let decimal =
+        value.letters == 0 && value.digits < 8 && (value.first..value.last).any(|k| s.tok(k).mark(b'.'));
+    if decimal {
         return;
     }
     let mut best: Option<(&Cue, usize)> = None;

@@ -39,6 +39,8 @@ classes! {
     AT_AGE,
     /// A feast that names a day.
     HOLIDAY,
+    /// The first word of a feast of several words.
+    HOLIDAY_HEAD,
     /// A season; a date only with its year.
     SEASON,
     /// May stand before a bare year.

@@ -114,6 +114,24 @@ pub(crate) fn holiday(s: &Scan<'_>, i: usize, out: &mut Hits) {
     out.push(i, year_after(s, last, false), Kind::Date, 0.8, "date.holiday");
 }
 
+/// Adds "Labor Day", "New Year's Eve", "Semana Santa" at its first word.
+pub(crate) fn named_day(s: &Scan<'_>, i: usize, out: &mut Hits) {
+    if s.tok(i).case == Case::Lower && !s.caseless {
+        return;
+    }
+    let year = s.word_is(i, "new") && s.word_is(i + 1, "year");
+    let week = s.word_is(i, "semana") && s.word_is(i + 1, "santa");
+    let mut last = if year || week { i + 1 } else { i };
+    if s.tok(last + 1).mark(b'\'') && s.word_is(last + 2, "s") {
+        last += 2;
+    }
+    let named = s.word_is(last + 1, "day") || year && s.word_is(last + 1, "eve");
+    if named || week || year && last > i + 1 {
+        let last = if named { last + 1 } else { last };
+        out.push(i, year_after(s, last, false), Kind::Date, 0.8, "date.holiday");
+    }
+}
+
 /// Adds a season with its year.
 pub(crate) fn season(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let last = year_after(s, i, false);
@@ -132,6 +150,15 @@ fn day_before(s: &Scan<'_>, m: usize) -> Option<usize> {
     let bound = matches!(tok.mark, b'-' | b'/' | b'.') && tok.glued() && s.tok(m).glued();
     if bound || tok.is(class::OF) || tok.mark(b',') && s.before(i, 1).is(class::ORDINAL) {
         i -= 1;
+    }
+    // "el uno de enero".
+    if s.before(m, 1).is(class::OF)
+        && s.tok(i).is(class::NUMBER)
+        && (1..=31).contains(&s.tok(i).value)
+        && s.before(m, 1).len == 2
+        && !s.word_is(m - 1, "of")
+    {
+        return Some(i);
     }
     let day = day_ending(s, i)?;
     if s.tok(day).gap == Gap::None && s.before(day, 1).mark(b'.') {

@@ -106,7 +106,7 @@ pub(crate) fn bare_url(s: &Scan<'_>, i: usize, out: &mut Hits) {
         return;
     }
     if path && (sure || dots > 1 || s.tok(i).len == 2) && s.tok(i).len + label.len > 5
-        || sure && (dots > 1 || s.word_is(i, "com") || s.word_is(i, "gov"))
+        || sure && (dots > 1 || s.word_is(i, "com") || s.word_is(i, "gov") || s.word_is(i, "edu"))
     {
         finish(s, first, i, 0.85, "url.bare", out);
     }

@@ -5,6 +5,19 @@ use super::phone::{Cue, cue, extension};
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 
+/// Adds the number behind "ext." at token `i`, which follows no longer number.
+pub(crate) fn bare_extension(s: &Scan<'_>, i: usize, out: &mut Hits) {
+    let mut at = i + 1;
+    while at < i + 3 && matches!(s.tok(at).mark, b'.' | b':' | b'#') {
+        at += 1;
+    }
+    let tok = s.tok(at);
+    let alone = s.tok(i).len > 2 && tok.digits() && (4..=6).contains(&tok.len) && tok.gap <= Gap::Line;
+    if alone && !s.goes_on(at) && !s.measured(at) {
+        out.push(at, at, Kind::Phone, 0.8, "phone.short");
+    }
+}
+
 /// Adds the extension or pager in "page Cooper at 5254" behind the verb at `i`.
 pub(crate) fn reached(s: &Scan<'_>, i: usize, out: &mut Hits) {
     for at in i + 1..i + 6 {

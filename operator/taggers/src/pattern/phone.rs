@@ -2,7 +2,7 @@
 //! follows a telephone word.
 
 use super::lexicon::class;
-use super::pager::{extension_or_short, prefixed, reached};
+use super::pager::{bare_extension, extension_or_short, prefixed, reached};
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
 
@@ -47,6 +47,7 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
     if bare < 0.7 && s.before(i, 1).is(class::NUMBER_WORD) && cue(s, i) == Cue::None {
         return;
     }
+    let bare = if extended.is_some() { bare.max(0.9) } else { bare };
     let cue = cue(s, i);
     let score = match cue {
         Cue::None if bare < 0.5 => return,
@@ -72,6 +73,9 @@ pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let mut marked = false;
     if s.tok(i).is(class::REACH) {
         return reached(s, i, out);
+    }
+    if s.tok(i).is(class::EXTENSION) {
+        return bare_extension(s, i, out);
     }
     for _ in 0..5 {
         let tok = s.tok(at);
@@ -121,7 +125,7 @@ pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
         at += 1;
     }
     let Some(last) = last else { return };
-    let shorts = s.tok(i).is(class::PAGER | class::EXTENSION);
+    let shorts = s.tok(i).is(class::PAGER);
     let least = if shorts || marked { 4 } else { 5 };
     if !(least..=16).contains(&digits)
         || s.measured(last)
@@ -192,7 +196,8 @@ fn american(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
         kind = b'(';
     }
     let (exchange, first_mark) = next_group(s, at)?;
-    if !s.tok(exchange).number(3..=3, 200..=999) {
+    let least = if first_mark == 0 && !open { 200 } else { 100 };
+    if !s.tok(exchange).number(3..=3, least..=999) {
         // "(404) 6249599".
         let solid = open && s.tok(exchange).number(7..=7, 2_000_000..=9_999_999) && !s.goes_on(exchange);
         return solid.then_some((exchange, 0.9, "phone.american"));
@@ -276,7 +281,12 @@ fn spanish(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
         if digits >= 9 || groups == 4 {
             break;
         }
-        last = next_group(s, last)?.0;
+        let (next, mark) = next_group(s, last)?;
+        // "88 - 118/72 - 16" are vital signs.
+        if mark != 0 && !(s.tok(last + 1).glued() && s.tok(next).glued()) || mark == b'/' {
+            return None;
+        }
+        last = next;
     }
     if digits != 9 || s.goes_on(last) {
         return None;
@@ -296,7 +306,14 @@ fn spanish(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
 
 /// `+` or `00`, a country code, and groups: seven to fifteen digits (ITU-T E.164).
 fn international(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
-    if !s.tok(i).mark(b'+') || !s.tok(i + 1).glued() || s.tok(i).glued() && s.before(i, 1).wordlike() {
+    // "011 44 20 7946 0958": dialled from America; "00 44 ...": from most other places.
+    let dialled = (s.bytes(i) == b"011" || s.bytes(i) == b"00")
+        && s.tok(i + 1).digits()
+        && s.tok(i + 1).gap == Gap::Blank
+        && s.tok(i + 2).digits();
+    let plus =
+        s.tok(i).mark(b'+') && s.tok(i + 1).glued() && !(s.tok(i).glued() && s.before(i, 1).wordlike());
+    if !plus && !dialled {
         return None;
     }
     let (mut at, mut last, mut digits, mut open) = (i + 1, i, 0usize, false);
@@ -320,7 +337,7 @@ fn international(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
         }
         at += 1;
     }
-    (digits >= 8 && !s.goes_on(last)).then_some((last, 0.9, "phone.international"))
+    (digits >= if plus { 8 } else { 10 } && !s.goes_on(last)).then_some((last, 0.9, "phone.international"))
 }
 
 /// The last token of the extension behind token `last`: "x123", "ext. 123", ", extension 12".

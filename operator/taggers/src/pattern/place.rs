@@ -53,7 +53,7 @@ pub(crate) fn postal(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let address = matches!(one.mark, b'.' | b',' | b'-' | b'(')
         || one.digits()
         || one.is(class::FLOOR | class::ORDINAL)
-        || one.len <= 2 && one.letters()
+        || one.len <= 2 && (one.capital() || s.before(i, 2).mark(b'/'))
         || s.tok(i).starts_line();
     if town && province && address {
         out.push(i, i, Kind::Zip, 0.8, "zip.spanish");
@@ -170,11 +170,18 @@ pub(crate) fn room(s: &Scan<'_>, i: usize, out: &mut Hits) {
     let mut last = at;
     if s.tok(at + 1).glued() && s.tok(at + 1).letters() && s.tok(at + 1).len == 1 {
         last = at + 1;
+        if s.tok(at + 2).mark(b'-')
+            && s.tok(at + 2).glued()
+            && s.tok(at + 3).glued()
+            && s.tok(at + 3).digits()
+        {
+            last = at + 3;
+        }
     } else if s.tok(at + 1).mark(b'-')
         && s.tok(at + 1).glued()
         && s.tok(at + 2).glued()
         && s.tok(at + 2).wordlike()
-        && s.tok(at + 2).len <= 2
+        && s.tok(at + 2).len <= 3
     {
         last = at + 2;
     } else if s.goes_on(at) {

@@ -170,9 +170,34 @@ fn groups(s: &Scan<'_>, i: usize, out: &mut Hits) -> bool {
     true
 }
 
+/// A unique device identifier as GS1 prints it: "(01)", fourteen digits, and further parts with their keys.
+pub(crate) fn device_identifier(s: &Scan<'_>, i: usize, out: &mut Hits) {
+    if !(s.tok(i + 2).mark(b')') && s.tok(i + 3).glued() && s.tok(i + 3).len == 14 && s.tok(i + 3).digits()) {
+        return;
+    }
+    let mut last = i + 3;
+    while last < i + 30
+        && s.tok(last + 1).glued()
+        && (s.tok(last + 1).wordlike() || matches!(s.tok(last + 1).mark, b'(' | b')' | b'-'))
+    {
+        last += 1;
+    }
+    while !s.tok(last).wordlike() {
+        last -= 1;
+    }
+    out.push(i, last, Kind::Device, 0.98, "device.udi");
+}
+
 /// Runs that look like identifiers and like nothing else in a note. The looks alone, so the score is low.
 fn shaped(s: &Scan<'_>, value: Value, out: &mut Hits) {
     let (first, last) = (value.first, value.last);
+    // Codes of drugs, substances and procedures.
+    if ["ndc", "cas", "cpt", "icd", "hcpcs", "loinc"]
+        .iter()
+        .any(|word| s.word_is(first - 1, word))
+    {
+        return;
+    }
     let single = first == last;
     let hash = s.before(first, 1).mark(b'#');
     if matches!(
@@ -199,6 +224,8 @@ fn shaped(s: &Scan<'_>, value: Value, out: &mut Hits) {
             out.push(first, last, Kind::Mrn, 0.85, "mrn.shape");
         } else if last == first + 4 && dashed && value.digits >= 7 {
             out.push(first, last, Kind::Id, 0.6, "id.shape");
+        } else if last == first + 2 && dashed && s.tok(first).len == 1 && s.tok(last).len == 7 {
+            out.push(first, last, Kind::Id, 0.55, "id.shape");
         } else if last == first + 2 && dashed && s.tok(first).len >= 6 && s.tok(last).len <= 2 {
             out.push(first, last, Kind::Mrn, 0.65, "mrn.shape");
         } else if single && (hash || number) && value.digits >= 6 {

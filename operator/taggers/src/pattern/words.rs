@@ -28,6 +28,10 @@ pub(crate) const ENGLISH: Table = &[
         HOLIDAY,
         "christmas thanksgiving easter halloween hanukkah ramadan passover juneteenth",
     ),
+    (
+        HOLIDAY_HEAD,
+        "new labor labour memorial veterans independence columbus presidents mother father mothers fathers valentine valentines boxing groundhog patrick",
+    ),
     (SEASON, "spring summer fall autumn winter"),
     (
         YEAR_CUE,
@@ -35,7 +39,7 @@ pub(crate) const ENGLISH: Table = &[
     ),
     (
         DATE_CUE,
-        "on in date dated dates dob dos doa dod dot born admitted admit admission discharged discharge seen performed reviewed since from by until till through thru between after before signed dictated transcribed arrival visit surgery expired deceased started stopped begun last next due scheduled appointment updated received collected drawn resulted reported labs lab d t dd dt rd td notified of as interrogated evaluation visited returned placed removed completed obtained done taken mri ct xray cxr echo cultures culture repeat repeated week effective revised electronically and to",
+        "on in date dated dates dob dos doa dod dot born admitted admit admission discharged discharge seen performed reviewed since from by until till through thru between after before signed dictated transcribed arrival visit surgery expired deceased started stopped begun last next due scheduled appointment updated received collected drawn resulted reported labs lab d t dd dt rd td notified of as interrogated evaluation visited returned placed removed completed obtained done taken mri ct xray cxr echo cultures culture repeat repeated week tte tee cath egd ekg ecg echocardiogram colonoscopy mammogram pap biopsy bx mibi ett pft pfts cabg mi cva tia dexa effective revised electronically and to",
     ),
     (
         NUMBER,
@@ -166,6 +170,7 @@ pub(crate) const SPANISH: Table = &[
     ),
     (SPAN_AFTER, "despues tras antes posteriores previos mas"),
     (AT_AGE, "los con tenia tiene y"),
+    (HOLIDAY_HEAD, "semana"),
     (SEASON, "primavera verano otono invierno"),
     (
         YEAR_CUE,
@@ -173,7 +178,7 @@ pub(crate) const SPANISH: Table = &[
     ),
     (
         DATE_CUE,
-        "fecha fechas dia el al del desde hasta nacimiento nacido nacida ingreso ingresado ingresada alta intervencion fallece fallecio exitus",
+        "pasado pasada proximo proxima fecha fechas dia el al del desde hasta nacimiento nacido nacida ingreso ingresado ingresada alta intervencion fallece fallecio exitus",
     ),
     (
         NUMBER,

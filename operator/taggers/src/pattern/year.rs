@@ -115,6 +115,12 @@ fn evidence(s: &Scan<'_>, i: usize) -> Option<f32> {
     if dated.is(class::DATE_CUE) && dated.len > 4 && recent {
         return Some(0.7);
     }
+    // "dx'd 1999", "Q3 2019".
+    let marked = one.len == 1 && s.before(i, 2).mark(b'\'') && s.word_is(i - 1, "d");
+    let quarter = one.number(1..=1, 1..=4) && s.tok(i - 1).glued() && s.word_is(i - 2, "q");
+    if (marked || quarter) && recent {
+        return Some(0.75);
+    }
     // A list of years: "in 1998, 2001 and 2003"; a range: "1998 to 2003".
     let list = [2, 3]
         .iter()
@@ -127,6 +133,8 @@ fn evidence(s: &Scan<'_>, i: usize) -> Option<f32> {
     }
     // "appendectomy 1998.", "(2006)": nothing but its look.
     let closed = matches!(next.mark, b'.' | b',' | b';' | b')') || s.ends_line(i);
-    let opened = one.letters() && one.len > 2 || one.mark(b'(') || one.mark(b',');
+    // "CVA-2001", "CAD - 1988, 1992".
+    let dashed = one.mark(b'-') && s.before(i, 2).letters() && s.before(i, 2).len > 1;
+    let opened = one.letters() && one.len > 2 || one.mark(b'(') || one.mark(b',') || dashed;
     (recent && closed && opened && (1950..=2039).contains(&s.tok(i).value)).then_some(0.55)
 }
