@@ -186,6 +186,9 @@ pub struct Pattern {
     spare: Mutex<Vec<(Vec<Tok>, Hits)>>,
 }
 
+/// The most tokens that a table kept for later batches has room for: 6 MiB.
+const MAX_SPARE: usize = 1 << 18;
+
 /// One finding: tokens `first` to `last`.
 #[derive(Clone, Copy, Debug)]
 struct Hit {
@@ -268,7 +271,10 @@ impl Tagger for Pattern {
                 }
             }
         });
-        spare().push((toks, hits));
+        // One huge note must not hold its memory for ever.
+        if toks.capacity() <= MAX_SPARE {
+            spare().push((toks, hits));
+        }
         answer
     }
 }

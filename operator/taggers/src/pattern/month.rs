@@ -53,7 +53,7 @@ pub(crate) fn at(s: &Scan<'_>, m: usize, out: &mut Hits) {
             || last > day
             || s.before(m, 1).is(class::DATE_CUE);
         // In Spanish the day stands first: "Mayo 1" is a score, "abril-08" a month and its year.
-        let dashed = s.tok(m + 1).glued();
+        let dashed = s.tok(m + 1).glued() && matches!(s.tok(m + 1).mark, b'-' | b'/');
         let known = last > day
             || dashed
             || s.tok(m).is(class::MONTH_FIRST)
