@@ -156,17 +156,18 @@ pub fn run(
     consumer
         .subscribe(&topics)
         .map_err(|error| fault("subscribe", error))?;
-    let result = poll_loop(settings, &consumer, commands);
+    let mut result = poll_loop(settings, &consumer, commands);
     let held: Vec<Partition> = consumer.context().flow().lanes.keys().cloned().collect();
-    match &result {
+    match result {
         Ok(end) => {
-            let drain = if *end == End::Through {
+            let drain = if end == End::Through {
                 PATIENCE
             } else {
                 settings.drain
             };
             // Records that wait here were never released; whoever reads next begins before them.
             let receipts = lanes.revoke(&held, Instant::now() + drain);
+            result = last_words(&consumer, commands, end).map(|()| end);
             commit_receipts(&consumer, receipts);
         }
         Err(_) => lanes.lose(&held),
@@ -237,6 +238,30 @@ fn take_commands(
             Err(TryRecvError::Empty) => return Ok(false),
         }
     }
+}
+
+/// Takes in what lanes sent while they drained: a lane that failed then has failed no less.
+fn last_words(
+    consumer: &BaseConsumer<Context>,
+    commands: &Receiver<Command>,
+    end: End,
+) -> Result<(), SourceError> {
+    let mut result = Ok(());
+    while let Ok(command) = commands.try_recv() {
+        match command {
+            Command::Release(receipt) => consumer.context().flow().release(&receipt),
+            Command::Fail(error) => result = Err(SourceError::Sink(error)),
+            Command::Reopen((topic, partition)) if end == End::Through => {
+                let error = format!(
+                    "{topic}/{partition}: another run writes the same chain and came first; run again to write what it has not"
+                );
+                result = Err(SourceError::Sink(error));
+            }
+            // Whoever reads next begins at the chain's tail.
+            Command::Reopen(_) | Command::Stop => {}
+        }
+    }
+    result
 }
 
 /// Commits what became durable while lanes drained, and waits for the broker's word.

@@ -113,7 +113,9 @@ enum End {
 impl Lane {
     /// Runs the lane to its end.
     pub(crate) async fn run(mut self) {
-        match self.work().await {
+        // Held until the lane's end is told: whoever waits for the reply must find the failure when it is dropped.
+        let mut reply = None;
+        match self.work(&mut reply).await {
             Ok(()) => {}
             Err(End::Lost) => {
                 tracing::warn!(topic = %self.partition.0, partition = self.partition.1, "another writer's file came first; its buffer is dropped and read again from the chain's tail");
@@ -132,7 +134,7 @@ impl Lane {
         drop(self.shop.commands.send(command));
     }
 
-    async fn work(&mut self) -> Result<(), End> {
+    async fn work(&mut self, asked: &mut Option<Reply>) -> Result<(), End> {
         let mut records = Vec::with_capacity(BATCH_RECORDS);
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -146,9 +148,13 @@ impl Lane {
                         receipt.into_iter().for_each(|receipt| self.tell(Command::Release(receipt)));
                     }
                     Some(Control::Drain(until, reply)) => {
+                        *asked = Some(reply);
                         self.work_off(until).await?;
                         let receipt = self.commit().await?;
-                        drop(reply.send(receipt));
+                        if let Some(reply) = asked.take() {
+                            // Nobody waits any longer: the deadline has passed.
+                            drop(reply.send(receipt));
+                        }
                         return Ok(());
                     }
                     None => return Ok(()),
