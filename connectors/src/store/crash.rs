@@ -33,3 +33,17 @@ pub fn point(name: &'static str) {
 #[cfg(not(feature = "fault-injection"))]
 #[inline(always)]
 pub const fn point(_name: &'static str) {}
+
+/// Panics with the text as its message, if the environment variable `LETHE_PANIC_ON` is in the text: the worst that a
+/// library could do with a note. Does nothing unless the crate is built with the feature `fault-injection`.
+#[cfg(feature = "fault-injection")]
+pub fn panic_on(text: &str) {
+    if std::env::var("LETHE_PANIC_ON").is_ok_and(|wanted| text.contains(&wanted)) {
+        std::panic::panic_any(text.to_owned());
+    }
+}
+
+/// Does nothing: the crate is built without the feature `fault-injection`.
+#[cfg(not(feature = "fault-injection"))]
+#[inline(always)]
+pub const fn panic_on(_text: &str) {}

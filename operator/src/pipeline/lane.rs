@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use lethe_connectors::format::Format;
 use lethe_connectors::kafka::source::{Command, Partition, RawRecord};
 use lethe_connectors::sink::{CommitError, Held, LaneWriter, Receipt, Roll, SealedFile};
-use lethe_connectors::store::Store;
+use lethe_connectors::store::{Store, crash};
 use lethe_core::{Coordinates, Engine, NoteBatch, Processed, QuarantineCode, Record};
 use tokio::sync::{mpsc, oneshot};
 
@@ -318,6 +318,11 @@ fn transform(shop: &Shop, records: Vec<Incoming>) -> Result<Processed, String> {
 }
 
 fn handle(shop: &Shop, records: Vec<Record>) -> Result<Processed, String> {
+    for record in &records {
+        if let Record::Note(event) = record {
+            crash::panic_on(event.text.expose());
+        }
+    }
     let batch = NoteBatch::from_records(records).map_err(|error| error.to_string())?;
     shop.engine.process(&batch).map_err(|error| error.to_string())
 }
