@@ -29,9 +29,21 @@ pub(crate) fn parse(text: &str, origin: &str) -> anyhow::Result<Config> {
     }
     serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
         let path = error.path().to_string();
-        let message = error.into_inner().message().to_owned();
+        let message = without_value(error.into_inner().message());
         at(text, origin, &offending_key(&path, &message), &message)
     })
+}
+
+/// The message without the value at fault, which may be a secret: `password = 12345` is of the wrong type.
+fn without_value(message: &str) -> String {
+    let wrong = message.starts_with("invalid type: ") || message.starts_with("invalid value: ");
+    match message.rsplit_once(", expected ") {
+        Some((found, expected)) if wrong => {
+            let kind = found.split(['"', '`']).next().unwrap_or_default().trim_end();
+            format!("{kind}, expected {expected}")
+        }
+        _ => message.to_owned(),
+    }
 }
 
 /// The path of the key at fault: serde names an unknown or missing field in its message, and its table in the path.
@@ -162,6 +174,17 @@ mod tests {
             message.contains("line 3") && message.contains("resources.workers"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_is_not_shown_since_it_may_be_a_secret() {
+        for value in ["\"hunter2\"", "\"a, expected hunter2\"", "[\"hunter2\"]"] {
+            let message = error(&format!("[resources]\nworkers = {value}\n"));
+            assert!(
+                !message.contains("hunter2") && message.contains("expected"),
+                "{message}"
+            );
+        }
     }
 
     #[test]
