@@ -8,6 +8,7 @@ pub(crate) mod dataset;
 pub(crate) mod kafka;
 pub(crate) mod notes;
 pub(crate) mod process;
+pub(crate) mod proxy;
 pub(crate) mod servers;
 pub(crate) mod watch;
 
