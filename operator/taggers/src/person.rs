@@ -219,8 +219,18 @@ impl Reading<'_, '_> {
                 .filter(|&at| self.is(at, Traits::NAME) && !self.is(at, Traits::CREDENTIAL))
                 .count();
             let other = (i..=last).any(|at| self.kind(at) == Kind::Other && self.get(at).len() > 1);
+            // "Epstein-Barr" stands in the lists as two words.
+            let whole = words
+                .note
+                .tokens_span(i, last)
+                .of(words.note.text)
+                .replace('-', " ");
+            let eponym = self
+                .vocabulary
+                .traits(self.vocabulary.dictionary.word(&whole))
+                .any(Traits::MEDICAL);
             match names {
-                _ if other => Kind::Other,
+                _ if other || eponym => Kind::Other,
                 0 if self.get(i).len() < 3 => Kind::Other,
                 0 => Kind::Unknown,
                 _ => Kind::Name,

@@ -153,7 +153,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             let fits = if aged {
                 note.get(last + 1) == ","
             } else {
-                !bare || (note.get(i) == "pt" && (!note.is_shapeless(at) || self.verb_follows(last)))
+                !bare || (note.get(i) == "pt" && (note.case(i) == Case::Title || self.verb_follows(last)))
             };
             if fits {
                 self.out

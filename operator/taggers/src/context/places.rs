@@ -27,6 +27,10 @@ impl Scan<'_, '_, '_, '_, '_> {
         let Some(first) = self.city_ending(end, zip) else {
             return;
         };
+        // "Abdomen: NT, ND": a list of abbreviations.
+        if note.get(end).len() < 3 || note.case(end) == Case::Upper && !note.is_shapeless(end) {
+            return;
+        }
         // "Garza, MD" and "Smith, PA" are people: a degree needs a ZIP or a known city.
         let degree = note.is(i, Traits::CREDENTIAL) || note.is_shapeless(i) && note.is(i, Traits::WORD);
         let city = first < end || note.is(end, Traits::CITY);

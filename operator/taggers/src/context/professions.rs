@@ -7,7 +7,17 @@ use crate::words::Case;
 fn ends_profession(word: &str) -> bool {
     matches!(
         word,
-        "at" | "for"
+        "needed"
+            | "well"
+            | "above"
+            | "described"
+            | "one"
+            | "two"
+            | "three"
+            | "several"
+            | "many"
+            | "at"
+            | "for"
             | "in"
             | "from"
             | "with"
@@ -248,7 +258,8 @@ impl Scan<'_, '_, '_, '_, '_> {
 
     /// "planning and development surveyor": a lower-case word after "and" and another after that.
     fn goes_on(&self, and: usize) -> bool {
-        self.note.case(and + 1) == Case::Lower
+        !ends_profession(self.note.get(and + 1))
+            && self.note.case(and + 1) == Case::Lower
             && self.note.case(and + 2) == Case::Lower
             && !ends_profession(self.note.get(and + 2))
     }

@@ -123,6 +123,12 @@ impl Gazetteer {
     fn lone_given(&self, note: &Reading<'_, '_>, name: &Name) -> bool {
         let at = name.first;
         let entry = note.entry(at);
+        // "Allen-Masters window": two surnames and a hyphen are an eponym's, two given names a person's.
+        if (at + 1..=name.last).any(|i| note.case(i).is_word() && !note.is(i, Traits::GIVEN))
+            || note.is(at, Traits::CALENDAR)
+        {
+            return false;
+        }
         let given = self.vocabulary.given(entry);
         let place = note.is(at, Traits::PLACE) && given < 50;
         note.is(at, Traits::GIVEN)

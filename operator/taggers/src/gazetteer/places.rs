@@ -121,12 +121,27 @@ impl Gazetteer {
         }
         // "St. Jude mechanical valve", "Ochsner clamps": makers of what the noun names.
         let brand = note.is_before_noun(last) || note.is_eponym(last);
-        if sorts(Sort::Hospital) && (words > 1 || found.distance == 0) && !brand {
+        let led = first > 0
+            && !note.ends_line(first - 1)
+            && matches!(
+                note.get(first - 1),
+                "at" | "to" | "from" | "in" | "en" | "al" | "el" | "del"
+            );
+        if sorts(Sort::Hospital)
+            && (words > 1 || led || note.is(last + 1, Traits::INSTITUTION))
+            && (words > 1 || found.distance == 0)
+            && !brand
+        {
             return Some((Sort::Hospital, 0.9, "gazetteer.hospital"));
         }
         let word_like = note.is(first, Traits::WORD | Traits::MEDICAL) && words == 1;
         let short = words == 1 && note.get(first).len() < 4;
-        if sorts(Sort::Organization) && (words > 1 || !word_like && !short) && !brand {
+        let employs = first > 0
+            && matches!(
+                note.get(first - 1),
+                "at" | "for" | "by" | "from" | "with" | "the" | "en" | "para" | ":"
+            );
+        if sorts(Sort::Organization) && employs && (words > 1 || !word_like && !short) && !brand {
             return Some((Sort::Organization, 0.7, "gazetteer.organization"));
         }
         let parted = self.place_follows(note, first) || self.state_follows(note, last);
@@ -215,7 +230,11 @@ impl Gazetteer {
             (true, _, false) => true,
             (true, _, true) if shapeless => false,
             (true, _, true) => size >= 50_000 && (!note.is(first, Traits::MEDICAL) || !brand && !shapeless),
-            (false, false, false) => size >= 100_000 && !shapeless || (!one && size >= 30_000),
+            (false, false, false) => {
+                let amid =
+                    first > 0 && matches!(note.get(first - 1), "a" | "an" | "the" | "with" | "and" | "using");
+                size >= 250_000 && !shapeless && !amid || (!one && size >= 30_000)
+            }
             (false, true, false) => false,
             (false, _, true) => false,
         }
