@@ -1,0 +1,105 @@
+//! What the recognisers find in a note, and which of two findings stays.
+
+/// What patterns find. The order is that of [`LABELS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Date,
+    Age,
+    Phone,
+    Fax,
+    Email,
+    Url,
+    Ip,
+    Ssn,
+    Mrn,
+    Plan,
+    Account,
+    License,
+    Vehicle,
+    Device,
+    Bio,
+    Id,
+    User,
+    Street,
+    Zip,
+    Room,
+}
+
+/// The label of the 2014 i2b2 track that each [`Kind`] is reported under.
+pub(crate) const LABELS: [&str; 20] = [
+    "DATE",
+    "AGE",
+    "PHONE",
+    "FAX",
+    "EMAIL",
+    "URL",
+    "IPADDR",
+    "SSN",
+    "MEDICALRECORD",
+    "HEALTHPLAN",
+    "ACCOUNT",
+    "LICENSE",
+    "VEHICLE",
+    "DEVICE",
+    "BIOID",
+    "IDNUM",
+    "USERNAME",
+    "STREET",
+    "ZIP",
+    "ROOM",
+];
+
+/// One finding: tokens `first` to `last`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hit {
+    pub(crate) first: usize,
+    pub(crate) last: usize,
+    pub(crate) kind: Kind,
+    pub(crate) score: f32,
+    pub(crate) rule: &'static str,
+}
+
+/// The findings of one note.
+#[derive(Default)]
+pub(crate) struct Hits {
+    pub(crate) found: Vec<Hit>,
+    /// One past the last token of the last URL: what lies inside it starts no other.
+    pub(crate) url_end: usize,
+}
+
+impl Hits {
+    pub(crate) fn push(&mut self, first: usize, last: usize, kind: Kind, score: f32, rule: &'static str) {
+        self.found.push(Hit {
+            first,
+            last,
+            kind,
+            score,
+            rule,
+        });
+    }
+
+    /// Leaves the better of any two findings that overlap: the surer, then the longer.
+    pub(crate) fn settle(&mut self) {
+        self.found
+            .sort_by_key(|hit| (hit.first, std::cmp::Reverse(hit.last)));
+        let mut kept = 0;
+        for at in 0..self.found.len() {
+            let hit = self.found[at];
+            let rank = |hit: &Hit| (hit.score, hit.last - hit.first);
+            let mut beaten = false;
+            while kept > 0 && self.found[kept - 1].last >= hit.first {
+                if rank(&self.found[kept - 1]) >= rank(&hit) {
+                    beaten = true;
+                    break;
+                }
+                kept -= 1;
+            }
+            if !beaten {
+                self.found[kept] = hit;
+                kept += 1;
+            }
+        }
+        self.found.truncate(kept);
+    }
+}
