@@ -269,6 +269,31 @@ fn two_to_four_members_that_come_and_go_lose_and_repeat_nothing_when_only_what_m
 }
 
 #[test]
+fn two_groups_that_write_the_same_chains_overtake_each_other_and_repeat_nothing() {
+    let place = Place::new();
+    let out = place.at("out");
+    let topic = Topic::new("rivals", 4);
+    let ours = config(&place, &topic, "range", &out);
+    let theirs = std::fs::read_to_string(&ours).unwrap();
+    let theirs = place.write("theirs.toml", theirs.replace("-group\"", "-rivals\""));
+    let watch = Watch::over(&out);
+    let feed = Feed::into(&topic);
+    let rivals = [Lethe::run(&ours).start(), Lethe::run(&theirs).start()];
+    std::thread::sleep(Duration::from_secs(10));
+    let sent = feed.end();
+    let mut overtaken = 0;
+    for rival in rivals {
+        rival.signal("TERM");
+        let ended = rival.wait(Duration::from_secs(60)).expect(0);
+        overtaken += ended.err.matches("another writer's file came first").count();
+    }
+    println!("overtaken {overtaken} times");
+    assert!(overtaken > 0);
+    let group = Group::new(&ours, 0, 0);
+    settle("two groups, one output", &ours, &out, &topic, sent, &group, watch);
+}
+
+#[test]
 fn a_soak_with_killed_members_and_killed_brokers_loses_and_repeats_nothing() {
     let seconds = std::env::var("LETHE_SOAK_SECONDS").map_or(60, |seconds| seconds.parse().unwrap());
     let seed = seed();

@@ -10,6 +10,8 @@ use common::dataset::Dataset;
 use common::kafka::Topic;
 use common::notes::{self, events, id, planted};
 use common::process::{Lethe, python};
+use rdkafka::producer::{BaseRecord, Producer as _};
+
 use common::{Place, env, folder_sink, quoted, s3_sink};
 
 const NOTES: usize = 2_000;
@@ -299,6 +301,101 @@ fn a_topic_without_records_does_not_end_the_reading_of_another() {
     assert_eq!(data.faults(&out), Vec::<String>::new());
     let of = |name: &str| data.rows().iter().filter(|row| row.topic == name).count();
     assert_eq!((of(&short.name), of(&long.name)), (0, NOTES));
+}
+
+#[test]
+fn of_transactions_only_what_was_committed_becomes_rows() {
+    let topic = Topic::new("transactions", 2);
+    let producer: rdkafka::producer::BaseProducer = rdkafka::ClientConfig::new()
+        .set("bootstrap.servers", &topic.brokers)
+        .set("transactional.id", &topic.name)
+        .create()
+        .unwrap();
+    let wait = Duration::from_secs(30);
+    producer.init_transactions(wait).unwrap();
+    let mut committed = BTreeSet::new();
+    for transaction in 0..10 {
+        producer.begin_transaction().unwrap();
+        for number in transaction * 20..(transaction + 1) * 20 {
+            let payload = notes::event(number);
+            let record = BaseRecord::<(), String>::to(&topic.name)
+                .partition((number % 2) as i32)
+                .payload(&payload);
+            assert!(producer.send(record).is_ok());
+        }
+        // The last one is aborted: the log ends with records and a marker that nobody sees.
+        if transaction % 3 == 0 {
+            producer.flush(wait).unwrap();
+            producer.abort_transaction(wait).unwrap();
+        } else {
+            producer.commit_transaction(wait).unwrap();
+            committed.extend((transaction * 20..(transaction + 1) * 20).map(id));
+        }
+    }
+    let place = Place::new();
+    let out = place.at("out");
+    let config = place.write("lethe.toml", topic.source() + &folder_sink(&out));
+    for _ in 0..2 {
+        Lethe::through(&config).end().expect(0);
+        let data = Dataset::read(&out);
+        assert_eq!(data.faults(&out), Vec::<String>::new());
+        let ids: Vec<String> = data
+            .rows()
+            .iter()
+            .map(|row| row.note_id.clone().unwrap())
+            .collect();
+        assert_eq!(ids.len(), committed.len());
+        assert_eq!(ids.into_iter().collect::<BTreeSet<_>>(), committed);
+        assert_intact(&out, committed.len());
+    }
+}
+
+#[test]
+fn a_start_at_the_latest_record_leaves_out_the_older_ones_and_nothing_after() {
+    let topic = Topic::new("latest", 2);
+    topic.fill(events(20));
+    let place = Place::new();
+    let out = place.at("out");
+    let roll = "roll = { max_age_seconds = 0.3, max_idle_seconds = 0.3 }\n";
+    let config = place.write(
+        "lethe.toml",
+        topic.source_with("start = \"latest\"\n") + &folder_sink(&out) + roll,
+    );
+    let mut running = Lethe::run(&config).start();
+    running.until_it_says("assigned", Duration::from_secs(30));
+    topic.fill((20..40).map(notes::event));
+    while Dataset::read(&out).rows().len() < 20 {
+        assert!(running.lives(), "{}", running.err());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    running.signal("TERM");
+    running.wait(Duration::from_secs(30)).expect(0);
+    // A chain that is there goes on where it ends, whatever `start` says.
+    topic.fill((40..60).map(notes::event));
+    Lethe::through(&config).end().expect(0);
+    let later: Vec<_> = topic
+        .offsets()
+        .into_iter()
+        .filter(|(_, offset)| *offset >= 10)
+        .collect();
+    Dataset::read(&out).assert_exactly(&out, &later);
+}
+
+#[test]
+fn a_member_with_a_fixed_name_is_killed_and_goes_on() {
+    let topic = Topic::new("static", 4);
+    topic.fill(events(400));
+    let place = Place::new();
+    let out = place.at("out");
+    let roll = "roll = { max_rows = 20 }\n";
+    let source = topic.source_with("group_instance_id = \"one\"\n");
+    let config = place.write("lethe.toml", source + &folder_sink(&out) + roll);
+    let killed = Lethe::run(&config).env("LETHE_CRASH_AT", "notes_written:3").end();
+    assert_eq!(killed.code, None);
+    // Its session has not run out: a member without a fixed name would wait for that.
+    let ended = Lethe::through(&config).end().expect(0);
+    assert!(ended.took < Duration::from_secs(30), "{:?}", ended.took);
+    Dataset::read(&out).assert_exactly(&out, &topic.offsets());
 }
 
 #[test]
