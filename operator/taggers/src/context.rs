@@ -201,6 +201,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             Cue::Retired if professions => self.retired(i),
             Cue::Work | Cue::Retired | Cue::Article => {}
             Cue::Employer => self.employer(i),
+            Cue::Role => self.role(i),
         }
     }
 

@@ -40,6 +40,7 @@ const WORDS: &[(Flags, &[&str])] = &[
     (
         Flags::STOP,
         &[
+            "doctor",
             "correo",
             "seccion",
             "departament",

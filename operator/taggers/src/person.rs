@@ -313,7 +313,12 @@ impl Reading<'_, '_> {
                     // A surname that is an eponym and no ordinary word is a name after a title.
                     Evidence::Strong | Evidence::Field if !self.is(i, Traits::WORD) => weight > 0,
                     Evidence::Strong | Evidence::Field => weight >= if first { 5 } else { 20 },
-                    _ if first => weight >= 60 && !shapeless && !self.starts_sentence(i),
+                    _ if first => {
+                        weight >= 60 && !shapeless && (!self.starts_sentence(i) || !self.is(i, Traits::WORD))
+                    }
+                    _ if !shapeless && (self.spanish || self.flag(i.wrapping_sub(1), Flags::PARTICLE)) => {
+                        so_far.listed > 0
+                    }
                     _ => so_far.listed > 0 && weight >= if shapeless { 60 } else { 2 },
                 }
             }

@@ -483,10 +483,24 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
+    /// A title in a field's value. Surnames that are titles too ("Pastor", "Judge") are none here.
     fn is_title(&self, at: usize) -> bool {
-        use super::Cue::{DoctorTitle, PersonTitle};
-        matches!(self.table.cue(self.note.get(at)), Some(DoctorTitle | PersonTitle))
-            && self.note.get(at).len() > 1
+        matches!(
+            self.note.get(at),
+            "dr" | "dra"
+                | "mr"
+                | "mrs"
+                | "ms"
+                | "miss"
+                | "sr"
+                | "sra"
+                | "srta"
+                | "don"
+                | "dona"
+                | "prof"
+                | "doctor"
+                | "doctora"
+        )
     }
 
     /// A value as a whole, if it is short and looks like a proper name: up to the field's end.

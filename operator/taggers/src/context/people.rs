@@ -49,20 +49,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             return;
         }
         let evidence = if sure { Evidence::Strong } else { Evidence::Some };
-        let weak_title = matches!(
-            word,
-            "don"
-                | "nurse"
-                | "master"
-                | "officer"
-                | "judge"
-                | "miss"
-                | "da"
-                | "d"
-                | "prof"
-                | "professor"
-                | "sr"
-        );
+        let weak_title = matches!(word, "don" | "master" | "miss" | "da" | "d" | "sr");
         let evidence = if weak_title { Evidence::Some } else { evidence };
         let Some(name) = note.name_at(at, evidence) else {
             return;
@@ -128,6 +115,29 @@ impl Scan<'_, '_, '_, '_, '_> {
             && !note.is_eponym(name.last)
         {
             self.person(name, self.labels.patient, 0.9, "context.relative");
+        }
+    }
+
+    /// A clinician's office at token `i`: "PCP is X", "her cardiologist, X".
+    pub(super) fn role(&mut self, i: usize) {
+        let note = self.note;
+        let mut at = i + 1;
+        if note.ends_field(i) {
+            return;
+        }
+        let evidence = match note.get(at) {
+            "is" | "was" => Evidence::Strong,
+            "," | "-" => Evidence::Some,
+            _ => Evidence::None,
+        };
+        at += usize::from(evidence > Evidence::None);
+        if let Some(name) = note.name_at(at, evidence)
+            && name.words >= 2
+            && name.listed >= 1
+            && !note.is_shapeless(at)
+            && !note.is_eponym(name.last)
+        {
+            self.person(name, self.labels.doctor, 0.8, "context.role");
         }
     }
 

@@ -187,7 +187,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         if note.is(
             at,
             Traits::CALENDAR | Traits::MEDICAL | Traits::INSTITUTION | Traits::OTHER,
-        ) || (note.is(at, Traits::WORD) && !note.is(at, Traits::PLACE))
+        ) || (note.is(at, Traits::WORD) && !note.is(at, Traits::PLACE) && note.case(at + 1) != Case::Title)
         {
             return;
         }

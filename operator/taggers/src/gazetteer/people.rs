@@ -99,6 +99,14 @@ impl Gazetteer {
         {
             return false;
         }
+        // "Endo GIA"
+        if words
+            .iter()
+            .any(|&at| note.case(at) == Case::Upper && note.get(at).len() < 4)
+            && words.iter().any(|&at| note.case(at) == Case::Title)
+        {
+            return false;
+        }
         let given = words.iter().any(|&at| note.is(at, Traits::GIVEN));
         let plain = words.iter().filter(|&&at| note.is_plain_name(at)).count();
         let shapeless = note.is_shapeless(name.first);

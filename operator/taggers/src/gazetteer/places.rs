@@ -160,7 +160,9 @@ impl Gazetteer {
                 && note.case(first) == Case::Title
                 && !note.is(first, Traits::GIVEN);
             let sure = sure
-                || apart && (note.spanish || note.get(first - 1) == ",") && !note.is_plain_name(last + 1);
+                || apart
+                    && (note.spanish || matches!(note.get(first - 1), "," | "("))
+                    && !note.is_plain_name(last + 1);
             let sure = sure
                 || note.spanish
                     && first > 0
@@ -174,7 +176,10 @@ impl Gazetteer {
                 || words > 1
                 || !word_like && !note.is(first, Traits::NAME)
                 || self.city_before(note, first);
-            return sure.then_some((Sort::State, 0.7, "gazetteer.state"));
+            // Salamanca and New York are a city and what lies around it: the narrower is reported.
+            let city = sorts(Sort::City) && self.vocabulary.inhabitants(found.entry) >= 100_000;
+            let sort = if city { Sort::City } else { Sort::State };
+            return sure.then_some((sort, 0.7, "gazetteer.state"));
         }
         if sorts(Sort::City) {
             return self
@@ -246,7 +251,7 @@ impl Gazetteer {
             return false;
         }
         match note.get(i - 1) {
-            "in" | "from" | "near" | "en" | "outside" | "to" | "visited" => true,
+            "in" | "from" | "near" | "en" | "outside" | "to" | "visited" | "desde" => true,
             "de" => false,
             _ => false,
         }

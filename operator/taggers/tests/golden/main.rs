@@ -1,0 +1,74 @@
+//! Golden cases: what each rule member finds, label by label, in text that was written for these tests.
+//!
+//! A case marks the spans that its member must report under its label with brackets, and it must report no others of
+//! that label. What a member is known to miss stands in `KNOWN_FAILURES`, and must still be missed: a case that begins to pass moves up.
+
+mod context;
+mod gazetteer;
+
+use std::sync::{Arc, LazyLock};
+
+use lethe_core::{LabelSet, NoteBatch, Tagger};
+use lethe_dictionaries::Dictionary;
+use lethe_taggers::registry::default_rules;
+
+/// A label, and texts with that label's spans in brackets.
+type Group = (&'static str, &'static [&'static str]);
+
+static LABELS: LazyLock<LabelSet> = LazyLock::new(LabelSet::i2b2_2014);
+
+fn member(name: &str) -> Arc<dyn Tagger> {
+    let config = default_rules()
+        .into_iter()
+        .find(|config| config.name() == name)
+        .unwrap();
+    config.build(&LABELS, &Dictionary::builtin()).unwrap()
+}
+
+/// The text without its brackets, and what stood in them.
+fn parse(case: &str) -> (String, Vec<String>) {
+    let (mut text, mut spans) = (String::new(), Vec::new());
+    for (i, piece) in case.split(['[', ']']).enumerate() {
+        text.push_str(piece);
+        if i % 2 == 1 {
+            spans.push(piece.to_owned());
+        }
+    }
+    (text, spans)
+}
+
+/// What the member reports under `label`, without spans that lie in longer ones.
+fn found(member: &dyn Tagger, label: &str, text: &str) -> Vec<String> {
+    let batch = NoteBatch::from_texts([text]).unwrap();
+    let said = member.tag(&batch).remove(0).unwrap();
+    let wanted = LABELS.by_name(label).unwrap();
+    let spans: Vec<_> = said
+        .iter()
+        .filter(|a| a.label == wanted)
+        .map(|a| a.span)
+        .collect();
+    let longest =
+        |span: &&lethe_core::Span| !spans.iter().any(|other| other.contains(**span) && other != *span);
+    spans
+        .iter()
+        .filter(longest)
+        .map(|span| span.of(text).to_owned())
+        .collect()
+}
+
+fn check(name: &str, groups: &[Group], known_failures: &[Group]) {
+    let member = member(name);
+    let mut wrong = Vec::new();
+    for (groups, should_pass) in [(groups, true), (known_failures, false)] {
+        for (label, cases) in groups {
+            for case in *cases {
+                let (text, spans) = parse(case);
+                let found = found(member.as_ref(), label, &text);
+                if (found == spans) != should_pass {
+                    wrong.push(format!("{label}: {case:?} gives {found:?}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
+}
