@@ -138,13 +138,14 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    pub(crate) fn new(rows: usize) -> Self {
+    /// Room for `rows` rows with `bytes` of text together, so that a batch holds little more than its text.
+    pub(crate) fn new(rows: usize, bytes: usize) -> Self {
         Self {
             row_kind: Vec::with_capacity(rows),
             error: StringBuilder::new(),
             event_kind: Vec::with_capacity(rows),
-            text: StringBuilder::new(),
-            redactions: UInt32Builder::new(),
+            text: StringBuilder::with_capacity(rows, bytes),
+            redactions: UInt32Builder::with_capacity(rows),
         }
     }
 

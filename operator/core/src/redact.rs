@@ -126,7 +126,8 @@ impl Redactor {
         outcomes: &[Outcome],
     ) -> Result<(RedactedBatch, AuditBatch), BatchError> {
         assert_eq!(batch.len(), outcomes.len(), "one outcome a row");
-        let mut rows = output::Rows::new(batch.len());
+        let bytes = batch.notes().map(|note| note.text.len()).sum::<usize>();
+        let mut rows = output::Rows::new(batch.len(), bytes + bytes / 32);
         let mut trail = audit::Trail::default();
         for (note, outcome) in batch.notes().zip(outcomes) {
             let redacted = match outcome {

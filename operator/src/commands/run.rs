@@ -17,8 +17,10 @@ use crate::config::{Config, Recipe, SinkConfig, SourceConfig, hex, load};
 use crate::exit::{Coded, Failure, usage};
 use crate::pipeline::{Budget, Counters, Pipeline, Pool, Shop, files};
 
-/// The share of the memory budget that fetching has; lanes have the rest.
-const FETCH_SHARE: usize = 4;
+/// What of the memory budget fetching has, and what lanes have, in eighths. The rest is for the program itself, the
+/// batches that workers have in hand, and what allocators keep.
+const FETCH_EIGHTHS: usize = 1;
+const LANE_EIGHTHS: usize = 3;
 /// How long one question to the brokers may take.
 const ASK: Duration = Duration::from_secs(10);
 /// How often a line says what went through.
@@ -86,8 +88,9 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
         .ok_or_else(|| usage("there is no `[sink]`: say where redacted notes go"))?;
     let recipe = config.engine.build()?;
     let (commands, inbox) = commands();
-    let fetch = config.resources.memory_bytes / FETCH_SHARE;
-    let budget = Budget::new(config.resources.memory_bytes - fetch);
+    let eighth = config.resources.memory()? / 8;
+    let fetch = eighth * FETCH_EIGHTHS;
+    let budget = Budget::new(eighth * LANE_EIGHTHS);
     let shop = shop(config, sink, &recipe, commands.clone())?;
     stop_on_signal(runtime, commands)?;
     let started = Instant::now();

@@ -12,8 +12,13 @@ use lethe_connectors::sink::{Encoding, Roll};
 use lethe_connectors::store::StoreConfig;
 use serde::Deserialize;
 
+use crate::exit::usage;
+
 pub(crate) use engine::{EngineConfig, Recipe, hex};
 pub(crate) use load::{load, parse};
+
+/// The least memory that the program can be held to.
+const LEAST_MEMORY: usize = 384 << 20;
 
 /// Everything that a configuration file may say. Unknown keys are refused.
 #[derive(Debug, Default, Deserialize)]
@@ -82,7 +87,8 @@ pub(crate) struct SinkConfig {
 pub(crate) struct Resources {
     /// Threads that tag and encode; 0 means one a core.
     pub(crate) workers: usize,
-    /// Bytes of notes, in whatever form, held at one time: fetched, queued, being tagged, or waiting in an open file.
+    /// Memory of the whole program in bytes, at least 384 MiB: records fetched, queued, being tagged, waiting in open
+    /// files, and the program itself. When it gets tight, partitions are paused and files are closed early.
     pub(crate) memory_bytes: usize,
     /// How long a lane may drain when its partition is taken away or the program is told to stop, in seconds.
     pub(crate) drain_seconds: u64,
@@ -105,6 +111,20 @@ impl Resources {
             0 => std::thread::available_parallelism().map_or(2, usize::from),
             n => n,
         }
+    }
+
+    /// The memory budget in bytes.
+    ///
+    /// # Errors
+    /// If it is too small for the program itself.
+    pub(crate) fn memory(&self) -> anyhow::Result<usize> {
+        if self.memory_bytes < LEAST_MEMORY {
+            return Err(usage(format!(
+                "key `resources.memory_bytes`: {} is too little; give at least {LEAST_MEMORY}",
+                self.memory_bytes
+            )));
+        }
+        Ok(self.memory_bytes)
     }
 
     /// The deadline of a drain.

@@ -52,23 +52,27 @@ impl Incoming {
         }
     }
 
-    /// What it weighs in the budget, in bytes.
+    /// What it weighs in the budget, in bytes: twice its text, since for a while it is there both as it came and as it
+    /// goes, and once it is redacted what the rows really hold is booked.
     pub(crate) fn weight(&self) -> usize {
         let text = match self {
             Self::Raw(record) => record.payload.as_ref().map_or(0, |payload| payload.0.len()),
             Self::Read(Record::Note(event)) => event.text.len(),
             Self::Read(_) => 0,
         };
-        text + size_of::<Self>()
+        2 * text + size_of::<Self>()
     }
 }
+
+/// How a lane says what became durable while it drained.
+pub(crate) type Reply = oneshot::Sender<Option<Receipt>>;
 
 /// What a lane can be told beside records.
 pub(crate) enum Control {
     /// Close the open file: memory is tight.
     Flush(Relief),
     /// Work off what is queued until this moment, close the open file, say what became durable, end.
-    Drain(Instant, oneshot::Sender<Option<Receipt>>),
+    Drain(Instant, Reply),
 }
 
 /// One lane. Runs until it is drained or dropped; whatever it holds then was never released.
