@@ -610,28 +610,60 @@ const WORDS: &[(Flags, &[&str])] = &[
 /// A map from short words, hashed cheaply. Its keys are fixed, so nobody can choose them to collide.
 pub(crate) type WordMap<K, V> = HashMap<K, V, BuildHasherDefault<WordHasher>>;
 
-/// The words, by their hash.
-pub(crate) struct Lexicon(WordMap<&'static str, Flags>);
+/// Words and what each means, behind a filter that turns most other words away unhashed.
+pub(crate) struct WordTable<V> {
+    values: WordMap<&'static str, V>,
+    /// For each first letter, by its low five bits, the lengths of the words that begin with it.
+    lengths: [u32; 32],
+}
+
+impl<V: Copy> WordTable<V> {
+    /// A table of words of at most 31 bytes; of a word that stands twice, `merge` makes one value.
+    pub(crate) fn new(pairs: impl Iterator<Item = (&'static str, V)>, merge: impl Fn(V, V) -> V) -> Self {
+        let mut table = Self {
+            values: WordMap::default(),
+            lengths: [0; 32],
+        };
+        for (word, value) in pairs {
+            table.lengths[first_letter(word)] |= 1 << word.len().min(31);
+            table
+                .values
+                .entry(word)
+                .and_modify(|old| *old = merge(*old, value))
+                .or_insert(value);
+        }
+        table
+    }
+
+    /// What a folded word means.
+    #[inline]
+    pub(crate) fn get(&self, word: &str) -> Option<V> {
+        if self.lengths[first_letter(word)] >> word.len().min(31) & 1 == 0 {
+            return None;
+        }
+        self.values.get(word).copied()
+    }
+}
+
+fn first_letter(word: &str) -> usize {
+    usize::from(word.as_bytes().first().copied().unwrap_or(0) & 31)
+}
+
+/// The words of this page.
+pub(crate) struct Lexicon(WordTable<Flags>);
 
 impl Lexicon {
     pub(crate) fn new() -> Self {
-        let mut map: WordMap<&'static str, Flags> = WordMap::default();
-        for (flags, words) in WORDS {
-            for word in *words {
-                map.entry(word).or_default().0 |= flags.0;
-            }
-        }
-        Self(map)
+        let pairs = WORDS
+            .iter()
+            .flat_map(|&(flags, words)| words.iter().map(move |&word| (word, flags)));
+        Self(WordTable::new(pairs, |a, b| a | b))
     }
 
     /// The flags of a folded word.
     #[inline]
     pub(crate) fn flags(&self, word: &str) -> Flags {
-        // No word of the tables is longer.
-        if word.len() > 14 {
-            return Flags::default();
-        }
-        self.0.get(word).copied().unwrap_or_default()
+        self.0.get(word).unwrap_or_default()
     }
 }
 
@@ -666,15 +698,5 @@ mod tests {
         let lexicon = Lexicon::new();
         assert!(lexicon.flags("hospital").any(Flags::STOP) && lexicon.flags("hospital").any(Flags::GENERIC));
         assert_eq!(lexicon.flags("zebra"), Flags::default());
-    }
-
-    #[test]
-    fn no_word_is_longer_than_what_is_looked_up() {
-        assert!(
-            WORDS
-                .iter()
-                .flat_map(|(_, words)| *words)
-                .all(|word| word.len() <= 14)
-        );
     }
 }

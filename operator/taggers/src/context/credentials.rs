@@ -37,10 +37,8 @@ impl Scan<'_, '_, '_, '_, '_> {
                     | ("r", "d")
                     | ("f", "a")
             );
-        if !dotted
-            && !note.is(i, Traits::CREDENTIAL)
-            && !(note.is_shapeless(i) && matches!(word, "md" | "rn" | "do" | "np"))
-        {
+        let shapeless = note.is_shapeless(i) && matches!(word, "md" | "rn" | "do" | "np");
+        if !(dotted || shapeless || note.is(i, Traits::CREDENTIAL)) {
             return;
         }
         let mut end = i - 1;

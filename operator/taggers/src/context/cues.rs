@@ -1,6 +1,6 @@
 //! The cue words, English and Spanish, folded, with the rule that each sets off.
 
-use crate::lexicon::WordMap;
+use crate::lexicon::WordTable;
 
 /// What a cue word announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -338,28 +338,20 @@ const CUES: &[(Cue, &[&str])] = &[
 ];
 
 /// The cue words, by their hash.
-pub(super) struct Table(WordMap<&'static str, Cue>);
+pub(super) struct Table(WordTable<Cue>);
 
 impl Table {
     pub(super) fn new() -> Self {
         let pairs = CUES
             .iter()
             .flat_map(|&(cue, words)| words.iter().map(move |&word| (word, cue)));
-        let mut table = WordMap::default();
-        for (word, cue) in pairs {
-            // Of a word in two places the first counts.
-            table.entry(word).or_insert(cue);
-        }
-        Self(table)
+        // Of a word in two places the first counts.
+        Self(WordTable::new(pairs, |first, _| first))
     }
 
     /// The cue that a folded word is.
     #[inline]
     pub(super) fn cue(&self, word: &str) -> Option<Cue> {
-        // No cue is longer; most words that are longer are no cue.
-        if word.len() > 14 {
-            return None;
-        }
-        self.0.get(word).copied()
+        self.0.get(word)
     }
 }

@@ -35,7 +35,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         if note.ends_field(at - 1) {
             return;
         }
-        let sure = stop || (note.case(i) == Case::Title && short) || !short;
+        let sure = stop || !short || note.case(i) == Case::Title;
         if word == "dr" && self.is_street(i) {
             return;
         }
@@ -307,7 +307,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             }
             return;
         }
-        if cue == "and" && !self.people.last().is_some_and(|(name, _)| name.last + 1 == i) {
+        if cue == "and" && self.people.last().is_none_or(|(name, _)| name.last + 1 != i) {
             return;
         }
         if matches!(cue, "seen" | "cc") {

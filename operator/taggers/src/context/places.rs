@@ -194,9 +194,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         let mut last = at;
         while last < at + 3 && !note.ends_field(last) {
             let next = last + 1;
-            if note.get(last) == "st" && note.get(next) == "." {
-                last = next;
-            } else if note.is_capital(next) && note.case(next).is_word() && !note.is_shapeless(next) {
+            let stop = note.get(last) == "st" && note.get(next) == ".";
+            if stop || note.is_capital(next) && note.case(next).is_word() && !note.is_shapeless(next) {
                 last = next;
             } else if matches!(note.get(next), "de" | "del" | "la") && note.is_capital(next + 1) {
                 last = next + 1;

@@ -150,9 +150,8 @@ impl Gazetteer {
             return Some((Sort::State, 0.8, "gazetteer.state-after-city"));
         }
         if sorts(Sort::Country) {
-            let sure = parted
-                || !(note.is(first, Traits::NAME) && words == 1) && !word_like && !shapeless
-                || words > 1;
+            let surname = words == 1 && note.is(first, Traits::NAME);
+            let sure = parted || !(word_like || shapeless || surname) || words > 1;
             let sure = sure || (shapeless && !word_like && !note.is(first, Traits::NAME));
             // "(España)", "Jaén. España": beside punctuation a country that is a surname is the country.
             let apart = first > 0
