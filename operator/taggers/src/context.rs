@@ -69,6 +69,7 @@ impl ContextConfig {
                 profession: labels.resolve("PROFESSION")?,
                 record: labels.resolve("MEDICALRECORD")?,
                 sex: labels.by_name("SEXO_SUJETO_ASISTENCIA"),
+                family: labels.by_name("FAMILIARES_SUJETO_ASISTENCIA"),
             },
             vocabulary: Vocabulary::new(dictionary),
             table: Table::new(),
@@ -103,6 +104,8 @@ struct Labels {
     record: LabelId,
     /// Only sets that count it as an identifier have it.
     sex: Option<LabelId>,
+    /// As above, for the mention of a relative.
+    family: Option<LabelId>,
 }
 
 impl Tagger for Context {
@@ -177,7 +180,16 @@ impl Scan<'_, '_, '_, '_, '_> {
         match cue {
             Cue::DoctorTitle => self.title(i, self.labels.doctor),
             Cue::PersonTitle => self.title(i, self.labels.patient),
-            Cue::Relative => self.relative(i),
+            Cue::Relative => {
+                self.relative(i);
+                self.family(i);
+            }
+            Cue::Family => self.family(i),
+            Cue::Sex => {
+                if let Some(label) = self.labels.sex {
+                    self.out.tokens(i, i, label, 0.8, "context.sex");
+                }
+            }
             Cue::Patient => {
                 self.patient(i);
                 if professions {

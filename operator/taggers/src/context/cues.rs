@@ -30,6 +30,10 @@ pub(super) enum Cue {
     Employer,
     /// "PCP", "cardiologist": a clinician's name may follow.
     Role,
+    /// A word for the patient's sex, in sets that count it.
+    Sex,
+    /// A word for relatives that no name follows.
+    Family,
     /// "a", "old": a profession may follow.
     Article,
 }
@@ -197,6 +201,16 @@ const CUES: &[(Cue, &[&str])] = &[
     (
         Cue::Institution,
         &[
+            "rehabilitation",
+            "elementary",
+            "cardiology",
+            "orthopedics",
+            "orthopaedics",
+            "pediatrics",
+            "dermatology",
+            "oncology",
+            "neurology",
+            "general",
             "center",
             "centre",
             "clinic",
@@ -294,6 +308,24 @@ const CUES: &[(Cue, &[&str])] = &[
         &["retired", "former", "jubilado", "jubilada", "exfuncionario"],
     ),
     (Cue::Employer, &["employer"]),
+    (
+        Cue::Sex,
+        &[
+            "varon",
+            "nina",
+            "nino",
+            "hombre",
+            "masculino",
+            "femenino",
+            "femenina",
+        ],
+    ),
+    (
+        Cue::Family,
+        &[
+            "familia", "padres", "hermanas", "hijas", "cunado", "cunada", "tios", "primos", "gemelo",
+        ],
+    ),
     (
         Cue::Role,
         &[

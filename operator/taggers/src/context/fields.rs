@@ -544,6 +544,16 @@ impl Scan<'_, '_, '_, '_, '_> {
             {
                 break;
             }
+            // "Walgreens on Main Street": what a preposition leads to is no part of it.
+            if i > at
+                && note.case(i) == Case::Lower
+                && matches!(
+                    note.get(i),
+                    "on" | "in" | "at" | "by" | "with" | "for" | "from" | "to"
+                )
+            {
+                break;
+            }
             if i >= at + most {
                 return None;
             }

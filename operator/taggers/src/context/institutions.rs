@@ -29,6 +29,13 @@ impl Scan<'_, '_, '_, '_, '_> {
                 return;
             }
             "home" | "facility" | "living" | "community" if !self.is_nursing(i) => return,
+            // A department, unless somebody's name makes it a practice: "at Bayview Cardiology", "(Hale Pediatrics)".
+            "rehabilitation" | "elementary" | "cardiology" | "orthopedics" | "orthopaedics"
+            | "pediatrics" | "dermatology" | "oncology" | "neurology" | "general"
+                if !self.is_led(i) =>
+            {
+                return;
+            }
             // Spanish names begin with their head.
             "hospital" | "clinic" if note.spanish => return,
             _ => {}
@@ -47,6 +54,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         let organization = matches!(
             word,
             "school"
+                | "elementary"
                 | "schools"
                 | "college"
                 | "academy"
@@ -69,6 +77,23 @@ impl Scan<'_, '_, '_, '_, '_> {
         let last = if organization { i } else { self.place_part(i) };
         self.out.tokens(first, last, label, 0.85, "context.institution");
         self.institutions.push((first, last));
+    }
+
+    /// Whether what ends with the head at `i` begins after a word that leads to a place or at a bracket, and not in capitals.
+    fn is_led(&self, i: usize) -> bool {
+        let note = self.note;
+        let first = self.name_before(i).unwrap_or(i);
+        let next = note.get(i + 1);
+        !note.is_shapeless(i)
+            && first < i
+            && first > 0
+            && !note.ends_line(first - 1)
+            && matches!(
+                note.get(first - 1),
+                "at" | "to" | "from" | "(" | "with" | "of" | "in" | "the"
+            )
+            && !(note.is_capital(i + 1) && !note.ends_field(i))
+            && !matches!(next, ":" | "-")
     }
 
     /// Whether the word before token `i` makes an institution of a home, a facility or a community.
@@ -151,6 +176,7 @@ impl Scan<'_, '_, '_, '_, '_> {
                         }
                         "s" => matches!(note.get(before - 1), "'" | "’"),
                         // "University of X Hospital", but never "Jane Roe of X Hospital".
+                        "-" => note.words.glued(before - 1) && note.words.glued(before),
                         "of" => note.flag(before - 1, Flags::GENERIC) && note.is_capital(before - 1),
                         _ => {
                             (note.is_capital(before - 1) || note.words.glued(before - 1))

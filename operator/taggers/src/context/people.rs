@@ -141,6 +141,26 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
+    /// The mention of a relative at token `i`, with the side of the family, in sets that count it.
+    pub(super) fn family(&mut self, i: usize) {
+        let note = self.note;
+        if note.get(i) == "mujer" {
+            // Mostly the patient herself.
+            if let Some(label) = self.labels.sex {
+                self.out.tokens(i, i, label, 0.8, "context.sex");
+            }
+            return;
+        }
+        if let Some(label) = self.labels.family.filter(|_| note.spanish) {
+            let side = matches!(
+                note.get(i + 1),
+                "materno" | "materna" | "paterno" | "paterna" | "mayor" | "menor"
+            );
+            self.out
+                .tokens(i, i + usize::from(side), label, 0.6, "context.family");
+        }
+    }
+
     /// Initials after "Pt", or after age and sex: "Pt J.P.", "53 yo F, TP,".
     pub(super) fn patient(&mut self, i: usize) {
         let note = self.note;

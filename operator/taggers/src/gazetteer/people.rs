@@ -130,6 +130,32 @@ impl Gazetteer {
 
     fn lone_given(&self, note: &Reading<'_, '_>, name: &Name) -> bool {
         let at = name.first;
+        // "As you know, Mark is well": a word and a given name, amid a sentence and with a verb of its own.
+        let verb = matches!(
+            note.get(at + 1),
+            "is" | "was"
+                | "has"
+                | "had"
+                | "reports"
+                | "denies"
+                | "states"
+                | "said"
+                | "says"
+                | "tolerated"
+                | "agrees"
+                | "presented"
+                | "came"
+        );
+        if verb
+            && note.is(at, Traits::GIVEN)
+            && note.case(at) == Case::Title
+            && !note.is_shapeless(at)
+            && !note.starts_sentence(at)
+            && !note.is(at, Traits::PLACE | Traits::CALENDAR | Traits::MEDICAL)
+            && self.vocabulary.given(note.entry(at)) >= 50
+        {
+            return true;
+        }
         let entry = note.entry(at);
         // "Allen-Masters window": two surnames and a hyphen are an eponym's, two given names a person's.
         if (at + 1..=name.last).any(|i| note.case(i).is_word() && !note.is(i, Traits::GIVEN))
