@@ -3,6 +3,7 @@
 //! Cue words in the manner of PhysioNet deid (Neamatullah 2008): titles, degrees, relatives, form lines, signatures,
 //! "lives in", "works as". What strong evidence has shown to be a name is then found wherever else the note has it.
 
+mod acronyms;
 mod credentials;
 mod cues;
 mod fields;
@@ -11,7 +12,6 @@ mod institutions_es;
 mod people;
 mod places;
 mod professions;
-mod repeats;
 
 use std::sync::Arc;
 
@@ -148,8 +148,9 @@ impl Context {
             }
         }
         if self.config.repeats {
-            scan.repeats();
             scan.acronyms();
+            let people = std::mem::take(&mut scan.people);
+            note.repeats(&people, 0.7, "context.repeat", out);
         }
     }
 }

@@ -13,5 +13,6 @@ pub mod pattern;
 mod person;
 mod reading;
 pub mod registry;
+mod repeats;
 mod vocabulary;
 mod words;

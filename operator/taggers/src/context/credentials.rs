@@ -67,6 +67,8 @@ impl Scan<'_, '_, '_, '_, '_> {
         let given = note.is(name.first, Traits::GIVEN);
         match word {
             "md" | "rn" | "np" | "dds" => name.words > 1 && (given || !place) || (!place && name.listed > 0),
+            // "T. Nakamura, PT" alone on its line signs.
+            _ if note.get(name.first).len() == 1 && comma && note.ends_line(i) => name.words >= 1,
             _ => {
                 name.words > 1
                     && given

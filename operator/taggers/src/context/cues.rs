@@ -201,6 +201,14 @@ const CUES: &[(Cue, &[&str])] = &[
     (
         Cue::Institution,
         &[
+            "health",
+            "foods",
+            "bank",
+            "industries",
+            "enterprises",
+            "logistics",
+            "airlines",
+            "trucking",
             "rehabilitation",
             "elementary",
             "cardiology",

@@ -30,8 +30,9 @@ impl Scan<'_, '_, '_, '_, '_> {
             }
             "home" | "facility" | "living" | "community" if !self.is_nursing(i) => return,
             // A department, unless somebody's name makes it a practice: "at Bayview Cardiology", "(Hale Pediatrics)".
-            "rehabilitation" | "elementary" | "cardiology" | "orthopedics" | "orthopaedics"
-            | "pediatrics" | "dermatology" | "oncology" | "neurology" | "general"
+            "health" | "foods" | "bank" | "industries" | "enterprises" | "logistics" | "airlines"
+            | "trucking" | "rehabilitation" | "elementary" | "cardiology" | "orthopedics"
+            | "orthopaedics" | "pediatrics" | "dermatology" | "oncology" | "neurology" | "general"
                 if !self.is_led(i) =>
             {
                 return;
@@ -53,7 +54,14 @@ impl Scan<'_, '_, '_, '_, '_> {
         let Some(first) = self.name_before(i) else { return };
         let organization = matches!(
             word,
-            "school"
+            "foods"
+                | "bank"
+                | "industries"
+                | "enterprises"
+                | "logistics"
+                | "airlines"
+                | "trucking"
+                | "school"
                 | "elementary"
                 | "schools"
                 | "college"
@@ -90,7 +98,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             && !note.ends_line(first - 1)
             && matches!(
                 note.get(first - 1),
-                "at" | "to" | "from" | "(" | "with" | "of" | "in" | "the"
+                "at" | "to" | "from" | "(" | "with" | "of" | "in" | "the" | "via" | "for" | "by"
             )
             && !(note.is_capital(i + 1) && !note.ends_field(i))
             && !matches!(next, ":" | "-")

@@ -96,7 +96,8 @@ impl Scan<'_, '_, '_, '_, '_> {
                     self.profession_at(i + 1, "context.works-as");
                     return;
                 }
-                "is" | "was" | "became" | "being" | "es" | "era" | "como" => {}
+                "is" | "was" | "became" | "currently" | "now" | "previously" | "formerly" | "being"
+                | "es" | "era" | "como" => {}
                 _ => return,
             },
             _ => return,
@@ -213,6 +214,9 @@ impl Scan<'_, '_, '_, '_, '_> {
             )
         {
             return;
+        }
+        if note.get(at) == "(" && note.get(at + 2) == ")" {
+            at += 1;
         }
         if matches!(note.get(at), "as") {
             at += 2;

@@ -14,7 +14,7 @@ const RARE: u32 = 2;
 
 impl Gazetteer {
     pub(super) fn people(&self, note: &Reading<'_, '_>, places: &Taken, out: &mut Collector<'_>) {
-        let mut found: Vec<Name> = Vec::new();
+        let mut found = Vec::new();
         let mut i = 0;
         while i < note.len() {
             if places.covers(i) {
@@ -24,12 +24,16 @@ impl Gazetteer {
             match self.person_at(i, note, places) {
                 Some((name, score, rule)) => {
                     out.tokens(name.first, name.last, self.person, score, rule);
-                    found.push(name);
+                    // One listed name may be a word after all; two beside each other are a person.
+                    if name.words >= 2 {
+                        found.push((name, self.person));
+                    }
                     i = name.last + 1;
                 }
                 None => i += 1,
             }
         }
+        note.repeats(&found, 0.6, "gazetteer.repeat", out);
     }
 
     fn person_at(

@@ -135,7 +135,7 @@ impl Gazetteer {
             return Some((Sort::Hospital, 0.9, "gazetteer.hospital"));
         }
         let word_like = note.is(first, Traits::WORD | Traits::MEDICAL) && words == 1;
-        let short = words == 1 && note.get(first).len() < 4;
+        let short = words == 1 && note.get(first).len() < 3;
         let employs = first > 0
             && matches!(
                 note.get(first - 1),
