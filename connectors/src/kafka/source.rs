@@ -72,13 +72,19 @@ impl std::fmt::Debug for Payload {
     }
 }
 
+/// Asks for a partition's range anew.
+pub type Again<'a> = dyn Fn(&Partition) -> Result<LogRange, String> + 'a;
+
 /// What the pipeline does for the consumer. Every method is called on the poll thread.
 pub trait Lanes: Send + Sync {
     /// Partitions are assigned: opens a lane for each and says where it begins, in the same order.
     ///
+    /// A range is asked for before the chain is read, and this process may stand still between the two while another
+    /// goes on: before a chain is said to be ahead of its log, `again` asks for the range anew.
+    ///
     /// # Errors
     /// If the sink cannot be read. The run ends: to begin anywhere else would lose or repeat notes.
-    fn assign(&self, ranges: &[LogRange]) -> Result<Vec<Begin>, String>;
+    fn assign(&self, ranges: &[LogRange], again: &Again<'_>) -> Result<Vec<Begin>, String>;
     /// Hands a record to its lane, or gives it back if the lane is full.
     fn offer(&self, record: RawRecord) -> Result<(), RawRecord>;
     /// Whether the lane has worked off enough that its partition is worth resuming.

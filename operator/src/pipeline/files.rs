@@ -66,7 +66,7 @@ fn feed(
                 high: i64::MAX,
             };
             if lanes
-                .assign(&[range])
+                .assign(std::slice::from_ref(&range), &|_| Ok(range.clone()))
                 .map_err(anyhow::Error::msg)?
                 .contains(&Begin::Halted)
             {

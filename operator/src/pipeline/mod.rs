@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use futures::StreamExt as _;
 
 use lethe_connectors::kafka::Start;
-use lethe_connectors::kafka::source::{Begin, Lanes, LogRange, Partition, RawRecord};
+use lethe_connectors::kafka::source::{Again, Begin, Lanes, LogRange, Partition, RawRecord};
 use lethe_connectors::sink::{ChainError, ChainId, Encoding, Fingerprints, LaneWriter, Receipt};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
@@ -139,17 +139,24 @@ impl Pipeline {
     }
 
     /// Decides where a lane begins, and starts it unless it halts.
-    fn begin(&self, range: &LogRange, opened: Result<LaneWriter, ChainError>) -> Result<Begin, String> {
+    fn begin(
+        &self,
+        range: &LogRange,
+        again: &Again<'_>,
+        opened: Result<LaneWriter, ChainError>,
+    ) -> Result<Begin, String> {
         let (topic, partition) = &range.partition;
         match opened {
-            Ok(writer) if (range.low..=range.high).contains(&writer.next()) => {
+            Ok(writer) => {
                 let next = writer.next();
+                let newer = (next > range.high).then(|| again(&range.partition)).transpose()?;
+                let range = newer.as_ref().unwrap_or(range);
+                if !(range.low..=range.high).contains(&next) {
+                    self.log_halt(range, next);
+                    return Ok(Begin::Halted);
+                }
                 self.start_lane(&range.partition, writer);
                 Ok(Begin::At(next))
-            }
-            Ok(writer) => {
-                self.log_halt(range, writer.next());
-                Ok(Begin::Halted)
             }
             Err(ChainError::Store(error)) => Err(error.to_string()),
             Err(error) => {
@@ -242,7 +249,7 @@ impl Pipeline {
 }
 
 impl Lanes for Pipeline {
-    fn assign(&self, ranges: &[LogRange]) -> Result<Vec<Begin>, String> {
+    fn assign(&self, ranges: &[LogRange], again: &Again<'_>) -> Result<Vec<Begin>, String> {
         let opening = futures::stream::iter(ranges.iter().map(|range| self.open_chain(range)))
             .buffered(OPENING)
             .collect::<Vec<_>>();
@@ -250,7 +257,7 @@ impl Lanes for Pipeline {
         let begins = ranges
             .iter()
             .zip(opened)
-            .map(|(range, opened)| self.begin(range, opened))
+            .map(|(range, opened)| self.begin(range, again, opened))
             .collect::<Result<Vec<_>, _>>()?;
         tracing::info!(partitions = ranges.len(), "assigned");
         Ok(begins)

@@ -120,7 +120,9 @@ impl Context {
         let range = Self::range(consumer, &partition.0, partition.1).map_err(SourceError::Sink)?;
         let begins = self
             .lanes
-            .assign(std::slice::from_ref(&range))
+            .assign(std::slice::from_ref(&range), &|(topic, partition)| {
+                Self::range(consumer, topic, *partition)
+            })
             .map_err(SourceError::Sink)?;
         let halted = begins.contains(&Begin::Halted);
         self.flow().stalled.retain(|stalled| stalled != partition);
@@ -154,7 +156,9 @@ impl Context {
         for element in list.elements() {
             ranges.push(Self::range(consumer, element.topic(), element.partition())?);
         }
-        let begins = self.lanes.assign(&ranges)?;
+        let begins = self.lanes.assign(&ranges, &|(topic, partition)| {
+            Self::range(consumer, topic, *partition)
+        })?;
         let mut placed = TopicPartitionList::new();
         let mut flow = self.flow();
         flow.settled = true;
