@@ -1,5 +1,11 @@
 //! Whatever a record holds, it becomes exactly one row of the right kind, and its partition goes on.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests, as tests themselves, say where they fail"
+)]
+
 mod common;
 
 use common::dataset::Dataset;
@@ -26,15 +32,18 @@ fn note(text: &str) -> Vec<u8> {
 }
 
 /// A note with this text, which must come out untouched.
-fn kept(text: &str) -> (Option<Vec<u8>>, Becomes) {
+fn kept(text: &str) -> Case {
     (Some(note(text)), Note(text.to_owned()))
 }
 
-fn payload(payload: &[u8], becomes: Becomes) -> (Option<Vec<u8>>, Becomes) {
+fn payload(payload: &[u8], becomes: Becomes) -> Case {
     (Some(payload.to_vec()), becomes)
 }
 
-fn cases() -> Vec<(&'static str, (Option<Vec<u8>>, Becomes))> {
+/// A payload, none for a tombstone, and what it must become.
+type Case = (Option<Vec<u8>>, Becomes);
+
+fn cases() -> Vec<(&'static str, Case)> {
     const INVALID: &str = "invalid_payload";
     vec![
         (

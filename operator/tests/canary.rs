@@ -1,6 +1,12 @@
 //! Identifiers planted wherever an event has room for one are found nowhere but where they belong: in no log at its
 //! most talkative, no error, no panic message, no quarantined row, no audit file, no footer, no file left aside.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests, as tests themselves, say where they fail"
+)]
+
 mod common;
 
 use std::collections::BTreeSet;

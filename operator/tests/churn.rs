@@ -1,6 +1,12 @@
 //! Members of a group that come, go, freeze and are killed, and brokers that are killed under them, while notes keep
 //! coming: at the end each note is there once.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests, as tests themselves, say where they fail"
+)]
+
 mod common;
 
 use std::collections::BTreeSet;

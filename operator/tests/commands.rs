@@ -1,5 +1,11 @@
 //! The commands beside `run`: redact, annotate, check, dictionary, demo, and what they say when something is wrong.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests, as tests themselves, say where they fail"
+)]
+
 mod common;
 
 use std::time::Duration;

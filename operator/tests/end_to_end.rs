@@ -1,5 +1,11 @@
 //! The whole path with real parts: notes in a real Kafka, rows in a folder and in a real S3-compatible store.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests, as tests themselves, say where they fail"
+)]
+
 mod common;
 
 use std::collections::BTreeSet;
@@ -42,7 +48,13 @@ fn assert_redacted(data: &Dataset, notes: usize) {
     assert_eq!(rows.len(), notes);
     assert_eq!(ids, (0..notes).map(id).collect());
     for row in rows {
-        let number: usize = row.note_id.as_ref().unwrap()[5..].parse().unwrap();
+        let number: usize = row
+            .note_id
+            .as_ref()
+            .unwrap()
+            .trim_start_matches("note-")
+            .parse()
+            .unwrap();
         let text = row.text.as_ref().unwrap();
         for identifier in planted(number) {
             assert!(

@@ -3,6 +3,12 @@
 //!
 //! A schedule is one output folder (or bucket prefix), one plan of crashes and faults, and as many runs as it takes.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests, as tests themselves, say where they fail"
+)]
+
 mod common;
 
 use std::collections::BTreeMap;

@@ -1,5 +1,11 @@
 //! Brokers, stores and disks that are not there, not there yet, full, closed or slow; and a clock that goes back.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests, as tests themselves, say where they fail"
+)]
+
 mod common;
 
 use std::path::Path;

@@ -1,8 +1,12 @@
 //! What the tests of the whole program share: the program as a process, real servers, topics, and a reader of the
 //! output that owes nothing to the program's own.
 
-// Each test binary uses its part of this.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test binary uses its part of this")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test that cannot go on says where"
+)]
 
 pub(crate) mod dataset;
 pub(crate) mod kafka;
