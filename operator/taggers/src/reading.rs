@@ -11,7 +11,9 @@ use crate::words::{Case, Words};
 pub(crate) struct Reading<'d, 'n> {
     pub(crate) words: Words<'n>,
     pub(crate) vocabulary: &'d Vocabulary,
-    entries: Vec<Option<Entry<'d>>>,
+    /// What the lists say of the capitalised tokens, and the place of each token's entry among them.
+    entries: Vec<Entry<'d>>,
+    places: Vec<u32>,
     traits: Vec<Traits>,
     layout: Vec<u8>,
     /// Whether the note has no capitals at all: then capitalisation can be asked of nothing.
@@ -19,6 +21,9 @@ pub(crate) struct Reading<'d, 'n> {
     /// Whether the note is in Spanish, as its little words tell.
     pub(crate) spanish: bool,
 }
+
+/// Stands for a token whose entry was not looked up.
+const NO_ENTRY: u32 = u32::MAX;
 
 /// A line ends after the token, and no wrapped one.
 const ENDS_LINE: u8 = 1;
@@ -33,7 +38,8 @@ impl<'d, 'n> Reading<'d, 'n> {
             layout: vec![0; words.len()],
             all_lower: false,
             spanish: false,
-            entries: vec![None; words.len()],
+            entries: Vec::with_capacity(words.len() / 4),
+            places: vec![NO_ENTRY; words.len()],
             traits: vec![Traits::default(); words.len()],
             words,
             vocabulary,
@@ -43,7 +49,8 @@ impl<'d, 'n> Reading<'d, 'n> {
             // Most words are in lower case, and few rules ask about those: they are looked up when one does.
             if reading.is_capital(i) {
                 let entry = matcher.word(&note, i);
-                reading.entries[i] = Some(entry);
+                reading.places[i] = reading.entries.len() as u32;
+                reading.entries.push(entry);
                 reading.traits[i] = vocabulary.traits(entry);
             } else if reading.case(i) == Case::Lower {
                 reading.traits[i] = Traits::UNREAD;
@@ -70,8 +77,8 @@ impl<'d, 'n> Reading<'d, 'n> {
                     spanish += usize::from(
                         ends[i] - starts[i] <= 3
                             && matches!(
-                                words.get(i),
-                                "de" | "la" | "el" | "en" | "con" | "del" | "que" | "los" | "se"
+                                words.bytes(i),
+                                b"de" | b"la" | b"el" | b"en" | b"con" | b"del" | b"que" | b"los" | b"se"
                             ),
                     );
                 }
@@ -145,7 +152,10 @@ impl<'d, 'n> Reading<'d, 'n> {
     /// # Panics
     /// If there is no such token.
     pub(crate) fn entry(&self, i: usize) -> Entry<'d> {
-        self.entries[i].unwrap_or_else(|| self.vocabulary.dictionary.word(self.words.note.word(i)))
+        match self.entries.get(self.places[i] as usize) {
+            Some(entry) => *entry,
+            None => self.vocabulary.dictionary.word(self.words.note.word(i)),
+        }
     }
 
     /// Whether a line ends after token `i` other than by being wrapped.

@@ -98,6 +98,13 @@ impl<'a> Words<'a> {
         self.note.tokens.span(i).of(&self.lower)
     }
 
+    /// The bytes of token `i`, its ASCII letters in lower case: for comparing with words that have no accents.
+    #[inline]
+    pub(crate) fn bytes(&self, i: usize) -> &[u8] {
+        let span = self.note.tokens.span(i);
+        &self.lower.as_bytes()[span.start()..span.end()]
+    }
+
     /// The token `back` places before `i`, folded; empty where there is none.
     pub(crate) fn before(&self, i: usize, back: usize) -> &str {
         i.checked_sub(back).map_or("", |at| self.get(at))

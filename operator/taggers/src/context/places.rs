@@ -10,6 +10,7 @@ impl Scan<'_, '_, '_, '_, '_> {
     pub(super) fn state_code(&mut self, i: usize) {
         let note = self.note;
         if i == 0
+            || !note.is_capital(i)
             || note.get(i).len() > 5
             || !(note.is(i, Traits::STATE_CODE)
                 || note.all_lower && note.get(i).len() == 2 && note.get(i - 1) == ",")

@@ -265,8 +265,8 @@ impl Gazetteer {
         if note.get(next) == "," {
             next += 1;
         }
-        note.is(next, Traits::STATE_CODE)
-            || (note.is(next, Traits::STATE) && note.is_capital(next))
+        note.is_capital(next) && note.is(next, Traits::STATE_CODE)
+            || (note.is_capital(next) && note.is(next, Traits::STATE))
             || matches!(
                 (note.get(next), note.get(next + 1)),
                 ("new", "york" | "jersey" | "mexico" | "hampshire")
