@@ -1,7 +1,7 @@
 //! The `pattern` member: dates, ages, telephone numbers, addresses of mail and net, identifiers, postal codes and streets, known by
 //! their shape and by the words around them.
 //!
-//! One pass over a note's tokens. Each token's word is looked up once ([`lexicon`]); its class, its kind and the mark it is choose
+//! One pass over a note's tokens. Each token's word is looked up once (`lexicon`); its class, its kind and the mark it is choose
 //! the recognisers that are tried there, and each of those looks at a bounded number of tokens around it. So no text can make a
 //! note cost more than its length.
 

@@ -379,31 +379,4 @@ impl Reading<'_, '_> {
     pub(crate) fn is_no_name(&self, i: usize) -> bool {
         self.kind(i) == Kind::Other
     }
-
-    /// Whether what follows token `last` makes an eponym or a brand of it: "Foley catheter", "Blake chest drain".
-    pub(crate) fn is_eponym(&self, last: usize) -> bool {
-        let next = last + 1;
-        if self.ends_line(last) || next >= self.len() {
-            return false;
-        }
-        let possessive = matches!(self.get(next), "'" | "’") && self.get(next + 1) == "s";
-        let noun = if possessive { next + 2 } else { next };
-        self.flag(noun, Flags::EPONYM_NOUN)
-            || (self.case(noun) == Case::Lower
-                && !self.all_lower
-                && self.flag(noun + 1, Flags::EPONYM_NOUN)
-                && !possessive)
-    }
-
-    /// Whether a noun in lower case follows in the same sentence, as after a brand: "Medtronic cage", "St. Jude valve".
-    pub(crate) fn is_before_noun(&self, last: usize) -> bool {
-        let next = last + 1;
-        !self.all_lower
-            && !self.ends_line(last)
-            && self.case(next) == Case::Lower
-            && self.get(next).len() > 2
-            && !self.flag(next, Flags::FUNCTION)
-            && !self.flag(next, Flags::PERSON_VERB)
-            && !self.get(next).ends_with("ed")
-    }
 }

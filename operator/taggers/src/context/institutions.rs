@@ -100,7 +100,7 @@ impl Scan<'_, '_, '_, '_, '_> {
                 note.get(first - 1),
                 "at" | "to" | "from" | "(" | "with" | "of" | "in" | "the" | "via" | "for" | "by"
             )
-            && !(note.is_capital(i + 1) && !note.ends_field(i))
+            && (!note.is_capital(i + 1) || note.ends_field(i))
             && !matches!(next, ":" | "-")
     }
 

@@ -1,81 +1,8 @@
 //! Professions after their cues: "works as a …", "retired …", "trabaja como …".
 
 use crate::context::Scan;
+use crate::lexicon::Flags;
 use crate::words::Case;
-
-/// Words that end the name of a profession.
-fn ends_profession(word: &str) -> bool {
-    matches!(
-        word,
-        "needed"
-            | "well"
-            | "above"
-            | "described"
-            | "one"
-            | "two"
-            | "three"
-            | "several"
-            | "many"
-            | "at"
-            | "for"
-            | "in"
-            | "from"
-            | "with"
-            | "who"
-            | "and"
-            | "until"
-            | "on"
-            | "but"
-            | "by"
-            | "since"
-            | "when"
-            | "where"
-            | "which"
-            | "that"
-            | "whose"
-            | "to"
-            | "or"
-            | "as"
-            | "part"
-            | "full"
-            | "is"
-            | "was"
-            | "has"
-            | "had"
-            | "he"
-            | "she"
-            | "currently"
-            | "before"
-            | "after"
-            | "because"
-            | "en"
-            | "y"
-            | "con"
-            | "desde"
-            | "que"
-            | "por"
-            | "para"
-            | "hasta"
-            | "a"
-            | "an"
-            | "the"
-            | "this"
-            | "due"
-            | "seen"
-            | "originally"
-            | "now"
-            | "then"
-            | "there"
-            | "while"
-            | "during"
-            | "without"
-            | "his"
-            | "her"
-            | "aunque"
-            | "pero"
-            | "e"
-    )
-}
 
 /// How far before "as a" the work may stand: "used to work for X in Y as a ...".
 const WORK_WINDOW: usize = 16;
@@ -140,21 +67,21 @@ impl Scan<'_, '_, '_, '_, '_> {
             }
             if !note.case(i).is_word()
                 || i > at && note.ends_line(i - 1)
-                || ends_profession(word) && word != "and"
+                || note.flag(i, Flags::PHRASE_END) && word != "and"
             {
                 break;
             }
             // Whoever is meant is no part of what they do: "right-handed white female nurse".
-            if first.is_none() && !is_person_word(word) && word != "handed" {
+            if first.is_none() && !note.flag(i, Flags::PERSON_WORD) && word != "handed" {
                 first = Some(i);
             }
             let listed = self
                 .matcher
                 .longest_at(&note.words.note, i, self.professions)
                 .map(|found| found.last);
-            let listed = listed.filter(|&end| end > i || !is_no_profession(word));
+            let listed = listed.filter(|&end| end > i || !note.flag(i, Flags::NO_PROFESSION));
             // "exhibitions officer": of two words or more the last tells.
-            let headed = i > at && first < Some(i) && is_occupation(word);
+            let headed = i > at && first < Some(i) && note.flag(i, Flags::OCCUPATION);
             if let Some(end) = listed.or(headed.then_some(i)) {
                 last = Some(end);
                 i = end;
@@ -204,7 +131,7 @@ impl Scan<'_, '_, '_, '_, '_> {
     pub(super) fn retired(&mut self, i: usize) {
         let note = self.note;
         let mut at = i + 1;
-        if note.ends_line(i) || ends_profession(note.get(at)) {
+        if note.ends_line(i) || note.flag(at, Flags::PHRASE_END) {
             return;
         }
         if note.get(i) == "former"
@@ -242,7 +169,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             let fits = match note.case(i) {
                 Case::Mark => matches!(word, "-" | "/") && last.is_some(),
                 Case::Digits => false,
-                _ => !ends_profession(word) || (word == "and" && self.goes_on(i)),
+                _ => !note.flag(i, Flags::PHRASE_END) || (word == "and" && self.goes_on(i)),
             };
             if !fits {
                 break;
@@ -262,10 +189,10 @@ impl Scan<'_, '_, '_, '_, '_> {
 
     /// "planning and development surveyor": a lower-case word after "and" and another after that.
     fn goes_on(&self, and: usize) -> bool {
-        !ends_profession(self.note.get(and + 1))
+        !self.note.flag(and + 1, Flags::PHRASE_END)
             && self.note.case(and + 1) == Case::Lower
             && self.note.case(and + 2) == Case::Lower
-            && !ends_profession(self.note.get(and + 2))
+            && !self.note.flag(and + 2, Flags::PHRASE_END)
     }
 
     /// "at X", "for X", "by X": where somebody works.
@@ -278,124 +205,4 @@ impl Scan<'_, '_, '_, '_, '_> {
             self.organization_at(name, "context.workplace");
         }
     }
-}
-
-/// Words that go before a profession and say who has it.
-fn is_person_word(word: &str) -> bool {
-    matches!(
-        word,
-        "white"
-            | "black"
-            | "caucasian"
-            | "hispanic"
-            | "asian"
-            | "african"
-            | "american"
-            | "male"
-            | "female"
-            | "man"
-            | "woman"
-            | "right"
-            | "left"
-            | "handed"
-            | "married"
-            | "single"
-            | "divorced"
-            | "widowed"
-            | "pleasant"
-            | "healthy"
-            | "former"
-            | "very"
-            | "current"
-            | "self"
-            | "young"
-            | "elderly"
-            | "lady"
-            | "gentleman"
-            | "disabled"
-            | "unemployed"
-    )
-}
-
-/// Words of the lists that say something else of a patient.
-fn is_no_profession(word: &str) -> bool {
-    matches!(
-        word,
-        "historian"
-            | "patient"
-            | "smoker"
-            | "drinker"
-            | "guide"
-            | "model"
-            | "host"
-            | "page"
-            | "runner"
-            | "carrier"
-            | "mother"
-            | "father"
-    )
-}
-
-/// The last words of occupations whose names are made freely: "exhibitions officer", "home health aide".
-fn is_occupation(word: &str) -> bool {
-    matches!(
-        word,
-        "officer"
-            | "adviser"
-            | "advisor"
-            | "aide"
-            | "worker"
-            | "attendant"
-            | "examiner"
-            | "planner"
-            | "manager"
-            | "developer"
-            | "engineer"
-            | "technician"
-            | "assistant"
-            | "operator"
-            | "driver"
-            | "teacher"
-            | "nurse"
-            | "scientist"
-            | "therapist"
-            | "analyst"
-            | "designer"
-            | "clerk"
-            | "representative"
-            | "consultant"
-            | "director"
-            | "supervisor"
-            | "coordinator"
-            | "administrator"
-            | "researcher"
-            | "inspector"
-            | "instructor"
-            | "trainer"
-            | "editor"
-            | "producer"
-            | "broker"
-            | "surveyor"
-            | "geneticist"
-            | "hygienist"
-            | "cook"
-            | "mechanic"
-            | "salesman"
-            | "saleswoman"
-            | "foreman"
-            | "specialist"
-            | "executive"
-            | "accountant"
-            | "cleaner"
-            | "maker"
-            | "musician"
-            | "student"
-            | "professor"
-            | "lecturer"
-            | "controller"
-            | "superintendent"
-            | "contractor"
-            | "installer"
-            | "buyer"
-    )
 }
