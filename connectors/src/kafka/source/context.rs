@@ -16,6 +16,10 @@ use super::{Begin, Lanes, LogRange, Partition, RawRecord, SourceError, commit_re
 
 /// How long metadata of one partition may take.
 const METADATA: Duration = Duration::from_secs(10);
+/// How often a partition's range is asked for before the run gives up, and the pause between. Far from the five minutes
+/// after which the group takes a consumer that does not poll for dead.
+const RANGE_TRIES: u32 = 4;
+const BETWEEN_TRIES: Duration = Duration::from_millis(500);
 
 /// The consumer's callbacks, and what they share with the poll loop.
 pub(super) struct Context {
@@ -96,15 +100,26 @@ impl Context {
             })
     }
 
+    /// Asks for a partition's range, and again for a while if its broker does not answer.
     fn range(consumer: &BaseConsumer<Self>, topic: &str, partition: i32) -> Result<LogRange, String> {
-        let (low, high) = consumer
-            .fetch_watermarks(topic, partition, METADATA)
-            .map_err(|error| format!("kafka: offsets of {topic}/{partition}: {error}"))?;
-        Ok(LogRange {
-            partition: (topic.into(), partition),
-            low,
-            high,
-        })
+        let mut tries = 1;
+        loop {
+            match consumer.fetch_watermarks(topic, partition, METADATA) {
+                Ok((low, high)) => {
+                    return Ok(LogRange {
+                        partition: (topic.into(), partition),
+                        low,
+                        high,
+                    });
+                }
+                Err(error) if tries < RANGE_TRIES => {
+                    tracing::warn!(%error, "offsets of {topic}/{partition}: trying again");
+                    std::thread::sleep(BETWEEN_TRIES);
+                    tries += 1;
+                }
+                Err(error) => return Err(format!("kafka: offsets of {topic}/{partition}: {error}")),
+            }
+        }
     }
 
     /// Opens a lane anew at its chain's tail and moves the consumer there.
