@@ -229,7 +229,9 @@ fn nothing_planted_in_a_topic_is_found_in_logs_rows_audit_footers_or_files_left_
     assert_eq!(killed.code, None, "{}", killed.err);
     search.words("killed", &killed);
     assert!(search.folder(&out) > 0);
-    let failed = tempted(&arguments)
+    let mut in_json = arguments.to_vec();
+    in_json.extend(["--log-format", "json"].map(std::ffi::OsStr::new));
+    let failed = tempted(&in_json)
         .env("LETHE_STORE_FAULTS", "create:1=fail-before,create:2=denied")
         .end()
         .expect(1);
@@ -240,11 +242,11 @@ fn nothing_planted_in_a_topic_is_found_in_logs_rows_audit_footers_or_files_left_
         .expect(0)
         .says("panic");
     search.words("ended", &ended);
-    let as_json = tempted(&arguments)
+    let again = tempted(&arguments)
         .start()
         .wait(Duration::from_secs(60))
         .expect(0);
-    search.words("again", &as_json);
+    search.words("again", &again);
     // What it told is worth searching.
     assert!(ended.err.contains("quarantined a payload"), "{}", ended.err);
 

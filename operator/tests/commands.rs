@@ -281,3 +281,44 @@ fn the_demo_runs_the_whole_path_and_inspect_finds_its_output_whole() {
         found.out
     );
 }
+
+#[test]
+fn an_audit_file_that_nobody_names_is_removed_once_nobody_can_name_it() {
+    let place = Place::new();
+    let input = place.write("in.jsonl", json!({"note_id": 1, "text": NOTE}).to_string());
+    let out = place.at("out");
+    let source = format!("[source]\nkind = \"jsonl\"\ninput = {}\n", quoted(&input));
+    let config = place.write("lethe.toml", source + &folder_sink(&out));
+    let killed = || {
+        let killed = Lethe::through(&config)
+            .env("LETHE_CRASH_AT", "audit_written")
+            .end();
+        assert_eq!(killed.code, None);
+    };
+    let audits = || common::dataset::files(&out.join("audit"));
+    let clean = || {
+        let folder = out.to_str().unwrap();
+        let ended = Lethe::new(["inspect", folder, "--remove-orphans"])
+            .end()
+            .expect(0);
+        assert!(ended.out.contains("orphan ("), "{}", ended.out);
+        audits().len()
+    };
+    killed();
+    // A run that is under way may be about to name it, unless it is old.
+    assert_eq!(clean(), 1);
+    let hours_ago = std::time::SystemTime::now() - Duration::from_secs(7_200);
+    let file = std::fs::File::options().append(true).open(&audits()[0]).unwrap();
+    file.set_modified(hours_ago).unwrap();
+    assert_eq!(clean(), 0);
+    // Once its place in the chain is taken, nobody can.
+    killed();
+    Lethe::through(&config).end().expect(0);
+    assert_eq!(audits().len(), 2);
+    assert_eq!(clean(), 1);
+    Lethe::new(["inspect".as_ref(), out.as_os_str()]).end().expect(0);
+    assert_eq!(
+        common::dataset::Dataset::read(&out).faults(&out),
+        Vec::<String>::new()
+    );
+}

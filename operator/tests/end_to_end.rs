@@ -532,3 +532,23 @@ pq.write_table(pa.table({'note_id': [r['note_id'] for r in rows], 'text': [r['te
         assert_intact(&out, notes);
     }
 }
+
+#[test]
+fn two_runs_of_one_group_share_a_topic_and_both_end() {
+    let topic = Topic::new("shared", 6);
+    topic.fill(events(600));
+    let place = Place::new();
+    let out = place.at("out");
+    for assignment in ["range", "cooperative-sticky"] {
+        let source = topic.source_with(&format!("assignment = {assignment:?}\n"));
+        let group = format!("-group-{assignment}\"");
+        let config = source.replace("-group\"", &group) + &folder_sink(&out);
+        let config = place.write(&format!("{assignment}.toml"), config);
+        let both = [Lethe::through(&config).start(), Lethe::through(&config).start()];
+        for one in both {
+            one.wait(Duration::from_secs(60)).expect(0);
+        }
+        Dataset::read(&out).assert_exactly(&out, &topic.offsets());
+        topic.fill((600..900).map(notes::event));
+    }
+}
