@@ -1,23 +1,19 @@
-//! A batch of notes as one Arrow record batch, and the borrowed view of one note that members read.
+//! A batch of notes as one Arrow record batch.
+
+mod rows;
+mod view;
 
 use std::sync::Arc;
 
-use arrow_array::builder::{
-    ArrayBuilder, Int32Builder, Int64Builder, StringBuilder, UInt8Builder, UInt32Builder,
-};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, TimestampMillisecondType, UInt8Type, UInt32Type};
-use arrow_array::{
-    Array, ArrayRef, ListArray, RecordBatch, StringArray, StructArray, TimestampMillisecondArray, UInt8Array,
-    UInt32Array,
-};
-use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 
-use crate::{
-    Coordinates, EventKind, KnownKind, NoteEvent, Record, Span, SpanError, Token, TokenKind, sentence_ends,
-    tokenize,
-};
+use crate::{Coordinates, EventKind, NoteEvent, Record, SpanError};
+use rows::Rows;
+
+pub use view::{NoteView, Tokens};
 
 /// What an output row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -336,290 +332,13 @@ fn range(list: &ListArray, row: usize) -> (usize, usize) {
     (offsets[row] as usize, offsets[row + 1] as usize)
 }
 
-/// One note of a batch, borrowed.
-#[derive(Clone, Copy)]
-pub struct NoteView<'a> {
-    /// The row it stands in.
-    pub row: usize,
-    /// The original text.
-    pub text: &'a str,
-    /// Its tokens.
-    pub tokens: Tokens<'a>,
-    /// Where its sentences end, as exclusive token indices.
-    pub sentence_ends: &'a [u32],
-    known: &'a ListArray,
-}
-
-impl<'a> NoteView<'a> {
-    /// The text of token `i`.
-    ///
-    /// # Panics
-    /// If there is no such token.
-    pub fn word(&self, i: usize) -> &'a str {
-        self.tokens.span(i).of(self.text)
-    }
-
-    /// What lies between token `i` and the one after it; to the end of the text after the last one.
-    ///
-    /// # Panics
-    /// If there is no token `i`.
-    pub fn gap_after(&self, i: usize) -> &'a str {
-        let end = self
-            .tokens
-            .starts
-            .get(i + 1)
-            .map_or(self.text.len(), |&start| start as usize);
-        Span::between(self.tokens.ends[i], end as u32).of(self.text)
-    }
-
-    /// The span from token `first` to token `last`, both included.
-    ///
-    /// # Panics
-    /// If there is no such token.
-    pub fn tokens_span(&self, first: usize, last: usize) -> Span {
-        Span::between(self.tokens.starts[first], self.tokens.ends[last])
-    }
-
-    /// The identifiers that the event carries of its patient.
-    pub fn known(&self) -> impl Iterator<Item = (KnownKind, &'a str)> {
-        let (from, to) = range(self.known, self.row);
-        let fields = self.known.values().as_struct();
-        let kinds = fields.column(0).as_primitive::<UInt8Type>();
-        let values = fields.column(1).as_string::<i32>();
-        (from..to).filter_map(move |i| Some((KnownKind::from_u8(kinds.value(i))?, values.value(i))))
-    }
-}
-
-impl std::fmt::Debug for NoteView<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "NoteView(row {}, {} bytes, {} tokens)",
-            self.row,
-            self.text.len(),
-            self.tokens.len()
-        )
-    }
-}
-
-/// The tokens of one note, as three parallel slices.
-#[derive(Clone, Copy, Debug)]
-pub struct Tokens<'a> {
-    /// First bytes.
-    pub starts: &'a [u32],
-    /// One past the last bytes.
-    pub ends: &'a [u32],
-    /// [`TokenKind`]s by number.
-    pub kinds: &'a [u8],
-}
-
-impl<'a> Tokens<'a> {
-    /// How many.
-    pub const fn len(&self) -> usize {
-        self.starts.len()
-    }
-
-    /// Whether there is none.
-    pub const fn is_empty(&self) -> bool {
-        self.starts.is_empty()
-    }
-
-    /// Where token `i` stands.
-    ///
-    /// # Panics
-    /// If there is none.
-    pub fn span(&self, i: usize) -> Span {
-        Span::between(self.starts[i], self.ends[i])
-    }
-
-    /// What token `i` is made of.
-    ///
-    /// # Panics
-    /// If there is none.
-    pub fn kind(&self, i: usize) -> TokenKind {
-        TokenKind::from_u8(self.kinds[i])
-    }
-
-    /// Token `i`, if there is one.
-    pub fn get(&self, i: usize) -> Option<Token> {
-        (i < self.len()).then(|| Token {
-            span: self.span(i),
-            kind: self.kind(i),
-        })
-    }
-
-    /// All of them, in order.
-    pub fn iter(&self) -> impl Iterator<Item = Token> + 'a {
-        let tokens = *self;
-        (0..tokens.len()).map(move |i| Token {
-            span: tokens.span(i),
-            kind: tokens.kind(i),
-        })
-    }
-
-    /// The index of the first token that starts at or after byte `offset`; the number of tokens if none does.
-    pub fn at_or_after(&self, offset: usize) -> usize {
-        self.starts.partition_point(|&start| (start as usize) < offset)
-    }
-}
-
-/// Columns under construction.
-#[derive(Default)]
-struct Rows {
-    topic: StringBuilder,
-    partition: Int32Builder,
-    offset: Int64Builder,
-    row_kind: UInt8Builder,
-    error: StringBuilder,
-    strings: [StringBuilder; 5],
-    version: Int64Builder,
-    authored_at: Vec<Option<i64>>,
-    event_kind: UInt8Builder,
-    text: StringBuilder,
-    text_bytes: usize,
-    starts: Vec<u32>,
-    ends: Vec<u32>,
-    kinds: Vec<u8>,
-    token_offsets: Vec<i32>,
-    sentences: UInt32Builder,
-    sentence_offsets: Vec<i32>,
-    known_kind: UInt8Builder,
-    known_value: StringBuilder,
-    known_offsets: Vec<i32>,
-    scratch: Vec<Token>,
-}
-
-impl Rows {
-    fn push(&mut self, record: Record) -> Result<(), BatchError> {
-        let (at, kind, error, event) = match record {
-            Record::Note(event) => {
-                let kind = if event.kind == EventKind::Delete {
-                    RowKind::Tombstone
-                } else {
-                    RowKind::Note
-                };
-                (event.at.clone(), kind, None, event)
-            }
-            Record::Tombstone(at) => (
-                at,
-                RowKind::Tombstone,
-                None,
-                NoteEvent {
-                    kind: EventKind::Delete,
-                    ..NoteEvent::default()
-                },
-            ),
-            Record::Quarantined(at, code) => {
-                (at, RowKind::Quarantined, Some(code.name()), NoteEvent::default())
-            }
-        };
-        let text = event.text.expose();
-        self.text_bytes += text.len();
-        if self.text_bytes > i32::MAX as usize {
-            return Err(ArrowError::InvalidArgumentError("the texts of a batch pass 2 GiB".into()).into());
-        }
-        self.topic.append_value(&at.topic);
-        self.partition.append_value(at.partition);
-        self.offset.append_value(at.offset);
-        self.row_kind.append_value(kind as u8);
-        self.error.append_option(error);
-        let carried = [
-            (!event.note_id.is_empty()).then(|| event.note_id.expose()),
-            event.patient_id.as_ref().map(|id| id.expose()),
-            event.encounter_id.as_ref().map(|id| id.expose()),
-            event.note_type.as_deref(),
-            event.author_id.as_ref().map(|id| id.expose()),
-        ];
-        for (builder, value) in self.strings.iter_mut().zip(carried) {
-            builder.append_option(value);
-        }
-        self.version.append_option(event.version);
-        self.authored_at.push(event.authored_at);
-        self.event_kind.append_value(event.kind as u8);
-        self.text.append_option((kind == RowKind::Note).then_some(text));
-        self.scratch.clear();
-        if kind == RowKind::Note {
-            tokenize(text, |token| self.scratch.push(token));
-        }
-        self.token_offsets.push(self.starts.len() as i32);
-        for token in &self.scratch {
-            self.starts.push(token.span.start() as u32);
-            self.ends.push(token.span.end() as u32);
-            self.kinds.push(token.kind as u8);
-        }
-        self.sentence_offsets.push(self.sentences.len() as i32);
-        let sentences = &mut self.sentences;
-        sentence_ends(text, &self.scratch, |end| sentences.append_value(end));
-        self.known_offsets.push(self.known_kind.len() as i32);
-        for known in &event.known {
-            self.known_kind.append_value(known.kind as u8);
-            self.known_value.append_value(known.value.expose());
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<NoteBatch, BatchError> {
-        let tokens = StructArray::try_new(
-            token_fields(),
-            vec![
-                Arc::new(UInt32Array::from(self.starts)) as ArrayRef,
-                Arc::new(UInt32Array::from(self.ends)),
-                Arc::new(UInt8Array::from(self.kinds)),
-            ],
-            None,
-        )?;
-        let known = StructArray::try_new(
-            known_fields(),
-            vec![
-                Arc::new(self.known_kind.finish()) as ArrayRef,
-                Arc::new(self.known_value.finish()),
-            ],
-            None,
-        )?;
-        let [mut note_id, mut patient, mut encounter, mut note_type, mut author] = self.strings;
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(self.topic.finish()),
-            Arc::new(self.partition.finish()),
-            Arc::new(self.offset.finish()),
-            Arc::new(self.row_kind.finish()),
-            Arc::new(self.error.finish()),
-            Arc::new(note_id.finish()),
-            Arc::new(self.version.finish()),
-            Arc::new(patient.finish()),
-            Arc::new(encounter.finish()),
-            Arc::new(note_type.finish()),
-            Arc::new(author.finish()),
-            Arc::new(TimestampMillisecondArray::from(self.authored_at).with_timezone("UTC")),
-            Arc::new(self.event_kind.finish()),
-            Arc::new(self.text.finish()),
-            list(self.token_offsets, Arc::new(tokens))?,
-            list(self.sentence_offsets, Arc::new(self.sentences.finish()))?,
-            list(self.known_offsets, Arc::new(known))?,
-        ];
-        Ok(NoteBatch {
-            record: RecordBatch::try_new(NoteBatch::schema(), columns)?,
-        })
-    }
-}
-
-fn list(mut offsets: Vec<i32>, values: ArrayRef) -> Result<ArrayRef, ArrowError> {
-    offsets.push(values.len() as i32);
-    let field = Arc::new(Field::new("item", values.data_type().clone(), false));
-    Ok(Arc::new(ListArray::try_new(
-        field,
-        OffsetBuffer::new(ScalarBuffer::from(offsets)),
-        values,
-        None,
-    )?))
-}
-
 /// The type of `authored_at`, for readers that must name it.
 pub type AuthoredAt = TimestampMillisecondType;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Known, QuarantineCode};
+    use crate::{Known, KnownKind, QuarantineCode};
 
     fn records() -> Vec<Record> {
         let at = |offset| Coordinates {

@@ -95,7 +95,9 @@ impl Engine {
     pub fn redact(&self, batch: &NoteBatch, row: usize, outcome: &Outcome) -> Result<String, QuarantineCode> {
         let decisions = outcome.as_ref().map_err(|code| *code)?;
         let redacted = self.redactor.redact_text(batch.note(row).text, decisions);
-        redacted.map(|(text, _)| text).map_err(|_| QuarantineCode::InvalidSpan)
+        redacted
+            .map(|(text, _)| text)
+            .map_err(|_| QuarantineCode::InvalidSpan)
     }
 
     /// Tags, decides and redacts a batch.

@@ -1,0 +1,167 @@
+//! Columns under construction: a record in, a row of each.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    ArrayBuilder, Int32Builder, Int64Builder, StringBuilder, UInt8Builder, UInt32Builder,
+};
+use arrow_array::{
+    Array, ArrayRef, ListArray, RecordBatch, StructArray, TimestampMillisecondArray, UInt8Array, UInt32Array,
+};
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, Field};
+
+use super::{BatchError, NoteBatch, RowKind, known_fields, token_fields};
+use crate::{EventKind, NoteEvent, Record, Token, sentence_ends, tokenize};
+
+/// Columns under construction.
+#[derive(Default)]
+pub(super) struct Rows {
+    topic: StringBuilder,
+    partition: Int32Builder,
+    offset: Int64Builder,
+    row_kind: UInt8Builder,
+    error: StringBuilder,
+    strings: [StringBuilder; 5],
+    version: Int64Builder,
+    authored_at: Vec<Option<i64>>,
+    event_kind: UInt8Builder,
+    text: StringBuilder,
+    text_bytes: usize,
+    starts: Vec<u32>,
+    ends: Vec<u32>,
+    kinds: Vec<u8>,
+    token_offsets: Vec<i32>,
+    sentences: UInt32Builder,
+    sentence_offsets: Vec<i32>,
+    known_kind: UInt8Builder,
+    known_value: StringBuilder,
+    known_offsets: Vec<i32>,
+    scratch: Vec<Token>,
+}
+
+impl Rows {
+    /// Adds one row.
+    pub(super) fn push(&mut self, record: Record) -> Result<(), BatchError> {
+        let (at, kind, error, event) = match record {
+            Record::Note(event) => {
+                let kind = if event.kind == EventKind::Delete {
+                    RowKind::Tombstone
+                } else {
+                    RowKind::Note
+                };
+                (event.at.clone(), kind, None, event)
+            }
+            Record::Tombstone(at) => (
+                at,
+                RowKind::Tombstone,
+                None,
+                NoteEvent {
+                    kind: EventKind::Delete,
+                    ..NoteEvent::default()
+                },
+            ),
+            Record::Quarantined(at, code) => {
+                (at, RowKind::Quarantined, Some(code.name()), NoteEvent::default())
+            }
+        };
+        let text = event.text.expose();
+        self.text_bytes += text.len();
+        if self.text_bytes > i32::MAX as usize {
+            return Err(ArrowError::InvalidArgumentError("the texts of a batch pass 2 GiB".into()).into());
+        }
+        self.topic.append_value(&at.topic);
+        self.partition.append_value(at.partition);
+        self.offset.append_value(at.offset);
+        self.row_kind.append_value(kind as u8);
+        self.error.append_option(error);
+        let carried = [
+            (!event.note_id.is_empty()).then(|| event.note_id.expose()),
+            event.patient_id.as_ref().map(|id| id.expose()),
+            event.encounter_id.as_ref().map(|id| id.expose()),
+            event.note_type.as_deref(),
+            event.author_id.as_ref().map(|id| id.expose()),
+        ];
+        for (builder, value) in self.strings.iter_mut().zip(carried) {
+            builder.append_option(value);
+        }
+        self.version.append_option(event.version);
+        self.authored_at.push(event.authored_at);
+        self.event_kind.append_value(event.kind as u8);
+        self.text.append_option((kind == RowKind::Note).then_some(text));
+        self.scratch.clear();
+        if kind == RowKind::Note {
+            tokenize(text, |token| self.scratch.push(token));
+        }
+        self.token_offsets.push(self.starts.len() as i32);
+        for token in &self.scratch {
+            self.starts.push(token.span.start() as u32);
+            self.ends.push(token.span.end() as u32);
+            self.kinds.push(token.kind as u8);
+        }
+        self.sentence_offsets.push(self.sentences.len() as i32);
+        let sentences = &mut self.sentences;
+        sentence_ends(text, &self.scratch, |end| sentences.append_value(end));
+        self.known_offsets.push(self.known_kind.len() as i32);
+        for known in &event.known {
+            self.known_kind.append_value(known.kind as u8);
+            self.known_value.append_value(known.value.expose());
+        }
+        Ok(())
+    }
+
+    /// The batch of all rows added.
+    pub(super) fn finish(mut self) -> Result<NoteBatch, BatchError> {
+        let tokens = StructArray::try_new(
+            token_fields(),
+            vec![
+                Arc::new(UInt32Array::from(self.starts)) as ArrayRef,
+                Arc::new(UInt32Array::from(self.ends)),
+                Arc::new(UInt8Array::from(self.kinds)),
+            ],
+            None,
+        )?;
+        let known = StructArray::try_new(
+            known_fields(),
+            vec![
+                Arc::new(self.known_kind.finish()) as ArrayRef,
+                Arc::new(self.known_value.finish()),
+            ],
+            None,
+        )?;
+        let [mut note_id, mut patient, mut encounter, mut note_type, mut author] = self.strings;
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(self.topic.finish()),
+            Arc::new(self.partition.finish()),
+            Arc::new(self.offset.finish()),
+            Arc::new(self.row_kind.finish()),
+            Arc::new(self.error.finish()),
+            Arc::new(note_id.finish()),
+            Arc::new(self.version.finish()),
+            Arc::new(patient.finish()),
+            Arc::new(encounter.finish()),
+            Arc::new(note_type.finish()),
+            Arc::new(author.finish()),
+            Arc::new(TimestampMillisecondArray::from(self.authored_at).with_timezone("UTC")),
+            Arc::new(self.event_kind.finish()),
+            Arc::new(self.text.finish()),
+            list(self.token_offsets, Arc::new(tokens))?,
+            list(self.sentence_offsets, Arc::new(self.sentences.finish()))?,
+            list(self.known_offsets, Arc::new(known))?,
+        ];
+        Ok(NoteBatch {
+            record: RecordBatch::try_new(NoteBatch::schema(), columns)?,
+        })
+    }
+}
+
+fn list(mut offsets: Vec<i32>, values: ArrayRef) -> Result<ArrayRef, ArrowError> {
+    offsets.push(values.len() as i32);
+    let field = Arc::new(Field::new("item", values.data_type().clone(), false));
+    Ok(Arc::new(ListArray::try_new(
+        field,
+        OffsetBuffer::new(ScalarBuffer::from(offsets)),
+        values,
+        None,
+    )?))
+}

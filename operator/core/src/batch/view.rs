@@ -1,0 +1,135 @@
+//! One note of a batch, borrowed: what members read.
+
+use arrow_array::ListArray;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt8Type;
+
+use super::range;
+use crate::{KnownKind, Span, Token, TokenKind};
+
+/// One note of a batch, borrowed.
+#[derive(Clone, Copy)]
+pub struct NoteView<'a> {
+    /// The row it stands in.
+    pub row: usize,
+    /// The original text.
+    pub text: &'a str,
+    /// Its tokens.
+    pub tokens: Tokens<'a>,
+    /// Where its sentences end, as exclusive token indices.
+    pub sentence_ends: &'a [u32],
+    pub(super) known: &'a ListArray,
+}
+
+impl<'a> NoteView<'a> {
+    /// The text of token `i`.
+    ///
+    /// # Panics
+    /// If there is no such token.
+    pub fn word(&self, i: usize) -> &'a str {
+        self.tokens.span(i).of(self.text)
+    }
+
+    /// What lies between token `i` and the one after it; to the end of the text after the last one.
+    ///
+    /// # Panics
+    /// If there is no token `i`.
+    pub fn gap_after(&self, i: usize) -> &'a str {
+        let end = self
+            .tokens
+            .starts
+            .get(i + 1)
+            .map_or(self.text.len(), |&start| start as usize);
+        Span::between(self.tokens.ends[i], end as u32).of(self.text)
+    }
+
+    /// The span from token `first` to token `last`, both included.
+    ///
+    /// # Panics
+    /// If there is no such token.
+    pub fn tokens_span(&self, first: usize, last: usize) -> Span {
+        Span::between(self.tokens.starts[first], self.tokens.ends[last])
+    }
+
+    /// The identifiers that the event carries of its patient.
+    pub fn known(&self) -> impl Iterator<Item = (KnownKind, &'a str)> {
+        let (from, to) = range(self.known, self.row);
+        let fields = self.known.values().as_struct();
+        let kinds = fields.column(0).as_primitive::<UInt8Type>();
+        let values = fields.column(1).as_string::<i32>();
+        (from..to).filter_map(move |i| Some((KnownKind::from_u8(kinds.value(i))?, values.value(i))))
+    }
+}
+
+impl std::fmt::Debug for NoteView<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "NoteView(row {}, {} bytes, {} tokens)",
+            self.row,
+            self.text.len(),
+            self.tokens.len()
+        )
+    }
+}
+
+/// The tokens of one note, as three parallel slices.
+#[derive(Clone, Copy, Debug)]
+pub struct Tokens<'a> {
+    /// First bytes.
+    pub starts: &'a [u32],
+    /// One past the last bytes.
+    pub ends: &'a [u32],
+    /// [`TokenKind`]s by number.
+    pub kinds: &'a [u8],
+}
+
+impl<'a> Tokens<'a> {
+    /// How many.
+    pub const fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// Where token `i` stands.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn span(&self, i: usize) -> Span {
+        Span::between(self.starts[i], self.ends[i])
+    }
+
+    /// What token `i` is made of.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn kind(&self, i: usize) -> TokenKind {
+        TokenKind::from_u8(self.kinds[i])
+    }
+
+    /// Token `i`, if there is one.
+    pub fn get(&self, i: usize) -> Option<Token> {
+        (i < self.len()).then(|| Token {
+            span: self.span(i),
+            kind: self.kind(i),
+        })
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Token> + 'a {
+        let tokens = *self;
+        (0..tokens.len()).map(move |i| Token {
+            span: tokens.span(i),
+            kind: tokens.kind(i),
+        })
+    }
+
+    /// The index of the first token that starts at or after byte `offset`; the number of tokens if none does.
+    pub fn at_or_after(&self, offset: usize) -> usize {
+        self.starts.partition_point(|&start| (start as usize) < offset)
+    }
+}
