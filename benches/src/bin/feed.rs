@@ -48,11 +48,19 @@ fn main() -> anyhow::Result<()> {
         bytes += text.len();
         let event = json!({ "note_id": format!("note-{i:08}"), "version": 1, "event": "create", "note_type": "Report", "text": text });
         let partition = i as i32 % args.partitions;
-        producer.send(Some(partition), Some(format!("note-{i:08}").as_bytes()), Some(&serde_json::to_vec(&event)?))?;
+        producer.send(
+            Some(partition),
+            Some(format!("note-{i:08}").as_bytes()),
+            Some(&serde_json::to_vec(&event)?),
+        )?;
     }
     let produced = producer.finish()?;
     let seconds = started.elapsed().as_secs_f64();
     let mut to = std::io::stdout().lock();
-    writeln!(to, "{} notes confirmed, {bytes} bytes of text, {seconds:.1} s", produced.records)?;
+    writeln!(
+        to,
+        "{} notes confirmed, {bytes} bytes of text, {seconds:.1} s",
+        produced.records
+    )?;
     Ok(())
 }

@@ -50,7 +50,10 @@ fn main() -> anyhow::Result<()> {
 
     let labels = Arc::new(LabelSet::i2b2_2014());
     let dictionary = Dictionary::builtin();
-    let members = default_rules().iter().map(|config| config.build(&labels, &dictionary)).collect::<Result<Vec<_>, _>>()?;
+    let members = default_rules()
+        .iter()
+        .map(|config| config.build(&labels, &dictionary))
+        .collect::<Result<Vec<_>, _>>()?;
     let redactor = Redactor::new(&labels, Action::Tag, Carried::default());
     let engine = Engine::new(labels, members, Voting::default(), Merging::default(), redactor);
 
@@ -73,7 +76,9 @@ fn main() -> anyhow::Result<()> {
     let mut worst = (0.0, 0);
     for i in 0..texts.len() {
         let from = i.saturating_sub(NEIGHBOURS);
-        let mut near: Vec<f64> = (from..(i + NEIGHBOURS + 1).min(texts.len())).map(per_byte).collect();
+        let mut near: Vec<f64> = (from..(i + NEIGHBOURS + 1).min(texts.len()))
+            .map(per_byte)
+            .collect();
         near.sort_by(f64::total_cmp);
         let ratio = per_byte(i) / near[near.len() / 2];
         if ratio > worst.0 {
@@ -86,9 +91,21 @@ fn main() -> anyhow::Result<()> {
     let mut to = std::io::stdout().lock();
     let bytes: usize = texts.iter().map(String::len).sum();
     let total: f64 = times.iter().map(Duration::as_secs_f64).sum();
-    writeln!(to, "{} notes, {bytes} bytes; one thread, {:.1} MiB/s; median {:.1} ns a byte", texts.len(), bytes as f64 / total / f64::from(1 << 20), median * 1e9)?;
+    writeln!(
+        to,
+        "{} notes, {bytes} bytes; one thread, {:.1} MiB/s; median {:.1} ns a byte",
+        texts.len(),
+        bytes as f64 / total / f64::from(1 << 20),
+        median * 1e9
+    )?;
     let (ratio, i) = worst;
-    writeln!(to, "slowest for its length: {:.2} times the median of its neighbours ({} bytes, {:?})", ratio, texts[i].len(), times[i])?;
+    writeln!(
+        to,
+        "slowest for its length: {:.2} times the median of its neighbours ({} bytes, {:?})",
+        ratio,
+        texts[i].len(),
+        times[i]
+    )?;
 
     let mut long = String::with_capacity(args.long * 1_000_000 + 10_000);
     for text in texts.iter().cycle() {
