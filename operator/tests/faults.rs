@@ -13,8 +13,8 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::dataset::{Dataset, Tally};
@@ -22,8 +22,7 @@ use common::kafka::Topic;
 use common::notes::{Dice, events};
 use common::process::Lethe;
 use common::watch::Watch;
-use common::{Place, folder_sink, quoted, s3_sink};
-use lethe_connectors::store::StoreConfig;
+use common::{Place, copy_bucket, folder_sink, quoted, s3_sink};
 use lethe_connectors::store::crash::POINTS;
 
 /// Runs after which a schedule must be done.
@@ -305,10 +304,10 @@ fn killed_at_each_point_with_a_failing_store_a_bucket_holds_everything_exactly_o
         .filter(|point| !["temporary_written", "linked"].contains(point))
         .collect();
     let schedules: Vec<Schedule> = matrix(&points, &[1], 0).into_iter().step_by(4).collect();
-    let runtime = Arc::new(tokio::runtime::Runtime::new().unwrap());
     let outcome = work_off(schedules, 2, &|number, schedule| {
         let place = Place::new();
-        let sink = s3_sink(&format!("crash/{}/{number}", topic.name), None, "");
+        let prefix = format!("crash/{}/{number}", topic.name);
+        let sink = s3_sink(&prefix, None, "");
         let source = source_of(&topic, number, "cooperative-sticky");
         let config = place.write(
             "lethe.toml",
@@ -320,31 +319,12 @@ fn killed_at_each_point_with_a_failing_store_a_bucket_holds_everything_exactly_o
         };
         run_to_the_end(&config, schedule, &mut outcome);
         let out = place.at("copy");
-        runtime.block_on(copy(&sink, &out));
+        copy_bucket(&prefix, &out);
         examine(&out, schedule, &due, &mut outcome);
         outcome
     });
     outcome.settle("kafka, bucket");
     assert!(outcome.crashes > 0);
-}
-
-/// Copies what a bucket holds under a prefix into a folder.
-async fn copy(sink: &str, to: &Path) {
-    #[derive(serde::Deserialize)]
-    struct Config {
-        sink: Sink,
-    }
-    #[derive(serde::Deserialize)]
-    struct Sink {
-        store: StoreConfig,
-    }
-    let config: Config = toml::from_str(sink).unwrap();
-    let store = config.sink.store.build().unwrap();
-    for object in store.list("").await.unwrap() {
-        let path = to.join(&object.name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, store.read(&object.name).await.unwrap()).unwrap();
-    }
 }
 
 #[test]

@@ -13,30 +13,17 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use common::checks::until_rows;
 use common::dataset::Dataset;
 use common::kafka::{Topic, name};
 use common::notes::{event, events};
-use common::process::{Ended, Lethe, Running, system};
+use common::process::{Ended, Lethe, system};
 use common::proxy::{Proxy, Treatment};
 use common::servers::Server;
-use common::{Place, env, folder_sink, quoted, s3_sink};
-use lethe_connectors::store::StoreConfig;
+use common::{Place, copy_bucket, env, folder_sink, quoted, s3_sink};
 
 /// How long a program that must say what is wrong may take to say it.
 const PROMPT: Duration = Duration::from_secs(30);
-
-/// Waits until a folder's dataset has so many rows.
-#[track_caller]
-fn until_rows(out: &Path, rows: usize, running: &mut Running) {
-    for _ in 0..600 {
-        if Dataset::read(out).rows().len() >= rows {
-            return;
-        }
-        assert!(running.lives(), "it ended: {}", running.err());
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    panic!("{rows} rows never came; it said:\n{}", running.err());
-}
 
 #[test]
 fn a_broker_that_comes_late_and_dies_in_the_middle_is_waited_for() {
@@ -216,23 +203,9 @@ fn through_a_bad_store(
     let config = place.write("lethe.toml", topic.source() + &sink);
     let ended = Lethe::through(&config).end().expect(0);
     let out = place.at("copy");
-    fetch(&prefix, &out);
+    copy_bucket(&prefix, &out);
     Dataset::read(&out).assert_exactly(&out, &topic.offsets());
     (ended, proxy.requests())
-}
-
-/// Copies a prefix of the real bucket into a folder.
-fn fetch(prefix: &str, to: &Path) {
-    let table: toml::Table = toml::from_str(&s3_sink(prefix, None, "")).unwrap();
-    let config: StoreConfig = table["sink"]["store"].clone().try_into().unwrap();
-    let store = config.build().unwrap();
-    tokio::runtime::Runtime::new().unwrap().block_on(async {
-        for object in store.list("").await.unwrap() {
-            let path = to.join(&object.name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, store.read(&object.name).await.unwrap()).unwrap();
-        }
-    });
 }
 
 #[test]

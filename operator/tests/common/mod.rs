@@ -8,6 +8,7 @@
     reason = "a test that cannot go on says where"
 )]
 
+pub(crate) mod checks;
 pub(crate) mod dataset;
 pub(crate) mod kafka;
 pub(crate) mod notes;
@@ -17,6 +18,8 @@ pub(crate) mod servers;
 pub(crate) mod watch;
 
 use std::path::{Path, PathBuf};
+
+use lethe_connectors::store::StoreConfig;
 
 /// The value of a variable that the test servers are named by.
 pub(crate) fn env(name: &str) -> String {
@@ -77,4 +80,18 @@ pub(crate) fn s3_sink(prefix: &str, endpoint: Option<&str>, more: &str) -> Strin
         env("LETHE_TEST_S3_KEY"),
         env("LETHE_TEST_S3_SECRET"),
     )
+}
+
+/// Copies what the real bucket holds under a prefix into a folder.
+pub(crate) fn copy_bucket(prefix: &str, to: &Path) {
+    let table: toml::Table = toml::from_str(&s3_sink(prefix, None, "")).unwrap();
+    let config: StoreConfig = table["sink"]["store"].clone().try_into().unwrap();
+    let store = config.build().unwrap();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        for object in store.list("").await.unwrap() {
+            let path = to.join(&object.name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, store.read(&object.name).await.unwrap()).unwrap();
+        }
+    });
 }
