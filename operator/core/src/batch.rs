@@ -78,9 +78,9 @@ pub enum BatchError {
 /// | `note_id`, `version`, `patient_id`, `encounter_id`, `note_type`, `author_id`, `authored_at` | | carried metadata |
 /// | `event_kind` | uint8 | [`EventKind`] |
 /// | `text` | utf8? | the original note; null unless `row_kind` is a note |
-/// | `tokens` | list<struct<start: uint32, end: uint32, kind: uint8>> | bytes of `text` |
-/// | `sentence_ends` | list<uint32> | exclusive token indices |
-/// | `known` | list<struct<kind: uint8, value: utf8>> | the patient's own identifiers |
+/// | `tokens` | `list<struct<start: uint32, end: uint32, kind: uint8>>` | bytes of `text` |
+/// | `sentence_ends` | `list<uint32>` | exclusive token indices |
+/// | `known` | `list<struct<kind: uint8, value: utf8>>` | the patient's own identifiers |
 #[derive(Clone)]
 pub struct NoteBatch {
     record: RecordBatch,
