@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use lethe_connectors::kafka::source::{self, Command, SourceSettings, commands};
-use lethe_connectors::kafka::{Cluster, KafkaProblem};
-use lethe_connectors::kafka::{FetchBudget, KafkaConfig};
+use lethe_connectors::kafka::{Cluster, FetchBudget, KafkaConfig, KafkaProblem, Start};
 use lethe_connectors::sink::Fingerprints;
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::{Builder, Runtime};
@@ -94,31 +93,23 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
     let shop = shop(config, sink, &recipe, commands.clone())?;
     stop_on_signal(runtime, commands)?;
     let started = Instant::now();
-    let lanes = Arc::new(match source {
+    let (start, cluster) = match source {
         SourceConfig::Kafka(kafka) => {
-            let identity = identity(kafka, || matches!(inbox.try_recv(), Ok(Command::Stop)))?;
-            let fingerprints = fingerprints(config, &recipe, identity);
-            Pipeline::new(
-                shop,
-                budget,
-                runtime.handle().clone(),
-                kafka.start,
-                fingerprints,
-                sink.encoding,
-            )
+            let stopped = || matches!(inbox.try_recv(), Ok(Command::Stop));
+            (kafka.start, identity(kafka, stopped)?)
         }
-        SourceConfig::Files(_) => {
-            let fingerprints = fingerprints(config, &recipe, None);
-            Pipeline::new(
-                shop,
-                budget,
-                runtime.handle().clone(),
-                lethe_connectors::kafka::Start::Earliest,
-                fingerprints,
-                sink.encoding,
-            )
-        }
-    });
+        SourceConfig::Files(_) => (Start::Earliest, None),
+    };
+    let fingerprints = fingerprints(config, &recipe, cluster);
+    let handle = runtime.handle().clone();
+    let lanes = Arc::new(Pipeline::new(
+        shop,
+        budget,
+        handle,
+        start,
+        fingerprints,
+        sink.encoding,
+    ));
     let reporter = runtime.spawn(report(Arc::clone(&lanes)));
     let result = match source {
         SourceConfig::Kafka(kafka) => {
