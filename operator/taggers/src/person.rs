@@ -314,7 +314,8 @@ impl Reading<'_, '_> {
                     Evidence::Strong | Evidence::Field if !self.is(i, Traits::WORD) => weight > 0,
                     Evidence::Strong | Evidence::Field => weight >= if first { 5 } else { 20 },
                     _ if first => {
-                        weight >= 60 && !shapeless && (!self.starts_sentence(i) || !self.is(i, Traits::WORD))
+                        let told = !self.starts_sentence(i) || !self.is(i, Traits::WORD);
+                        weight >= 60 && !shapeless && (told || self.surname_follows(i, unit.last + 1))
                     }
                     _ if !shapeless && (self.spanish || self.flag(i.wrapping_sub(1), Flags::PARTICLE)) => {
                         so_far.listed > 0
@@ -346,6 +347,19 @@ impl Reading<'_, '_> {
             }
             Kind::Initial => false,
         }
+    }
+
+    /// Whether a given name that begins a sentence, and may be an ordinary word there, has a common surname after it:
+    /// "John Smith came", "Mark A. Hill has".
+    fn surname_follows(&self, i: usize, next: usize) -> bool {
+        let mut at = next;
+        if self.case(at).is_capital() && self.get(at).len() == 1 {
+            at += if self.get(at + 1) == "." { 2 } else { 1 };
+        }
+        self.is(i, Traits::GIVEN)
+            && at < self.len()
+            && self.case(at) == Case::Title
+            && self.name_weight(at) >= 100
     }
 
     /// Whether a name ends with token `i` because of what lies after it. Two blanks amid a name are a slip.

@@ -73,7 +73,7 @@ const CUES: &[(Cue, &str)] = &[
     (
         Cue::Place,
         "in from near outside visited visiting lives living resides residing en desde natural procedente \
-         residente nacido nacida",
+         residente nacido nacida vecino vecina",
     ),
     (
         Cue::Institution,

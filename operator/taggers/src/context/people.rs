@@ -18,7 +18,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             at += 1;
         }
         let word = note.get(i);
-        // "MS", "MR", "DR" and "D" in capitals or alone are as often something else: multiple sclerosis, magnetic resonance.
+        // "MS", "MR" and "D" in capitals or alone are as often something else: multiple sclerosis, magnetic resonance.
         let short = word.len() <= 2;
         if !note.all_lower
             && note.case(i) == Case::Lower
@@ -35,7 +35,7 @@ impl Scan<'_, '_, '_, '_, '_> {
         if note.ends_field(at - 1) {
             return;
         }
-        let sure = stop || !short || note.case(i) == Case::Title;
+        let sure = stop || !short || note.case(i) == Case::Title || word == "dr";
         if word == "dr" && self.is_street(i) {
             return;
         }
@@ -79,13 +79,17 @@ impl Scan<'_, '_, '_, '_, '_> {
         }
     }
 
-    /// "123 Maple Dr": a drive and no doctor.
+    /// "123 Maple Dr", "41 N. Elm Dr": a drive and no doctor. Nothing but the street's name lies after its number.
     fn is_street(&self, i: usize) -> bool {
-        (1..=4)
-            .any(|back| i >= back && self.note.case(i - back) == Case::Digits && !self.note.ends_line(i - 1))
-            && i > 0
-            && self.note.is_capital(i - 1)
-            && !matches!(self.note.get(i - 1), "." | ",")
+        let note = self.note;
+        let named = |at: usize| note.is_capital(at) || note.get(at) == ".";
+        i > 0
+            && note.is_capital(i - 1)
+            && (2..=4).any(|back| {
+                i >= back
+                    && note.case(i - back) == Case::Digits
+                    && (i - back + 1..i).all(|at| named(at) && !note.ends_line(at))
+            })
     }
 
     /// A relative at token `i`: the name after it, perhaps over "is", a colon or "her relative".

@@ -173,7 +173,7 @@ impl Scan<'_, '_, '_, '_, '_> {
                     )
             }
             "lives" | "living" | "resides" | "residing" => return,
-            "natural" | "procedente" | "residente" | "nacido" | "nacida" => {
+            "natural" | "procedente" | "residente" | "nacido" | "nacida" | "vecino" | "vecina" => {
                 if !matches!(note.get(at), "de" | "en" | "del") {
                     return;
                 }

@@ -8,6 +8,9 @@ const CASES: &[Group] = &[
         &[
             "[Margaret Thompson] came in.",
             "[Thompson, Margaret] came in.",
+            "[John Smith] came to the clinic.",
+            "[Mark A. Hill] has no pain.",
+            "Mark left knee.",
             "[Margaret J. Thompson] came in.",
             "[Carmen García López] acude a consulta.",
             "The chart of [Carmen de la Fuente] was lost.",
