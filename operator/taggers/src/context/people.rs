@@ -82,7 +82,7 @@ impl Scan<'_, '_, '_, '_, '_> {
     /// "123 Maple Dr", "41 N. Elm Dr": a drive and no doctor. Nothing but the street's name lies after its number.
     fn is_street(&self, i: usize) -> bool {
         let note = self.note;
-        let named = |at: usize| note.is_capital(at) || note.get(at) == ".";
+        let named = |at: usize| note.is_capital(at) && !note.flag(at, Flags::STOP) || note.get(at) == ".";
         i > 0
             && note.is_capital(i - 1)
             && (2..=4).any(|back| {

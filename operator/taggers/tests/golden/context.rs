@@ -12,7 +12,7 @@ const CASES: &[Group] = &[
             "Referred by Drs. [Hale] and [Quiroga].",
             "Prof. [McAllister] advised surgery.",
             "Spoke with her aunt (tel. 617-555-0199) and Dr [Brandvold].",
-            "SENT HOME BY DR [BRANDVOLD] LATE AT NIGHT",
+            "SENT HOME IN 2019 BY DR [BRANDVOLD] LATE AT NIGHT",
             "[Owen Pellworth], M.D.",
             "[Tess Brandvold], PA-C, assisted.",
             "Wound care by [Inez Castellano], RN.",
