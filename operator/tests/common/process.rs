@@ -8,6 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+
 /// How long a run may take that is expected to end by itself.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -152,11 +155,17 @@ impl Running {
 
     /// Sends it a signal by name: `TERM`, `KILL`, `STOP`, `CONT`.
     pub(crate) fn signal(&self, name: &str) {
-        let sent = Command::new("kill")
-            .args(["-s", name, &self.child.id().to_string()])
-            .stderr(Stdio::null())
-            .status();
-        assert!(sent.is_ok(), "no `kill` on this machine");
+        let signal = match name {
+            "TERM" => Signal::TERM,
+            "KILL" => Signal::KILL,
+            "STOP" => Signal::STOP,
+            "CONT" => Signal::CONT,
+            _ => panic!("no test sends {name}"),
+        };
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        // One that has ended meanwhile takes no signal, which is as well.
+        let sent = kill_process(pid.expect("a child has an id"), signal);
+        assert!(matches!(sent, Ok(()) | Err(Errno::SRCH)), "{sent:?}");
     }
 
     /// Whether it still runs.
