@@ -2,3 +2,7 @@
 
 pub mod documents;
 pub mod notes;
+
+// What is measured must allocate as the program does.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

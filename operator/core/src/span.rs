@@ -125,6 +125,7 @@ impl Span {
     }
 
     /// The text under the span, or `None` if the span is not one of `text`.
+    #[inline]
     pub fn get(self, text: &str) -> Option<&str> {
         text.get(self.start()..self.end())
     }
@@ -133,6 +134,7 @@ impl Span {
     ///
     /// # Panics
     /// If it does not. The message holds offsets and lengths only.
+    #[inline]
     pub fn of(self, text: &str) -> &str {
         match self.get(text) {
             Some(slice) => slice,

@@ -38,7 +38,8 @@ pub(crate) struct Words<'a> {
     lower: String,
     /// The folded forms of the tokens that are not ASCII, by token.
     special: Vec<(u32, String)>,
-    cases: Vec<Case>,
+    /// Whether a token's folded form is among `special`, beside how the token is written.
+    cases: Vec<(Case, bool)>,
 }
 
 impl<'a> Words<'a> {
@@ -72,7 +73,7 @@ impl<'a> Words<'a> {
             if special {
                 words.special.push((i as u32, fold(note.word(i))));
             }
-            words.cases.push(case);
+            words.cases.push((case, special));
         }
         words
     }
@@ -85,17 +86,19 @@ impl<'a> Words<'a> {
     /// Token `i`, folded; empty where there is none, so that looking past an end needs no care.
     #[inline]
     pub(crate) fn get(&self, i: usize) -> &str {
-        if i >= self.cases.len() {
-            return "";
+        match self.cases.get(i) {
+            None => "",
+            Some((_, false)) => self.note.tokens.span(i).of(&self.lower),
+            Some((_, true)) => self.folded(i),
         }
-        if !self.special.is_empty()
-            && let Ok(at) = self
-                .special
-                .binary_search_by_key(&(i as u32), |(token, _)| *token)
-        {
-            return &self.special[at].1;
-        }
-        self.note.tokens.span(i).of(&self.lower)
+    }
+
+    #[cold]
+    fn folded(&self, i: usize) -> &str {
+        let at = self
+            .special
+            .binary_search_by_key(&(i as u32), |(token, _)| *token);
+        at.map_or("", |at| &self.special[at].1)
     }
 
     /// The bytes of token `i`, its ASCII letters in lower case: for comparing with words that have no accents.
@@ -112,7 +115,7 @@ impl<'a> Words<'a> {
 
     /// How token `i` is written; [`Case::Mark`] where there is none.
     pub(crate) fn case(&self, i: usize) -> Case {
-        self.cases.get(i).copied().unwrap_or(Case::Mark)
+        self.cases.get(i).map_or(Case::Mark, |&(case, _)| case)
     }
 
     /// Whether nothing lies between token `i` and the next.
