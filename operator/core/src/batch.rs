@@ -1,8 +1,10 @@
 //! A batch of notes as one Arrow record batch.
 
 mod rows;
+mod shared;
 mod view;
 
+use std::any::Any;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -12,6 +14,7 @@ use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeU
 
 use crate::{Coordinates, EventKind, NoteEvent, Record, SpanError};
 use rows::Rows;
+use shared::Shared;
 
 pub use view::{NoteView, Tokens};
 
@@ -84,6 +87,7 @@ pub enum BatchError {
 #[derive(Clone)]
 pub struct NoteBatch {
     record: RecordBatch,
+    shared: Arc<Shared>,
 }
 
 mod column {
@@ -188,6 +192,22 @@ impl NoteBatch {
         self.len() == 0
     }
 
+    fn of(record: RecordBatch) -> Self {
+        Self {
+            record,
+            shared: Arc::default(),
+        }
+    }
+
+    /// What members share while they tag this batch: the value of type `T` under `key`, made by the first who asks and
+    /// kept as long as the batch. Clones share it, slices do not.
+    ///
+    /// `key` tells values of one type apart that were made by different settings; it must depend on nothing else, so
+    /// that whoever asks first makes no difference.
+    pub fn shared<T: Any + Send + Sync>(&self, key: u64, make: impl FnOnce() -> T) -> Arc<T> {
+        self.shared.get(key, make)
+    }
+
     /// The Arrow form.
     pub fn record(&self) -> &RecordBatch {
         &self.record
@@ -199,9 +219,7 @@ impl NoteBatch {
     /// If they are not rows of this batch.
     #[must_use]
     pub fn slice(&self, first: usize, len: usize) -> Self {
-        Self {
-            record: self.record.slice(first, len),
-        }
+        Self::of(self.record.slice(first, len))
     }
 
     /// What row `row` stands for.
@@ -302,7 +320,7 @@ impl TryFrom<RecordBatch> for NoteBatch {
         if record.schema().fields() != Self::schema().fields() {
             return Err(BatchError::Schema);
         }
-        let batch = Self { record };
+        let batch = Self::of(record);
         for note in batch.notes() {
             for (i, token) in note.tokens.iter().enumerate() {
                 token.span.check(note.text).map_err(|source| BatchError::Token {

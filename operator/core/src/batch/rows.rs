@@ -149,9 +149,7 @@ impl Rows {
             list(self.sentence_offsets, Arc::new(self.sentences.finish()))?,
             list(self.known_offsets, Arc::new(known))?,
         ];
-        Ok(NoteBatch {
-            record: RecordBatch::try_new(NoteBatch::schema(), columns)?,
-        })
+        Ok(NoteBatch::of(RecordBatch::try_new(NoteBatch::schema(), columns)?))
     }
 }
 

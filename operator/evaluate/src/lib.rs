@@ -1,0 +1,1 @@
+//! How good predictions are: scores, intervals, tests of significance, error analysis, and reports of them.

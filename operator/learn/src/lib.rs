@@ -1,0 +1,12 @@
+//! What every learned member shares, whatever learns: tags for spans, model folders, the labels of the engine,
+//! progress that can be watched and stopped.
+
+mod labels;
+mod manifest;
+mod tags;
+mod watch;
+
+pub use labels::{LabelMap, LabelMapError};
+pub use manifest::{FORMAT_VERSION, Manifest, ManifestError, Training};
+pub use tags::{Scheme, Spanned, TagSet};
+pub use watch::{Epoch, Quiet, Watch};

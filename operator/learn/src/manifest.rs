@@ -1,0 +1,265 @@
+//! A model's folder: `member.toml` says what the model is and holds the digest of every other file.
+//!
+//! A model that was cut short, altered, or made by another version of the format or of the tokenizer is refused when it
+//! is opened, never half-read. The page holds no date and no path, so that the same seed gives the same bytes.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use lethe_core::TOKENIZER_VERSION;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::TagSet;
+
+/// Goes up when a model folder's layout changes its meaning.
+pub const FORMAT_VERSION: u32 = 1;
+
+const PAGE: &str = "member.toml";
+
+/// What a model is and where it comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// [`FORMAT_VERSION`] of the writer.
+    pub format: u32,
+    /// The member's kind in the registry, for instance `crf`.
+    pub kind: String,
+    /// [`TOKENIZER_VERSION`] that the model was trained over.
+    pub tokenizer: u32,
+    /// Its tags.
+    pub tags: TagSet,
+    /// How it was trained.
+    pub training: Training,
+    /// The kind's own settings, whatever it needs beside its weights to run.
+    #[serde(default)]
+    pub settings: toml::Table,
+    /// Every other file of the folder and its SHA-256, in hexadecimal.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+}
+
+/// How a model was trained.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Training {
+    /// The program's version.
+    pub version: String,
+    /// The seed.
+    pub seed: u64,
+    /// SHA-256 over the ids, texts and marks of the documents it was fitted to, in order.
+    pub data: String,
+    /// How many documents it was fitted to.
+    pub documents: usize,
+    /// Strict micro-F1 on what was held out, where something was.
+    pub held_out_f1: Option<f64>,
+}
+
+/// Why a model folder was refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManifestError {
+    /// A file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The page is not one of a model.
+    #[error("{}: {message}", path.display())]
+    Page {
+        /// The file.
+        path: PathBuf,
+        /// What the parser says, with line and key.
+        message: String,
+    },
+    /// Another version wrote it.
+    #[error("{}: {what} {found}, but this program has {expected}; train the model again", path.display())]
+    Version {
+        /// The page.
+        path: PathBuf,
+        /// Of what.
+        what: &'static str,
+        /// What the page says.
+        found: u32,
+        /// What this program has.
+        expected: u32,
+    },
+    /// A file is not what the page says.
+    #[error("{}: its digest is not the one in {PAGE}: it was cut short or altered; copy the folder again or train the model again", path.display())]
+    Digest {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The page does not list a file that this kind of member needs.
+    #[error("{}: no digest of `{file}`, which a `{kind}` needs", path.display())]
+    Missing {
+        /// The page.
+        path: PathBuf,
+        /// The file.
+        file: String,
+        /// The member's kind.
+        kind: String,
+    },
+}
+
+impl Manifest {
+    /// A page for a new model; [`Manifest::write`] fills in the digests.
+    pub fn new(kind: &str, tags: TagSet, training: Training, settings: toml::Table) -> Self {
+        Self {
+            format: FORMAT_VERSION,
+            kind: kind.to_owned(),
+            tokenizer: TOKENIZER_VERSION,
+            tags,
+            training,
+            settings,
+            files: BTreeMap::new(),
+        }
+    }
+
+    /// Writes the files, then the page with their digests: a folder without a page is no model.
+    ///
+    /// # Errors
+    /// [`ManifestError::Io`], naming the file; [`ManifestError::Page`] if the settings cannot be written as TOML.
+    pub fn write(&mut self, folder: &Path, files: &[(&str, &[u8])]) -> Result<(), ManifestError> {
+        let page = folder.join(PAGE);
+        self.files.clear();
+        std::fs::create_dir_all(folder).map_err(|source| io(folder, source))?;
+        for (name, bytes) in files {
+            let path = folder.join(name);
+            std::fs::write(&path, bytes).map_err(|source| io(&path, source))?;
+            self.files.insert((*name).to_owned(), digest(bytes));
+        }
+        let text = toml::to_string(self).map_err(|error| ManifestError::Page {
+            path: page.clone(),
+            message: error.to_string(),
+        })?;
+        // A page is whole or not there.
+        let draft = folder.join(".member.toml.part");
+        std::fs::write(&draft, text).map_err(|source| io(&draft, source))?;
+        std::fs::rename(&draft, &page).map_err(|source| io(&page, source))
+    }
+
+    /// Reads a folder's page and checks its versions.
+    ///
+    /// # Errors
+    /// Any [`ManifestError`] but those about files.
+    pub fn read(folder: &Path) -> Result<Self, ManifestError> {
+        let path = folder.join(PAGE);
+        let text = std::fs::read_to_string(&path).map_err(|source| io(&path, source))?;
+        let manifest: Self = toml::from_str(&text).map_err(|error| ManifestError::Page {
+            path: path.clone(),
+            message: error.to_string(),
+        })?;
+        for (what, found, expected) in [
+            ("model format", manifest.format, FORMAT_VERSION),
+            ("tokenizer", manifest.tokenizer, TOKENIZER_VERSION),
+        ] {
+            if found != expected {
+                return Err(ManifestError::Version {
+                    path,
+                    what,
+                    found,
+                    expected,
+                });
+            }
+        }
+        Ok(manifest)
+    }
+
+    /// Reads one of the folder's files whole, and checks it against its digest.
+    ///
+    /// # Errors
+    /// [`ManifestError::Missing`], [`ManifestError::Io`] or [`ManifestError::Digest`].
+    pub fn file(&self, folder: &Path, name: &str) -> Result<Vec<u8>, ManifestError> {
+        let expected = self.files.get(name).ok_or_else(|| ManifestError::Missing {
+            path: folder.join(PAGE),
+            file: name.to_owned(),
+            kind: self.kind.clone(),
+        })?;
+        let path = folder.join(name);
+        let bytes = std::fs::read(&path).map_err(|source| io(&path, source))?;
+        if digest(&bytes) != *expected {
+            return Err(ManifestError::Digest { path });
+        }
+        Ok(bytes)
+    }
+}
+
+fn io(path: &Path, source: std::io::Error) -> ManifestError {
+    ManifestError::Io {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a string cannot fail.
+        let _: std::fmt::Result = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scheme;
+
+    fn written(folder: &Path) -> Manifest {
+        let tags = TagSet::new(Scheme::Bio, vec!["DATE".to_owned()]);
+        let mut manifest = Manifest::new("crf", tags, Training::default(), toml::Table::new());
+        manifest.write(folder, &[("weights.bin", b"0123456789")]).unwrap();
+        manifest
+    }
+
+    #[test]
+    fn what_was_written_reads_back_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = written(folder.path());
+        assert_eq!(Manifest::read(folder.path()).unwrap(), manifest);
+        assert_eq!(
+            manifest.file(folder.path(), "weights.bin").unwrap(),
+            b"0123456789"
+        );
+    }
+
+    #[test]
+    fn a_file_that_was_cut_altered_or_not_listed_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = written(folder.path());
+        for content in [&b"012345678"[..], b"0123456780"] {
+            std::fs::write(folder.path().join("weights.bin"), content).unwrap();
+            let message = manifest
+                .file(folder.path(), "weights.bin")
+                .unwrap_err()
+                .to_string();
+            assert!(message.contains("weights.bin: its digest"), "{message}");
+        }
+        let message = manifest
+            .file(folder.path(), "clusters.bin")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.contains("`clusters.bin`, which a `crf` needs"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn another_version_of_the_format_or_the_tokenizer_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        written(folder.path());
+        let page = folder.path().join(PAGE);
+        let good = std::fs::read_to_string(&page).unwrap();
+        for (key, what) in [("format", "model format 99"), ("tokenizer", "tokenizer 99")] {
+            let line = good.lines().find(|line| line.starts_with(key)).unwrap();
+            std::fs::write(&page, good.replace(line, &format!("{key} = 99"))).unwrap();
+            let message = Manifest::read(folder.path()).unwrap_err().to_string();
+            assert!(message.contains(what), "{message}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The features of a batch's tokens, by column: the shape that makes linear members fast.
+//!
+//! Most features of a token depend on one word alone: its form, affixes, shape, what the dictionary says. A batch has far
+//! fewer word types than tokens. So a [`Table`] holds the features once a type, and each token only says which type it
+//! is. A [`View`] reads a table at an offset, so that "the previous word ends in -ez" costs no features of its own. A
+//! member then adds up each type's weights once a batch and view, and a token's scores are one short vector a view.
+
+use std::ops::Range;
+
+/// Features of the types of one column, and each token's type.
+///
+/// Type 0 is what lies outside a note; what stands before the first token and after the last reads as it.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// Where each type's features end in `features`; one entry a type.
+    pub ends: Vec<u32>,
+    /// Hashes of features, each type's one after another. Binary features: each is there or not.
+    pub features: Vec<u64>,
+    /// Each token's type, for the tokens of all notes one after another.
+    pub ids: Vec<u32>,
+}
+
+impl Table {
+    /// How many types there are, the outside one included.
+    pub fn types(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The features of a type.
+    ///
+    /// # Panics
+    /// If there is no such type.
+    pub fn of(&self, id: u32) -> &[u64] {
+        let id = id as usize;
+        let start = if id == 0 { 0 } else { self.ends[id - 1] as usize };
+        &self.features[start..self.ends[id] as usize]
+    }
+}
+
+/// A table read at an offset: token `i` has the features of the type of token `i + shift` of its note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Index of the table.
+    pub table: usize,
+    /// Tokens ahead (positive) or back (negative).
+    pub shift: i8,
+}
+
+/// The features of every token of a batch.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    /// Each row's tokens, as a range of all tokens; empty for rows that are no notes.
+    pub notes: Vec<Range<usize>>,
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// What a token's features are: its types' in every view. The same views, in the same order, for every batch.
+    pub views: Vec<View>,
+}
+
+impl Columns {
+    /// How many tokens there are.
+    pub fn tokens(&self) -> usize {
+        self.notes.last().map_or(0, |note| note.end)
+    }
+
+    /// The type that token `i` of the note `note` has in `view`, where `i` counts from the note's first token.
+    pub fn id(&self, view: View, note: &Range<usize>, i: usize) -> u32 {
+        let at = (note.start + i) as isize + isize::from(view.shift);
+        if at < note.start as isize || at >= note.end as isize {
+            return 0;
+        }
+        self.tables[view.table].ids[at as usize]
+    }
+}
+
+/// A feature as seen through the view of this index: the same property of the previous word is another feature.
+///
+/// Never 0, so that 0 can stand for an empty place in a hash table.
+#[inline]
+pub const fn salted(feature: u64, view: usize) -> u64 {
+    // SplitMix64's finaliser (Steele et al. 2014): a bijection, so that salting makes no collisions within a view.
+    let mut x = feature ^ (view as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^= x >> 31;
+    if x == 0 { 1 } else { x }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_reads_the_neighbour_and_the_outside_beyond_a_notes_ends() {
+        let columns = Columns {
+            notes: vec![0..2, 2..3],
+            tables: vec![Table {
+                ends: vec![1, 3, 4],
+                features: vec![9, 10, 11, 12],
+                ids: vec![1, 2, 1],
+            }],
+            views: vec![View { table: 0, shift: -1 }, View { table: 0, shift: 1 }],
+        };
+        let ids = |view: usize, note: usize| -> Vec<u32> {
+            let range = &columns.notes[note];
+            (0..range.len())
+                .map(|i| columns.id(columns.views[view], range, i))
+                .collect()
+        };
+        assert_eq!((ids(0, 0), ids(1, 0)), (vec![0, 1], vec![2, 0]));
+        assert_eq!((ids(0, 1), ids(1, 1)), (vec![0], vec![0]));
+        assert_eq!(columns.tables[0].of(0), [9]);
+        assert_eq!(columns.tables[0].of(1), [10, 11]);
+        assert_eq!(columns.tokens(), 3);
+    }
+}

@@ -1,0 +1,1 @@
+//! Neural members: recurrent networks with and without a CRF layer, and transformer checkpoints.
