@@ -4,5 +4,7 @@
 //! and a way to decode. Trained and run over the same columns.
 
 mod columns;
+mod features;
 
 pub use columns::{Columns, Table, View, salted};
+pub use features::{Extractor, FEATURES_VERSION, FeatureConfig, FeatureError};

@@ -1,0 +1,142 @@
+//! Tables under construction: values become types, each once.
+
+use crate::Table;
+
+/// Numbers for 64-bit keys, in the order in which they come. Open addressing, linear probing, at most half full.
+#[derive(Default)]
+pub(super) struct Interner {
+    /// Key and id; an id of 0 is an empty place, as type 0 is nobody's.
+    slots: Vec<(u64, u32)>,
+    len: usize,
+}
+
+impl Interner {
+    /// Forgets everything and makes room for `expected` keys.
+    pub(super) fn reset(&mut self, expected: usize) {
+        let wanted = (expected * 2).next_power_of_two().max(64);
+        if wanted > self.slots.len() || wanted * 8 < self.slots.len() {
+            self.slots = vec![(0, 0); wanted];
+        } else {
+            self.slots.fill((0, 0));
+        }
+        self.len = 0;
+    }
+
+    /// The number of `key`; `next` if it is new, and then `true`.
+    #[inline]
+    pub(super) fn id(&mut self, key: u64, next: u32) -> (u32, bool) {
+        if self.len * 2 >= self.slots.len() {
+            self.grow();
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = key as usize & mask;
+        loop {
+            let (held, id) = self.slots[at];
+            if id == 0 {
+                self.slots[at] = (key, next);
+                self.len += 1;
+                return (next, true);
+            }
+            if held == key {
+                return (id, false);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let size = (self.slots.len() * 2).max(64);
+        let old = std::mem::replace(&mut self.slots, vec![(0, 0); size]);
+        for (key, id) in old.into_iter().filter(|&(_, id)| id != 0) {
+            let mut at = key as usize & (size - 1);
+            while self.slots[at].1 != 0 {
+                at = (at + 1) & (size - 1);
+            }
+            self.slots[at] = (key, id);
+        }
+    }
+}
+
+/// A table whose types are told apart by a key.
+pub(super) struct Interned<'s> {
+    pub(super) table: Table,
+    interner: &'s mut Interner,
+}
+
+impl<'s> Interned<'s> {
+    /// An empty table for `tokens` tokens, of which at most about `types` differ. `outside` is what type 0 has.
+    pub(super) fn new(interner: &'s mut Interner, tokens: usize, types: usize, outside: &[u64]) -> Self {
+        interner.reset(types);
+        Self {
+            table: Table {
+                ends: vec![outside.len() as u32],
+                features: outside.to_vec(),
+                ids: Vec::with_capacity(tokens),
+            },
+            interner,
+        }
+    }
+
+    /// Adds a token whose features are what `make` writes; the same for every token of this key.
+    #[inline]
+    pub(super) fn push(&mut self, key: u64, make: impl FnOnce(&mut Vec<u64>)) {
+        let next = self.table.ends.len() as u32;
+        let (id, new) = self.interner.id(key, next);
+        if new {
+            make(&mut self.table.features);
+            self.table.ends.push(self.table.features.len() as u32);
+        }
+        self.table.ids.push(id);
+    }
+}
+
+/// A table in which every token is a type of its own: for combinations that hardly repeat.
+pub(super) fn each(tokens: usize, width: usize) -> Table {
+    let mut table = Table {
+        ends: Vec::with_capacity(tokens + 1),
+        features: Vec::with_capacity(tokens * width),
+        ids: Vec::with_capacity(tokens),
+    };
+    table.ends.push(0);
+    table
+}
+
+/// Ends the type, and with it the token, whose features were just written.
+#[inline]
+pub(super) fn end_each(table: &mut Table) {
+    table.ids.push(table.ends.len() as u32);
+    table.ends.push(table.features.len() as u32);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_numbered_once_however_many_there_are() {
+        let mut interner = Interner::default();
+        interner.reset(3);
+        let numbered = |interner: &mut Interner| -> Vec<u32> {
+            (0..1000u32)
+                .map(|key| interner.id(u64::from(key) << 40, key + 1).0)
+                .collect()
+        };
+        let first = numbered(&mut interner);
+        assert_eq!(first, (1..=1000).collect::<Vec<_>>());
+        assert_eq!(numbered(&mut interner), first);
+    }
+
+    #[test]
+    fn a_types_features_are_made_once() {
+        let mut interner = Interner::default();
+        let mut table = Interned::new(&mut interner, 3, 3, &[5]);
+        for (key, value) in [(1, 10), (2, 20), (1, 99)] {
+            table.push(key, |out| out.push(value));
+        }
+        assert_eq!(table.table.ids, [1, 2, 1]);
+        assert_eq!(table.table.of(0), [5]);
+        assert_eq!(table.table.of(1), [10]);
+        assert_eq!(table.table.types(), 3);
+    }
+}

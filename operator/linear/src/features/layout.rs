@@ -1,0 +1,195 @@
+//! How a note is laid out: what lies between its tokens, its lines, the fields of its forms, its sections.
+
+use super::hash::pair;
+use super::words::{Form, Word};
+
+/// What lies between two tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(super) enum Gap {
+    /// Nothing.
+    Glued,
+    /// One blank.
+    Blank,
+    /// More blanks, a tab, or a control character: the cells of a form stand so.
+    Wide,
+    /// A line's end.
+    Line,
+    /// An empty line.
+    Paragraph,
+    /// The note's start or end.
+    Edge,
+}
+
+/// Where a token stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Before the token, and after it.
+    pub(super) before: Gap,
+    pub(super) after: Gap,
+    /// Tokens of its line before it, and after it.
+    pub(super) from_start: u16,
+    pub(super) to_end: u16,
+    /// Lines before its line, and after it.
+    pub(super) line: u16,
+    pub(super) lines_after: u16,
+    /// Words before the line's first colon; 0 if it has none near its start.
+    pub(super) head: u64,
+    /// The word, and the two words, before the nearest colon in the line before the token; 0 without one.
+    pub(super) key: u64,
+    pub(super) key2: u64,
+    /// Tokens since that colon.
+    pub(super) since: u16,
+    /// Whether the token belongs to a head or key.
+    pub(super) in_key: bool,
+    /// The head of the nearest line above that has one, or is a heading.
+    pub(super) section: u64,
+    /// The line's first word, and its first two.
+    pub(super) first: u64,
+    pub(super) first2: u64,
+    /// The shape of the run of glued tokens that it stands in, and whether it begins, goes on, ends or is it.
+    pub(super) chunk: u64,
+    pub(super) in_chunk: u8,
+    /// How many tokens the run has.
+    pub(super) chunk_len: u16,
+}
+
+/// A head has at most so many tokens.
+const HEAD: usize = 8;
+
+/// The gap that this text makes.
+pub(super) fn gap_of(between: &[u8]) -> Gap {
+    match between {
+        [] => Gap::Glued,
+        b" " => Gap::Blank,
+        _ => match between.iter().filter(|&&byte| byte == b'\n').count() {
+            0 => Gap::Wide,
+            1 => Gap::Line,
+            _ => Gap::Paragraph,
+        },
+    }
+}
+
+/// Places of a note's tokens. `words` are its words in order; `gaps[i]` lies before token `i`, and one more ends them.
+pub(super) fn lay_out(words: &[Word], gaps: &[Gap], out: &mut Vec<Place>) {
+    out.clear();
+    let lines = gaps.iter().skip(1).filter(|gap| **gap >= Gap::Line).count() as u16;
+    let (mut start, mut section, mut line) = (0, 0, 0);
+    while start < words.len() {
+        let end = (start + 1..words.len())
+            .find(|&i| gaps[i] >= Gap::Line)
+            .unwrap_or(words.len());
+        let after = lines.saturating_sub(line + 1);
+        section = lay_line(words, gaps, start..end, (line, after, section), out);
+        line = line.saturating_add(1);
+        start = end;
+    }
+    chunks(words, gaps, out);
+}
+
+/// One line; gives the section that the next one stands in.
+fn lay_line(
+    words: &[Word],
+    gaps: &[Gap],
+    range: std::ops::Range<usize>,
+    (line, lines_after, section): (u16, u16, u64),
+    out: &mut Vec<Place>,
+) -> u64 {
+    let (start, end) = (range.start, range.end);
+    let near = end.min(start + HEAD + 1);
+    let colon = (start + 1..near).find(|&i| words[i].colon);
+    let head = colon.map_or(0, |colon| phrase(&words[start..colon]));
+    let first = words[start].norm;
+    let first2 = pair(
+        first,
+        words
+            .get(start + 1)
+            .filter(|_| start + 1 < end)
+            .map_or(0, |w| w.norm),
+    );
+    let (mut key, mut key2, mut since) = (0, 0, 0u16);
+    for i in range {
+        let word = &words[i];
+        let is_key = word.colon && i > start && is_word(&words[i - 1]) && {
+            // A scheme's colon, a ratio's, a time's: what follows is glued and no field.
+            gaps[i + 1] != Gap::Glued || words.get(i + 1).is_none_or(|next| next.form != Form::Mark)
+        };
+        if is_key {
+            key = words[i - 1].norm;
+            key2 = key;
+            if i >= start + 2 && gaps[i - 1] <= Gap::Blank {
+                key2 = pair(key, words[i - 2].norm);
+            }
+            since = 0;
+        }
+        let next_colon = |n: usize| i + n < end && words[i + n].colon;
+        out.push(Place {
+            before: gaps[i],
+            after: gaps[i + 1],
+            from_start: (i - start) as u16,
+            to_end: (end - 1 - i).min(u16::MAX as usize) as u16,
+            line,
+            lines_after,
+            head,
+            key,
+            key2,
+            since,
+            in_key: colon.is_some_and(|colon| i <= colon) || word.colon || (is_word(word) && next_colon(1)),
+            section,
+            first,
+            first2,
+            chunk: 0,
+            in_chunk: 0,
+            chunk_len: 0,
+        });
+        since = since.saturating_add(1);
+    }
+    match colon {
+        Some(_) => head,
+        // A heading: a few words in a line of their own.
+        None if end - start <= 5 && is_word(&words[start]) && words[start].form != Form::Lower => {
+            phrase(&words[start..end])
+        }
+        None => section,
+    }
+}
+
+fn is_word(word: &Word) -> bool {
+    matches!(word.form, Form::Lower | Form::Title | Form::Upper)
+}
+
+fn phrase(words: &[Word]) -> u64 {
+    words
+        .iter()
+        .fold(words.len() as u64, |hash, word| pair(hash, word.norm))
+}
+
+/// Runs of glued tokens: an address of the net, a date in numbers, a number in groups. A closing stop or comma is left out.
+fn chunks(words: &[Word], gaps: &[Gap], out: &mut [Place]) {
+    let mut start = 0;
+    while start < words.len() {
+        let whole = (start + 1..words.len())
+            .find(|&i| gaps[i] != Gap::Glued)
+            .unwrap_or(words.len());
+        let mut end = whole;
+        while end > start + 1 && words[end - 1].form == Form::Mark {
+            end -= 1;
+        }
+        // So long a run is noise; one shape for all.
+        let shape = match end - start {
+            1 => 0,
+            2..=24 => words[start..end].iter().fold(1, |hash, word| {
+                let digits = word.form == Form::Digits;
+                pair(hash, if digits { word.shape } else { word.short })
+            }),
+            _ => 2,
+        };
+        let length = (end - start).min(usize::from(u16::MAX)) as u16;
+        for (i, place) in out[start..end].iter_mut().enumerate() {
+            place.chunk = shape;
+            place.in_chunk = u8::from(i > 0) | u8::from(start + i + 1 < end) << 1;
+            place.chunk_len = length;
+        }
+        start = end;
+    }
+}

@@ -1,0 +1,350 @@
+//! The words of notes and what each alone gives as features: made once a word, remembered from batch to batch.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use lethe_core::TokenKind;
+use lethe_dictionaries::{Dictionary, fold};
+
+use super::hash::{feature, mix, of_bytes, pair, word_key};
+use super::lists::Groups;
+use crate::Table;
+
+/// Words remembered; beyond it the store starts afresh. With their features they take some 40 MB.
+const REMEMBERED: usize = 1 << 16;
+
+/// How a word is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Form {
+    Lower,
+    Title,
+    Upper,
+    Digits,
+    Mark,
+}
+
+/// What the templates of context ask of a word.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Word {
+    /// Lower case without accents; of numbers of more than two digits their length alone.
+    pub(super) norm: u64,
+    /// The folded word, numbers too.
+    pub(super) folded: u64,
+    /// Its shape: the case of up to eight letters, the number of digits.
+    pub(super) shape: u64,
+    /// Its shape with runs as one.
+    pub(super) short: u64,
+    /// The groups of lists that hold it, as one number; 0 without any.
+    pub(super) groups: u64,
+    /// The folded word's number: words that fold alike have the same.
+    pub(super) number: u32,
+    pub(super) form: Form,
+    pub(super) colon: bool,
+}
+
+/// The tables of words: everything of the word itself, less of its neighbours, little of those further off.
+pub(super) const TABLES: usize = 3;
+
+/// Word types with their features.
+pub(super) struct Words {
+    ids: HashMap<u128, u32, BuildHasherDefault<KeyHasher>>,
+    /// The numbers of folded words.
+    numbers: HashMap<u64, u32, BuildHasherDefault<KeyHasher>>,
+    words: Vec<Word>,
+    features: [Vec<u64>; TABLES],
+    ends: Vec<[u32; TABLES]>,
+    /// For each word the batch that saw it last, and its type there.
+    seen: Vec<(u32, u32)>,
+    batch: u32,
+}
+
+/// A batch's words.
+pub(super) struct BatchWords {
+    pub(super) tables: [Table; TABLES],
+    /// The words by type; type 0 is outside.
+    pub(super) words: Vec<Word>,
+}
+
+const OUTSIDE: Word = Word {
+    norm: 1,
+    folded: 1,
+    shape: 1,
+    short: 1,
+    groups: 0,
+    number: 0,
+    form: Form::Mark,
+    colon: false,
+};
+
+impl Default for Words {
+    fn default() -> Self {
+        Self {
+            ids: HashMap::default(),
+            numbers: HashMap::default(),
+            words: Vec::new(),
+            features: std::array::from_fn(|_| Vec::new()),
+            ends: Vec::new(),
+            seen: Vec::new(),
+            batch: 0,
+        }
+    }
+}
+
+impl Words {
+    /// Begins a batch of about this many tokens.
+    pub(super) fn begin(&mut self, tokens: usize) -> BatchWords {
+        if self.words.len() > REMEMBERED || self.batch == u32::MAX {
+            *self = Self::default();
+        }
+        self.batch += 1;
+        let table = |place: u64| Table {
+            ends: vec![1],
+            features: vec![feature(90, place)],
+            ids: Vec::with_capacity(tokens),
+        };
+        BatchWords {
+            tables: [table(0), table(1), table(2)],
+            words: vec![OUTSIDE],
+        }
+    }
+
+    /// Adds the token `start..end` of `text` to a batch; gives its type there.
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        batch: &mut BatchWords,
+        text: &str,
+        (start, end, kind): (usize, usize, TokenKind),
+        lists: &Lists<'_>,
+    ) -> u32 {
+        let key = word_key(text.as_bytes(), start, end);
+        let word = match self.ids.get(&key) {
+            Some(&word) => word as usize,
+            None => {
+                // Tokens are spans of their note; a batch checks it.
+                let word = text.get(start..end).unwrap_or_default();
+                self.add(key, word, kind, lists)
+            }
+        };
+        let (seen, mut id) = self.seen[word];
+        if seen != self.batch {
+            id = batch.words.len() as u32;
+            self.seen[word] = (self.batch, id);
+            batch.words.push(self.words[word]);
+            let ends = self.ends[word];
+            let starts = if word == 0 {
+                [0; TABLES]
+            } else {
+                self.ends[word - 1]
+            };
+            for (i, table) in batch.tables.iter_mut().enumerate() {
+                let own = &self.features[i][starts[i] as usize..ends[i] as usize];
+                table.features.extend_from_slice(own);
+                table.ends.push(table.features.len() as u32);
+            }
+        }
+        for table in &mut batch.tables {
+            table.ids.push(id);
+        }
+        id
+    }
+
+    #[cold]
+    fn add(&mut self, key: u128, text: &str, kind: TokenKind, lists: &Lists<'_>) -> usize {
+        let [own, near, far] = &mut self.features;
+        let mut word = templates(text, kind, lists, own, near, far);
+        let next = self.numbers.len() as u32 + 1;
+        word.number = *self.numbers.entry(word.folded).or_insert(next);
+        self.ends
+            .push([own.len() as u32, near.len() as u32, far.len() as u32]);
+        self.words.push(word);
+        self.seen.push((0, 0));
+        self.ids.insert(key, self.words.len() as u32 - 1);
+        self.words.len() - 1
+    }
+}
+
+/// The dictionary as words read it; nothing where the settings leave it out.
+pub(super) struct Lists<'d> {
+    pub(super) dictionary: Option<(&'d Dictionary, &'d Groups)>,
+}
+
+/// Writes the features of a word: its own, those for its neighbours to read, those for words further off.
+fn templates(
+    text: &str,
+    kind: TokenKind,
+    lists: &Lists<'_>,
+    own: &mut Vec<u64>,
+    near: &mut Vec<u64>,
+    far: &mut Vec<u64>,
+) -> Word {
+    let folded: Vec<char> = fold(text).chars().collect();
+    let hash = |chars: &[char]| {
+        chars
+            .iter()
+            .fold(chars.len() as u64, |h, &c| pair(h, u64::from(c)))
+    };
+    let form = form_of(text, kind);
+    let folded_hash = hash(&folded);
+    let length = folded.len() as u64;
+    let (shape, short) = shapes(text);
+    let norm = if form == Form::Digits && length > 2 {
+        feature(1, length)
+    } else {
+        folded_hash
+    };
+
+    own.push(feature(10, of_bytes(text.as_bytes())));
+    own.push(feature(11, folded_hash));
+    if kind == TokenKind::Letters {
+        for n in 1..=5.min(folded.len()) {
+            own.push(feature(12, hash(&folded[..n])));
+            own.push(feature(13, hash(&folded[folded.len() - n..])));
+        }
+        own.push(feature(14, length.min(16)));
+        own.push(feature(15, pair(form as u64, length.min(5))));
+        let vowels = folded.iter().filter(|c| "aeiouy".contains(**c)).count();
+        own.push(feature(16, pair(form as u64, vowels.min(3) as u64)));
+        own.push(feature(17, u64::from(text.is_ascii())));
+        let suffix = hash(&folded[folded.len().saturating_sub(3)..]);
+        own.push(feature(18, pair(form as u64, suffix)));
+        near.push(feature(25, suffix));
+        near.push(feature(26, hash(&folded[..3.min(folded.len())])));
+    }
+    if kind == TokenKind::Digits {
+        number(text, own);
+        near.push(feature(27, number_class(text)));
+    }
+    own.push(feature(19, shape));
+    own.push(feature(20, short));
+    own.push(feature(21, form as u64));
+
+    near.push(feature(28, norm));
+    near.push(feature(29, shape));
+    near.push(feature(30, form as u64));
+    far.push(feature(31, norm));
+    far.push(feature(32, short));
+
+    let mut groups = 0;
+    if let Some((dictionary, names)) = lists.dictionary
+        && kind != TokenKind::Punctuation
+    {
+        let entry = dictionary.word(text);
+        let held = names.of(entry);
+        let all = names.all(held);
+        groups = all;
+        for name in names.names(held) {
+            own.push(feature(40, name));
+            near.push(feature(41, name));
+        }
+        own.push(feature(42, all));
+        own.push(feature(43, pair(all, form as u64)));
+        near.push(feature(44, pair(all, form as u64)));
+        far.push(feature(45, pair(all, form as u64)));
+        if form != Form::Lower {
+            names.frequencies(entry, 46, own);
+        }
+    }
+    Word {
+        norm,
+        folded: folded_hash,
+        shape,
+        short,
+        groups,
+        form,
+        colon: text == ":" || text == "：",
+        number: 0,
+    }
+}
+
+/// What a number could be.
+fn number(text: &str, own: &mut Vec<u64>) {
+    let length = text.chars().count() as u64;
+    own.push(feature(33, length.min(16)));
+    own.push(feature(34, number_class(text)));
+    own.push(feature(35, u64::from(text.starts_with('0'))));
+    let first: String = text.chars().take(2).collect();
+    own.push(feature(36, pair(length, of_bytes(first.as_bytes()))));
+}
+
+/// Day, month, year, age, postcode, or how many digits.
+fn number_class(text: &str) -> u64 {
+    let length = text.chars().count() as u64;
+    let value: u32 = match text.parse() {
+        Ok(value) if length <= 5 => value,
+        _ => return 100 + length.min(20),
+    };
+    match (length, value) {
+        (1..=2, 1..=12) => 1,
+        (1..=2, 13..=31) => 2,
+        (1..=2, _) => 3,
+        (3, ..=120) => 4,
+        (3, _) => 5,
+        (4, 1900..=1999) => 6,
+        (4, 2000..=2030) => 7,
+        (4, _) => 8,
+        (_, 1000..=52999) => 9,
+        _ => 10,
+    }
+}
+
+fn form_of(text: &str, kind: TokenKind) -> Form {
+    let mut chars = text.chars();
+    match kind {
+        TokenKind::Digits => Form::Digits,
+        TokenKind::Punctuation => Form::Mark,
+        TokenKind::Letters => match (chars.next(), chars.next_back()) {
+            (Some(first), _) if !first.is_uppercase() => Form::Lower,
+            // The tokenizer splits at lower-to-upper: the last letter tells how the word goes on.
+            (_, Some(last)) if last.is_lowercase() => Form::Title,
+            _ => Form::Upper,
+        },
+    }
+}
+
+/// The case of each letter, digits as one class, marks as themselves; up to eight of a run, and each run once.
+fn shapes(text: &str) -> (u64, u64) {
+    let (mut full, mut short, mut run, mut last) = (0, 0, 0, 0);
+    for c in text.chars() {
+        let class = match c {
+            c if c.is_uppercase() => 1,
+            c if c.is_alphabetic() => 2,
+            c if c.is_numeric() => 3,
+            c => u64::from(c) + 8,
+        };
+        if class == last {
+            run += 1;
+        } else {
+            short = pair(short, class);
+            run = 1;
+        }
+        if run <= 8 {
+            full = pair(full, class);
+        }
+        last = class;
+    }
+    (full, short)
+}
+
+/// Keys are words' bytes or well-mixed already: one multiplication spreads them.
+#[derive(Default)]
+pub(super) struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = pair(self.0, of_bytes(bytes));
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = mix(key);
+    }
+
+    fn write_u128(&mut self, key: u128) {
+        self.0 = mix(key as u64 ^ ((key >> 64) as u64).rotate_left(29));
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
