@@ -1,55 +1,16 @@
 //! JSON lines: `doc_id`, `text`, and `spans` of `start`, `end` (Unicode code points) and `label`.
+//!
+//! A span may say its `text`, which is then checked, and its `score`; a document may say whose it is, `patient_id`.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
+use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
+use std::path::Path;
 
-use lethe_core::{Span, SpanError};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::{Document, Mark};
-
-/// Why a file of JSON lines was refused. Holds places, never text.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum JsonlError {
-    /// The file cannot be read.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// A line is no document.
-    #[error("{}, line {line}, column {column}: not a document of `doc_id`, `text` and `spans` ({category:?} error)", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The column in it, from 1.
-        column: usize,
-        /// What kind of error; the parser's own message could quote the text.
-        category: serde_json::error::Category,
-    },
-    /// A span is none of its document's text.
-    #[error("{}, line {line}: span {index} ({start}..{end} in code points) is not one of a text of {len} code points", path.display())]
-    Span {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// Which of the document's spans, from 0.
-        index: usize,
-        /// Its start.
-        start: usize,
-        /// Its end.
-        end: usize,
-        /// The text's length in code points.
-        len: usize,
-    },
-}
+use crate::Document;
+use crate::error::{CorpusError, Fault, named};
+use crate::places::{Claim, Places, counted, settle};
 
 #[derive(Deserialize)]
 struct Line {
@@ -65,75 +26,121 @@ struct Marked {
     start: usize,
     end: usize,
     label: String,
+    text: Option<String>,
     score: Option<f32>,
 }
 
 /// Reads documents. One without `doc_id` is called by its line's number, from 1.
 ///
 /// # Errors
-/// [`JsonlError`], naming file and line.
-pub fn read_jsonl(path: &Path) -> Result<Vec<Document>, JsonlError> {
-    let io = |source| JsonlError::Io {
-        path: path.to_owned(),
-        source,
-    };
-    let file = File::open(path).map_err(io)?;
-    let mut documents = Vec::new();
-    for (i, line) in BufReader::new(file).lines().enumerate() {
-        let line = line.map_err(io)?;
-        if !line.trim().is_empty() {
-            documents.push(document(path, i + 1, &line)?);
+/// [`CorpusError`], naming file and line.
+pub fn read_jsonl(path: &Path) -> Result<Vec<Document>, CorpusError> {
+    let io = |source| CorpusError::io(path, source);
+    let mut file = BufReader::new(File::open(path).map_err(io)?);
+    let (mut documents, mut line) = (Vec::new(), Vec::new());
+    for number in 1.. {
+        line.clear();
+        if file.read_until(b'\n', &mut line).map_err(io)? == 0 {
+            break;
+        }
+        let text = std::str::from_utf8(&line).map_err(|_| CorpusError::at(path, number, Fault::NotUtf8))?;
+        // A byte order mark that begins the file is its encoding's and no text (RFC 8259, 8.1).
+        let text = text
+            .strip_prefix('\u{feff}')
+            .filter(|_| number == 1)
+            .unwrap_or(text);
+        if !text.trim().is_empty() {
+            documents.push(document(path, number, text)?);
         }
     }
     Ok(documents)
 }
 
-fn document(path: &Path, number: usize, line: &str) -> Result<Document, JsonlError> {
-    let line: Line = serde_json::from_str(line).map_err(|error| JsonlError::Line {
-        path: path.to_owned(),
-        line: number,
-        column: error.column(),
-        category: error.classify(),
+fn document(path: &Path, number: usize, line: &str) -> Result<Document, CorpusError> {
+    let line: Line = serde_json::from_str(line).map_err(|error| {
+        let (column, category) = (error.column(), error.classify());
+        CorpusError::at(path, number, Fault::Json { column, category })
     })?;
-    let mut bytes: Vec<usize> = line.text.char_indices().map(|(at, _)| at).collect();
-    bytes.push(line.text.len());
+    let claim = |(index, marked): (usize, Marked)| Claim {
+        which: named("span", None, index),
+        line: number,
+        parts: vec![(marked.start, marked.end)],
+        label: marked.label,
+        text: marked.text,
+        score: marked.score,
+    };
+    let claims: Vec<Claim> = line.spans.into_iter().enumerate().map(claim).collect();
+    let places = Places::of(&line.text);
     let mut document = Document {
         id: line.doc_id.unwrap_or_else(|| number.to_string()),
         patient: line.patient_id,
+        marks: settle(path, &line.text, &[places], &claims)?,
         text: line.text,
-        marks: Vec::with_capacity(line.spans.len()),
     };
-    for (index, marked) in line.spans.into_iter().enumerate() {
-        let span = span(&bytes, marked.start, marked.end).ok_or_else(|| JsonlError::Span {
-            path: path.to_owned(),
-            line: number,
-            index,
-            start: marked.start,
-            end: marked.end,
-            len: bytes.len() - 1,
-        })?;
-        document.marks.push(Mark {
-            span,
-            label: marked.label,
-            score: marked.score,
-        });
-    }
     document.sort();
     Ok(document)
 }
 
-/// A span of code points in bytes; empty ones are none.
-fn span(bytes: &[usize], start: usize, end: usize) -> Option<Span> {
-    let (start, end) = (*bytes.get(start)?, *bytes.get(end)?);
-    let span: Result<Span, SpanError> = Span::new(start, end);
-    span.ok().filter(|span| !span.is_empty())
+#[derive(Serialize)]
+struct LineOut<'a> {
+    doc_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patient_id: Option<&'a str>,
+    text: &'a str,
+    spans: Vec<MarkedOut<'a>>,
+}
+
+#[derive(Serialize)]
+struct MarkedOut<'a> {
+    start: usize,
+    end: usize,
+    label: &'a str,
+    text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f32>,
+}
+
+/// Writes documents as [`read_jsonl`] reads them, each span with its text.
+///
+/// # Errors
+/// [`CorpusError::Io`]; [`CorpusError::Unwritable`] if a mark lies outside its text.
+pub fn write_jsonl(path: &Path, documents: &[Document]) -> Result<(), CorpusError> {
+    let io = |source| CorpusError::io(path, source);
+    let mut file = BufWriter::new(File::create(path).map_err(io)?);
+    for (i, document) in documents.iter().enumerate() {
+        let outside = || CorpusError::Unwritable {
+            document: i,
+            format: "jsonl",
+            problem: "a mark lies outside its text",
+        };
+        let places = counted(document).ok_or_else(outside)?;
+        let spans = document.marks.iter().zip(places).map(|(mark, (start, end))| {
+            let text = mark.span.get(&document.text)?;
+            Some(MarkedOut {
+                start,
+                end,
+                label: &mark.label,
+                text,
+                score: mark.score,
+            })
+        });
+        let line = LineOut {
+            doc_id: &document.id,
+            patient_id: document.patient.as_deref(),
+            text: &document.text,
+            spans: spans.collect::<Option<_>>().ok_or_else(outside)?,
+        };
+        serde_json::to_writer(&mut file, &line).map_err(|error| io(error.into()))?;
+        file.write_all(b"\n").map_err(io)?;
+    }
+    file.flush().map_err(io)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(content: &str) -> Result<Vec<Document>, JsonlError> {
+    fn read(content: &str) -> Result<Vec<Document>, CorpusError> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notes.jsonl");
         std::fs::write(&path, content).unwrap();
@@ -144,9 +151,22 @@ mod tests {
     fn offsets_are_code_points_and_a_byte_order_mark_counts() {
         let line =
             r#"{"doc_id":"a","text":"\ufeffSeñor Ruiz","spans":[{"start":7,"end":11,"label":"NAME"}]}"#;
-        let documents = read(line).unwrap();
-        let mark = &documents[0].marks[0];
-        assert_eq!(mark.span.of(&documents[0].text), "Ruiz");
+        for content in [line.to_owned(), format!("\u{feff}{line}\r\n\r\n")] {
+            let documents = read(&content).unwrap();
+            let mark = &documents[0].marks[0];
+            assert_eq!(mark.span.of(&documents[0].text), "Ruiz");
+        }
+    }
+
+    #[test]
+    fn a_document_without_id_is_called_by_its_line_and_scores_and_patients_are_kept() {
+        let content = "\n{\"text\":\"Ana\",\"patient_id\":\"p\",\"spans\":[{\"start\":0,\"end\":3,\"label\":\"X\",\"score\":0.5}]}\n";
+        let documents = read(content).unwrap();
+        assert_eq!(
+            (documents[0].id.as_str(), documents[0].patient.as_deref()),
+            ("2", Some("p"))
+        );
+        assert_eq!(documents[0].marks[0].score, Some(0.5));
     }
 
     #[test]
@@ -155,11 +175,15 @@ mod tests {
         for (bad, place) in [
             (
                 r#"{"doc_id":"b","text":"Secret","spans":[{"start":3,"end":99,"label":"X"}]}"#,
-                "line 2: span 0 (3..99",
+                "line 2: span 1 (3..99",
+            ),
+            (
+                r#"{"doc_id":"b","text":"Secret","spans":[{"start":0,"end":3,"label":"X","text":"ecr"}]}"#,
+                "line 2: span 1 (0..3 in code points): the text it gives",
             ),
             (
                 r#"{"doc_id":"b","text":"Secret","spans":[{"start":"Secret"}]}"#,
-                "line 2, column",
+                "line 2: column",
             ),
         ] {
             let message = read(&format!("{good}\n{bad}\n")).unwrap_err().to_string();

@@ -1,0 +1,242 @@
+//! From the offsets that annotations count in to bytes of the text, and the proof that they count as assumed.
+//!
+//! Every format here counts Unicode code points. What a line end of two characters counts is less sure: XML hands
+//! CR LF on as one LF (XML 1.0, 2.11), so what was annotated through an XML parser counts one, but a file may have been
+//! annotated as bytes, or have got its CRs later. So annotations that say which text they mark decide: the reading
+//! that the format prescribes is tried first, the other one only if that fails, and if both fail the file is refused.
+
+use std::path::Path;
+
+use lethe_core::Span;
+
+use crate::error::{CorpusError, Fault};
+use crate::{Document, Mark};
+
+/// For each code point of a text as an annotator counted them, the byte of ours at which it begins; then the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Places(Vec<usize>);
+
+impl Places {
+    /// Every code point counts.
+    pub(crate) fn of(text: &str) -> Self {
+        let starts = text.char_indices().map(|(at, _)| at);
+        Self(starts.chain([text.len()]).collect())
+    }
+
+    /// A CR LF counts once.
+    pub(crate) fn line_ends_once(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let second = |at: usize| bytes[at] == b'\n' && at > 0 && bytes[at - 1] == b'\r';
+        let starts = text.char_indices().map(|(at, _)| at).filter(|&at| !second(at));
+        Self(starts.chain([text.len()]).collect())
+    }
+
+    /// Bytes that were counted by whoever made the text.
+    pub(crate) const fn from_starts(starts_and_end: Vec<usize>) -> Self {
+        Self(starts_and_end)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len().saturating_sub(1)
+    }
+
+    /// The span from one code point to another; empty ones are none.
+    fn span(&self, start: usize, end: usize) -> Option<Span> {
+        let span = Span::new(*self.0.get(start)?, *self.0.get(end)?).ok()?;
+        (!span.is_empty()).then_some(span)
+    }
+}
+
+/// Where a document's marks start and end in code points; `None` if one is no span of its text.
+pub(crate) fn counted(document: &Document) -> Option<Vec<(usize, usize)>> {
+    let places = Places::of(&document.text);
+    let place = |byte: usize| places.0.binary_search(&byte).ok();
+    let marks = document.marks.iter();
+    marks
+        .map(|mark| Some((place(mark.span.start())?, place(mark.span.end())?)))
+        .collect()
+}
+
+/// An annotation as a file has it.
+pub(crate) struct Claim {
+    /// Its name, for messages.
+    pub(crate) which: String,
+    /// The line it stands in, from 1.
+    pub(crate) line: usize,
+    /// Start and end of each part, in code points.
+    pub(crate) parts: Vec<(usize, usize)>,
+    /// Its label.
+    pub(crate) label: String,
+    /// The text that it says it marks, parts joined by a blank.
+    pub(crate) text: Option<String>,
+    /// A prediction's score.
+    pub(crate) score: Option<f32>,
+}
+
+/// Turns annotations into marks of `text`, by the first of the readings under which every one of them marks the text
+/// that it says.
+///
+/// Parts with nothing but white space between them are one mark (brat cuts at line ends); others are a mark each.
+///
+/// # Errors
+/// [`CorpusError::Place`] for the first annotation that fails under the first reading.
+pub(crate) fn settle(
+    path: &Path,
+    text: &str,
+    readings: &[Places],
+    claims: &[Claim],
+) -> Result<Vec<Mark>, CorpusError> {
+    let mut first_error = None;
+    for places in readings {
+        match marks(path, text, places, claims) {
+            Ok(marks) => return Ok(marks),
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
+    }
+    first_error.map_or_else(|| Ok(Vec::new()), Err)
+}
+
+fn marks(path: &Path, text: &str, places: &Places, claims: &[Claim]) -> Result<Vec<Mark>, CorpusError> {
+    let mut marks = Vec::with_capacity(claims.len());
+    for claim in claims {
+        let fault = |fault| CorpusError::at(path, claim.line, fault);
+        let mut spans: Vec<Span> = Vec::with_capacity(claim.parts.len());
+        let mut found = String::new();
+        for &(start, end) in &claim.parts {
+            let span = places.span(start, end).ok_or_else(|| {
+                fault(Fault::Span {
+                    which: claim.which.clone(),
+                    start,
+                    end,
+                    len: places.len(),
+                })
+            })?;
+            if !spans.is_empty() {
+                found.push(' ');
+            }
+            found.push_str(span.of(text));
+            spans.push(span);
+        }
+        if claim.text.as_ref().is_some_and(|said| !same(said, &found)) {
+            let (start, end) = claim.parts.first().copied().unwrap_or_default();
+            return Err(fault(Fault::Text {
+                which: claim.which.clone(),
+                start,
+                end: claim.parts.last().map_or(end, |part| part.1),
+            }));
+        }
+        marks.extend(joined(text, spans).into_iter().map(|span| Mark {
+            span,
+            label: claim.label.clone(),
+            score: claim.score,
+        }));
+    }
+    Ok(marks)
+}
+
+/// Parts in order, those with only white space between them made one.
+fn joined(text: &str, mut parts: Vec<Span>) -> Vec<Span> {
+    parts.sort();
+    let mut out: Vec<Span> = Vec::with_capacity(parts.len());
+    for part in parts {
+        match out.last_mut() {
+            Some(last) if blank_between(text, *last, part) => *last = last.union(part),
+            _ => out.push(part),
+        }
+    }
+    out
+}
+
+fn blank_between(text: &str, before: Span, after: Span) -> bool {
+    let gap = Span::new(before.end(), after.start().max(before.end()));
+    gap.is_ok_and(|gap| gap.get(text).is_some_and(|gap| gap.trim().is_empty()))
+}
+
+/// Equality after what XML does to an attribute's value (XML 1.0, 2.11 and 3.3.3): a line end is one character, and
+/// line ends and tabs are blanks. brat's text column is written so as well.
+fn same(said: &str, found: &str) -> bool {
+    said == found || flat(said).eq(flat(found))
+}
+
+fn flat(text: &str) -> impl Iterator<Item = char> {
+    let mut after_cr = false;
+    text.chars().filter_map(move |c| {
+        let second = after_cr && c == '\n';
+        after_cr = c == '\r';
+        (!second).then_some(if matches!(c, '\r' | '\n' | '\t') { ' ' } else { c })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(parts: &[(usize, usize)], text: &str) -> Claim {
+        Claim {
+            which: "tag 1".to_owned(),
+            line: 7,
+            parts: parts.to_vec(),
+            label: "NAME".to_owned(),
+            text: Some(text.to_owned()),
+            score: None,
+        }
+    }
+
+    fn found(text: &str, readings: &[Places], claims: &[Claim]) -> Result<Vec<String>, CorpusError> {
+        let marks = settle(Path::new("a"), text, readings, claims)?;
+        Ok(marks.iter().map(|mark| mark.span.of(text).to_owned()).collect())
+    }
+
+    #[test]
+    fn offsets_are_code_points_and_a_byte_order_mark_is_one() {
+        let text = "\u{feff}👩🏽 é Ruiz";
+        let spans = found(text, &[Places::of(text)], &[claim(&[(6, 10)], "Ruiz")]).unwrap();
+        assert_eq!(spans, ["Ruiz"]);
+    }
+
+    #[test]
+    fn the_text_an_annotation_gives_decides_what_a_line_end_counts() {
+        let text = "a\r\nb\r\nRuiz";
+        let readings = [Places::of(text), Places::line_ends_once(text)];
+        for start in [4, 6] {
+            let spans = found(text, &readings, &[claim(&[(start, start + 4)], "Ruiz")]);
+            assert_eq!(spans.unwrap(), ["Ruiz"]);
+        }
+        let refused = found(text, &readings, &[claim(&[(5, 9)], "Ruiz")]);
+        assert_eq!(
+            refused.unwrap_err().to_string(),
+            "a, line 7: tag 1 (5..9 in code points): the text it gives is not the text at these offsets"
+        );
+    }
+
+    #[test]
+    fn a_line_end_or_a_tab_within_a_mark_may_be_written_as_a_blank() {
+        let text = "Ana\r\nMaria\tRuiz";
+        let said = claim(&[(0, 15)], "Ana Maria Ruiz");
+        assert_eq!(found(text, &[Places::of(text)], &[said]).unwrap(), [text]);
+    }
+
+    #[test]
+    fn parts_are_a_mark_each_unless_only_white_space_divides_them() {
+        let text = "Ana\n Ruiz and Gil";
+        let spans = found(
+            text,
+            &[Places::of(text)],
+            &[claim(&[(0, 3), (5, 9), (14, 17)], "Ana Ruiz Gil")],
+        );
+        assert_eq!(spans.unwrap(), ["Ana\n Ruiz", "Gil"]);
+    }
+
+    #[test]
+    fn an_empty_reversed_or_outside_span_is_refused() {
+        let text = "Ana";
+        for part in [(1, 1), (2, 1), (0, 9)] {
+            let error = found(text, &[Places::of(text)], &[claim(&[part], "Ana")]).unwrap_err();
+            let message = error.to_string();
+            assert!(
+                message.contains("not a span of a text of 3 code points"),
+                "{message}"
+            );
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! What the XML layouts share: elements, their attributes and their text, each with its line.
+//!
+//! A thin layer over quick-xml's events. It hands on no message of the parser, since those may quote the file, and keeps
+//! two counts of the text's characters: as XML counts them and as the bytes do (see [`crate::places`]).
+
+use std::path::Path;
+
+use quick_xml::Reader;
+use quick_xml::escape::unescape;
+use quick_xml::events::{BytesStart, Event};
+
+use crate::error::CorpusError;
+use crate::places::Places;
+
+/// An element's start.
+pub(crate) struct Element {
+    /// Its name.
+    pub(crate) name: String,
+    /// The line it begins in, from 1.
+    pub(crate) line: usize,
+    attributes: Vec<(String, String)>,
+}
+
+impl Element {
+    /// An attribute's value, references resolved.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.attributes.iter().find(|(key, _)| key == name)?;
+        Some(&found.1)
+    }
+}
+
+/// A piece of the file.
+pub(crate) enum Piece<'a> {
+    /// An element begins.
+    Open(Element),
+    /// The innermost open element ends.
+    Close,
+    /// Characters as they stand in the file.
+    Literal(&'a str),
+    /// A character that was written as a reference.
+    Character(char),
+    /// The file ends.
+    End,
+}
+
+/// Reads a file's pieces.
+pub(crate) struct Xml<'a> {
+    path: &'a Path,
+    source: &'a str,
+    reader: Reader<&'a [u8]>,
+    depth: usize,
+    /// A byte, and the line it is in.
+    counted: (usize, usize),
+}
+
+impl<'a> Xml<'a> {
+    /// Reads `source`, the content of `path`. A byte order mark at the file's very start is its encoding's and no text.
+    pub(crate) fn new(path: &'a Path, source: &'a str) -> Self {
+        let source = source.strip_prefix('\u{feff}').unwrap_or(source);
+        let mut reader = Reader::from_str(source);
+        reader.config_mut().expand_empty_elements = true;
+        Self {
+            path,
+            source,
+            reader,
+            depth: 0,
+            counted: (0, 1),
+        }
+    }
+
+    /// The line that the reader has come to.
+    pub(crate) fn line(&mut self) -> usize {
+        let at = usize::try_from(self.reader.buffer_position()).unwrap_or(usize::MAX);
+        self.line_of(at)
+    }
+
+    fn line_of(&mut self, byte: usize) -> usize {
+        let (from, line) = self.counted;
+        let bytes = self.source.as_bytes();
+        let to = byte.clamp(from, bytes.len());
+        let breaks = bytes[from..to].iter().filter(|&&byte| byte == b'\n').count();
+        self.counted = (to, line + breaks);
+        line + breaks
+    }
+
+    /// An error at the line that the reader has come to.
+    pub(crate) fn error(&mut self, what: &'static str) -> CorpusError {
+        let line = self.line();
+        CorpusError::layout(self.path, line, what)
+    }
+
+    /// The next piece that is neither comment nor instruction.
+    ///
+    /// # Errors
+    /// [`CorpusError::Place`] where the file is not well formed or not in UTF-8.
+    pub(crate) fn next(&mut self) -> Result<Piece<'a>, CorpusError> {
+        loop {
+            let line = self.line();
+            let wrong = |what| CorpusError::layout(self.path, line, what);
+            let event = match self.reader.read_event() {
+                Ok(event) => event,
+                Err(error) => {
+                    let what = reason(&error);
+                    let at = usize::try_from(self.reader.error_position()).unwrap_or(usize::MAX);
+                    let line = self.line_of(at);
+                    return Err(CorpusError::layout(self.path, line, what));
+                }
+            };
+            match event {
+                Event::Start(start) | Event::Empty(start) => {
+                    self.depth += 1;
+                    return element(&start, line).map(Piece::Open).map_err(wrong);
+                }
+                Event::End(_) => {
+                    self.depth = self.depth.saturating_sub(1);
+                    return Ok(Piece::Close);
+                }
+                // Both are slices of `source`, so they are UTF-8 and outlive the event.
+                Event::Text(text) => return literal(text.into_inner()).map(Piece::Literal).map_err(wrong),
+                Event::CData(text) => return literal(text.into_inner()).map(Piece::Literal).map_err(wrong),
+                Event::GeneralRef(reference) => {
+                    let name = reference.decode().unwrap_or_default();
+                    let resolved = unescape(&format!("&{name};"))
+                        .ok()
+                        .and_then(|text| text.chars().next());
+                    return resolved.map(Piece::Character).ok_or_else(|| wrong(ENTITY));
+                }
+                Event::Decl(declaration) => {
+                    let utf8 = declaration.encoding().is_none_or(|name| {
+                        name.is_ok_and(|name| {
+                            name.eq_ignore_ascii_case(b"utf-8") || name.eq_ignore_ascii_case(b"us-ascii")
+                        })
+                    });
+                    if !utf8 && !self.source.is_ascii() {
+                        return Err(wrong("declared in another encoding than UTF-8; convert the file"));
+                    }
+                }
+                Event::Comment(_) | Event::PI(_) | Event::DocType(_) => {}
+                Event::Eof if self.depth > 0 => return Err(wrong("the file ends within an element")),
+                Event::Eof => return Ok(Piece::End),
+            }
+        }
+    }
+
+    /// The next element, or `None` where the innermost open one ends, or the file. Text between elements is passed over
+    /// if it is blank.
+    ///
+    /// # Errors
+    /// As [`Xml::next`]; text that is not blank.
+    pub(crate) fn child(&mut self) -> Result<Option<Element>, CorpusError> {
+        loop {
+            match self.next()? {
+                Piece::Open(element) => return Ok(Some(element)),
+                Piece::Close | Piece::End => return Ok(None),
+                Piece::Literal(text) if text.trim().is_empty() => {}
+                Piece::Literal(_) | Piece::Character(_) => {
+                    return Err(self.error("text where only elements stand"));
+                }
+            }
+        }
+    }
+
+    /// Passes over the rest of the innermost open element.
+    ///
+    /// # Errors
+    /// As [`Xml::next`].
+    pub(crate) fn skip(&mut self) -> Result<(), CorpusError> {
+        let depth = self.depth;
+        while self.depth >= depth {
+            self.next()?;
+        }
+        Ok(())
+    }
+}
+
+const ENTITY: &str = "a reference to an entity that XML does not define; write `&` as `&amp;`";
+
+/// The parser's finding without what it quotes.
+fn reason(error: &quick_xml::Error) -> &'static str {
+    use quick_xml::Error;
+    match error {
+        Error::Escape(_) => ENTITY,
+        Error::IllFormed(_) => "not well-formed XML: elements do not end as they begin, or a bare `&`",
+        Error::Syntax(_) => {
+            "not well-formed XML: a `<` that begins nothing, or something begun and never ended"
+        }
+        _ => "not well-formed XML",
+    }
+}
+
+fn literal(bytes: std::borrow::Cow<'_, [u8]>) -> Result<&str, &'static str> {
+    match bytes {
+        std::borrow::Cow::Borrowed(bytes) => std::str::from_utf8(bytes).map_err(|_| "not UTF-8"),
+        std::borrow::Cow::Owned(_) => Err("not UTF-8"),
+    }
+}
+
+fn element(start: &BytesStart<'_>, line: usize) -> Result<Element, &'static str> {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|_| "not UTF-8");
+    let mut attributes = Vec::new();
+    for attribute in start.attributes() {
+        let attribute =
+            attribute.map_err(|_| "not well-formed XML: an attribute without quotes, or given twice")?;
+        let raw = text(&attribute.value)?;
+        let value = unescape(&raw).map_err(|_| ENTITY)?.into_owned();
+        attributes.push((text(attribute.key.as_ref())?, value));
+    }
+    Ok(Element {
+        name: text(start.name().as_ref())?,
+        line,
+        attributes,
+    })
+}
+
+/// Text as it is put together from pieces: as XML hands it on, line ends made LF (XML 1.0, 2.11).
+#[derive(Default)]
+pub(crate) struct Text {
+    text: String,
+    /// For each code point of the file, its byte in `text`.
+    raw: Vec<usize>,
+}
+
+impl Text {
+    /// Adds characters of the file.
+    pub(crate) fn literal(&mut self, literal: &str) {
+        let mut characters = literal.chars().peekable();
+        while let Some(c) = characters.next() {
+            self.character(if c == '\r' { '\n' } else { c });
+            if c == '\r' && characters.next_if_eq(&'\n').is_some() {
+                self.raw.push(self.text.len() - 1);
+            }
+        }
+    }
+
+    /// Adds one character, whatever it is: a CR that was written as a reference stays one.
+    pub(crate) fn character(&mut self, c: char) {
+        self.raw.push(self.text.len());
+        self.text.push(c);
+    }
+
+    /// Bytes so far.
+    pub(crate) const fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// The text, and what offsets may count: its code points, or those of the file.
+    pub(crate) fn finish(mut self) -> (String, Vec<Places>) {
+        self.raw.push(self.text.len());
+        let mut readings = vec![Places::of(&self.text)];
+        let raw = Places::from_starts(self.raw);
+        if raw != readings[0] {
+            readings.push(raw);
+        }
+        (self.text, readings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_through(source: &str) -> Result<String, CorpusError> {
+        let path = Path::new("a.xml");
+        let mut xml = Xml::new(path, source);
+        let mut text = Text::default();
+        loop {
+            match xml.next()? {
+                Piece::Open(_) | Piece::Close => {}
+                Piece::Literal(literal) => text.literal(literal),
+                Piece::Character(c) => text.character(c),
+                Piece::End => return Ok(text.finish().0),
+            }
+        }
+    }
+
+    #[test]
+    fn line_ends_become_lf_unless_written_as_references() {
+        let text = read_through("<a>x\r\ny\rz&#13;&#10;<![CDATA[\r\n&amp;]]>&amp;<!-- c --></a>").unwrap();
+        assert_eq!(text, "x\ny\nz\r\n\n&amp;&");
+    }
+
+    #[test]
+    fn what_is_not_well_formed_is_refused_at_its_line_without_a_word_of_it() {
+        for (source, line) in [
+            ("<a>\n<b>Secret</a>", 2),
+            ("<a>\n\nSecret", 3),
+            ("<a>\nSecret & Sons</a>", 2),
+            ("<a>\n\n&Secret;</a>", 3),
+            ("<a>\n<b Secret=Secret/></a>", 2),
+            ("<?xml version='1.0' encoding='latin1'?>\n<a>Señor Secret</a>", 1),
+        ] {
+            let message = read_through(source).unwrap_err().to_string();
+            assert!(
+                message.starts_with(&format!("a.xml, line {line}: ")),
+                "{source:?}: {message}"
+            );
+            assert!(!message.contains("Secret"), "{message}");
+        }
+    }
+}
