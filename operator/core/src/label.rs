@@ -160,6 +160,27 @@ impl LabelSet {
             .expect("the shipped set is tested to parse")
     }
 
+    /// A set of bare names, for a model that was trained on labels that no set describes: each is its own category, and
+    /// falls under the last of HIPAA's identifiers.
+    ///
+    /// # Errors
+    /// [`LabelError::Inconsistent`] if a name stands twice.
+    pub fn of_names(id: &str, names: &[String]) -> Result<Self, LabelError> {
+        let label = |name: &String| Label {
+            name: name.clone(),
+            category: name.clone(),
+            hipaa: Hipaa::Other,
+            equivalent: Vec::new(),
+        };
+        let file = File {
+            id: id.to_owned(),
+            version: 1,
+            fallback: None,
+            label: names.iter().map(label).collect(),
+        };
+        Self::of(file, id)
+    }
+
     /// Reads a set from TOML. `origin` is the file's name, for messages.
     ///
     /// # Errors
@@ -169,6 +190,10 @@ impl LabelSet {
             origin: origin.to_owned(),
             message: error.to_string(),
         })?;
+        Self::of(file, origin)
+    }
+
+    fn of(file: File, origin: &str) -> Result<Self, LabelError> {
         let fault = |name: &str, problem| LabelError::Inconsistent {
             origin: origin.to_owned(),
             name: name.to_owned(),
@@ -290,6 +315,16 @@ mod tests {
             categories.into_iter().collect::<Vec<_>>(),
             ["AGE", "CONTACT", "DATE", "ID", "LOCATION", "NAME", "PROFESSION"]
         );
+    }
+
+    #[test]
+    fn bare_names_make_a_set_and_a_name_said_twice_none() {
+        let names = ["ORG", "DEM"].map(str::to_owned);
+        let set = LabelSet::of_names("tab", &names).unwrap();
+        assert_eq!(set.by_name("DEM"), Some(LabelId(1)));
+        assert!(set.resolve("PATIENT").is_err());
+        let twice = LabelSet::of_names("tab", &["ORG", "ORG"].map(str::to_owned)).unwrap_err();
+        assert!(twice.to_string().contains("`ORG` stands twice"));
     }
 
     #[test]

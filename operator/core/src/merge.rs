@@ -1,6 +1,6 @@
 //! Merging of adjacent decisions of one label, so that "Ana" "Ruiz" leaves one tag and not two.
 
-use crate::{Decision, LabelId, Span};
+use crate::{Decision, LabelId, LabelSet, Span};
 
 /// Which decisions are one.
 #[derive(Clone, Debug)]
@@ -25,6 +25,15 @@ impl Default for Merging {
 }
 
 impl Merging {
+    /// Merges nothing: for measuring what a member says, span by span.
+    pub fn none(labels: &LabelSet) -> Self {
+        let count = u16::try_from(labels.labels().len()).unwrap_or(u16::MAX);
+        Self {
+            never: (0..count).map(LabelId).collect(),
+            ..Self::default()
+        }
+    }
+
     /// Merges in place. `decisions` are sorted and free of overlaps, and stay so.
     pub fn apply(&self, text: &str, decisions: &mut Vec<Decision>) {
         decisions.dedup_by(|next, last| {
@@ -69,6 +78,21 @@ mod tests {
             merged("Ana Ruiz Gil", &[(0, 3, 0), (4, 8, 0), (9, 12, 0)]),
             [(0, 12)]
         );
+    }
+
+    #[test]
+    fn where_nothing_is_to_merge_neighbours_stay_apart() {
+        let labels = LabelSet::i2b2_2014();
+        let decision = |start, end| Decision {
+            span: Span::between(start, end),
+            label: LabelId(29),
+            members: MemberSet::default().with(0),
+            score: 1.0,
+            rule: "",
+        };
+        let mut decisions = vec![decision(0, 3), decision(4, 8)];
+        Merging::none(&labels).apply("Ana Ruiz", &mut decisions);
+        assert_eq!(decisions.len(), 2);
     }
 
     #[test]

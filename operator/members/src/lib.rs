@@ -1,0 +1,13 @@
+//! Every kind of member in one place: what a configuration may name, what can be trained, what a model folder opens as.
+//!
+//! Rules, linear and neural members do not know each other; this crate knows them all, and whoever runs members knows
+//! this crate. To add a kind: write it in its crate, then name it in [`registry`] or [`training`].
+
+mod model;
+mod predict;
+pub mod registry;
+pub mod training;
+
+pub use model::{Model, ModelConfig, OpenError, open};
+pub use predict::{PredictError, predict};
+pub use training::{Job, TrainError, kinds, train};

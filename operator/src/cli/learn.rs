@@ -1,0 +1,103 @@
+//! What can be typed of training and measuring.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+#[derive(Args)]
+pub(crate) struct TrainArgs {
+    #[command(flatten)]
+    pub(crate) learning: LearningArgs,
+    /// Documents to choose the best state by, in place of a share of --train
+    #[arg(long, value_name = "GOLD")]
+    pub(crate) dev: Option<PathBuf>,
+    /// The folder that becomes the model; a training that was stopped goes on from what lies there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Begin again rather than go on with a training that was stopped
+    #[arg(long)]
+    pub(crate) restart: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct CrossvalArgs {
+    #[command(flatten)]
+    pub(crate) learning: LearningArgs,
+    /// How many folds
+    #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(2..))]
+    pub(crate) folds: u16,
+    /// How many folds are trained at a time; as many as there are cores if not given
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// What a fold must not cut through
+    #[arg(long, default_value = "document")]
+    pub(crate) by: FoldUnit,
+    /// The folder for the folds' models and predictions; folds that are done are not done again
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+}
+
+/// What training and cross-validation share.
+#[derive(Args)]
+pub(crate) struct LearningArgs {
+    /// What to train
+    #[arg(value_name = "MEMBER", value_parser = lethe_members::kinds())]
+    pub(crate) member: String,
+    /// Documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder
+    #[arg(long, value_name = "GOLD", required = true)]
+    pub(crate) train: Vec<PathBuf>,
+    /// The share of the training documents that is held out to choose the best state by; 0 fits to all of them
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    pub(crate) hold_out: f64,
+    /// The member's own settings, a TOML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) settings: Option<PathBuf>,
+    /// One setting, as in `--set l2=0.1`; goes before the file's
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// The same seed gives the same model, byte for byte
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FoldUnit {
+    /// Each document by itself
+    Document,
+    /// All documents of a patient together
+    Patient,
+}
+
+#[derive(Args)]
+pub(crate) struct EvaluateArgs {
+    /// Documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder
+    #[arg(value_name = "GOLD")]
+    pub(crate) gold: PathBuf,
+    /// The same documents with predicted spans, by system: a path, or NAME=PATH
+    #[arg(value_name = "PRED", required = true)]
+    pub(crate) predictions: Vec<String>,
+    /// What the systems were trained on: recall is then told apart for spans seen and unseen there
+    #[arg(long, value_name = "GOLD")]
+    pub(crate) train: Option<PathBuf>,
+    /// The label set that says each label's category: one that ships (i2b2-2014, meddocan), or a file
+    #[arg(long, value_name = "SET")]
+    pub(crate) labels: Option<String>,
+    /// How much recall counts beside precision in F-beta
+    #[arg(long, default_value_t = 2.0)]
+    pub(crate) beta: f64,
+    /// How often documents are drawn for the 95 % intervals
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    pub(crate) resamples: u32,
+    /// The same seed draws the same documents
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print JSON rather than a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also write a page with plots and every error in its context; it holds text of the notes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Leave the notes' text out of the page
+    #[arg(long, requires = "html")]
+    pub(crate) no_contexts: bool,
+}

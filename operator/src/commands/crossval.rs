@@ -1,0 +1,189 @@
+//! `lethe crossval`: every document predicted by a model that was not fitted to it.
+//!
+//! Folds are independent and each leaves its predictions as a file that is whole or not there, so that a run that was
+//! stopped goes on with what is missing.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::Context as _;
+use lethe_corpus::{Counts, Document, Folds, Group, Split, folds, hold_out, write_jsonl};
+use lethe_members::{Job, predict};
+use serde::{Deserialize, Serialize};
+
+use super::learning::{Passes, read, settings};
+use crate::cli::{CrossvalArgs, FoldUnit};
+use crate::exit::usage;
+
+/// What the folds of a folder have in common: a folder goes on with these or not at all.
+#[derive(PartialEq, Serialize, Deserialize)]
+struct Plan {
+    member: String,
+    folds: u16,
+    by: String,
+    seed: u64,
+    hold_out: f64,
+    /// Digest of the documents.
+    data: String,
+    settings: toml::Table,
+}
+
+/// Cross-validates a member.
+pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
+    let learning = &args.learning;
+    let documents = read(&learning.train)?;
+    let (group, by) = match args.by {
+        FoldUnit::Document => (Group::Document, "document"),
+        FoldUnit::Patient => (Group::Patient, "patient"),
+    };
+    let parts = folds(&documents, usize::from(args.folds), group, learning.seed).map_err(usage)?;
+    let plan = Plan {
+        member: learning.member.clone(),
+        folds: args.folds,
+        by: by.to_owned(),
+        seed: learning.seed,
+        hold_out: learning.hold_out,
+        data: lethe_corpus::digest(&documents),
+        settings: settings(learning)?,
+    };
+    std::fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
+    agree(&args.out, &plan)?;
+
+    let run = Run {
+        plan: &plan,
+        documents: &documents,
+        folds: &parts,
+        out: &args.out,
+    };
+    let predicted = run.all(args.jobs)?;
+    let mut together = Counts::default();
+    let mut all: Vec<Document> = Vec::with_capacity(documents.len());
+    for (fold, predictions) in predicted.into_iter().enumerate() {
+        let mut counts = Counts::default();
+        for (prediction, &i) in predictions.iter().zip(&parts.split(fold).held) {
+            counts += Counts::strict(&documents[i].marks, &prediction.marks);
+        }
+        tracing::info!("fold {}: strict F1 {:.4}", fold + 1, counts.f1());
+        together += counts;
+        all.extend(predictions);
+    }
+    let path = args.out.join("predictions.jsonl");
+    whole(&path, &all)?;
+    tracing::info!(
+        "{}: {} documents in {} folds: strict precision {:.4}, recall {:.4}, F1 {:.4}; predictions are in {}",
+        plan.member,
+        all.len(),
+        plan.folds,
+        together.precision(),
+        together.recall(),
+        together.f1(),
+        path.display()
+    );
+    Ok(())
+}
+
+/// Writes the plan into a new folder, or holds it against the one that is there.
+fn agree(out: &Path, plan: &Plan) -> anyhow::Result<()> {
+    let path = out.join("crossval.toml");
+    let text = toml::to_string(plan)?;
+    match std::fs::read_to_string(&path) {
+        Ok(old) => {
+            let same = toml::from_str::<Plan>(&old).is_ok_and(|old| old == *plan);
+            if same {
+                return Ok(());
+            }
+            Err(usage(format!(
+                "{}: the folds here are of another member, other settings, documents or folds; give another --out",
+                path.display()
+            )))
+        }
+        Err(_) => std::fs::write(&path, text).with_context(|| path.display().to_string()),
+    }
+}
+
+/// Writes documents under a temporary name first: a file of this name is whole.
+fn whole(path: &Path, documents: &[Document]) -> anyhow::Result<()> {
+    let draft = path.with_extension("part");
+    write_jsonl(&draft, documents)?;
+    std::fs::rename(&draft, path).with_context(|| path.display().to_string())
+}
+
+struct Run<'a> {
+    plan: &'a Plan,
+    documents: &'a [Document],
+    folds: &'a Folds,
+    out: &'a Path,
+}
+
+impl Run<'_> {
+    /// Every fold's predictions, in the order of its held documents.
+    fn all(&self, jobs: Option<usize>) -> anyhow::Result<Vec<Vec<Document>>> {
+        let count = self.folds.count();
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let jobs = jobs.unwrap_or(cores).clamp(1, count);
+        let next = AtomicUsize::new(0);
+        let results = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..jobs {
+                scope.spawn(|| {
+                    loop {
+                        let fold = next.fetch_add(1, Ordering::Relaxed);
+                        if fold >= count {
+                            break;
+                        }
+                        let result = self.fold(fold);
+                        // After a failure no fold is begun: those under way end and stay.
+                        if result.is_err() {
+                            next.store(count, Ordering::Relaxed);
+                        }
+                        if let Ok(mut results) = results.lock() {
+                            results.push((fold, result));
+                        }
+                    }
+                });
+            }
+        });
+        let mut results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        results.sort_by_key(|(fold, _)| *fold);
+        results.into_iter().map(|(_, result)| result).collect()
+    }
+
+    fn fold(&self, fold: usize) -> anyhow::Result<Vec<Document>> {
+        let split = self.folds.split(fold);
+        let held = Split::pick(&split.held, self.documents);
+        let name = format!("fold-{:02}", fold + 1);
+        let path: PathBuf = self.out.join(format!("{name}.jsonl"));
+        if path.exists() {
+            tracing::info!("{name}: done before");
+            return lethe_corpus::read(&path, None).map_err(usage);
+        }
+        let rest = Split::pick(&split.train, self.documents);
+        let inner = if self.plan.hold_out > 0.0 {
+            hold_out(&rest, self.plan.hold_out, self.plan.seed)
+        } else {
+            Split {
+                train: (0..rest.len()).collect(),
+                held: Vec::new(),
+            }
+        };
+        let folder = self.out.join(&name);
+        let mut passes = Passes::new(name.clone());
+        let job = Job {
+            kind: &self.plan.member,
+            train: &Split::pick(&inner.train, &rest),
+            held_out: &Split::pick(&inner.held, &rest),
+            settings: self.plan.settings.clone(),
+            seed: self.plan.seed,
+            folder: &folder,
+            restart: false,
+        };
+        let trained = lethe_members::train(&job, &mut passes);
+        passes.finish();
+        trained.with_context(|| name.clone())?;
+        let model = lethe_members::open(&folder, None)?;
+        let predictions = predict(model.member.as_ref(), &model.labels, &held).with_context(|| name.clone())?;
+        whole(&path, &predictions)?;
+        Ok(predictions)
+    }
+}

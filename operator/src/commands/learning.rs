@@ -1,0 +1,130 @@
+//! What training commands share: reading corpora, settings, and showing progress.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use lethe_corpus::Document;
+use lethe_learn::{Epoch, Watch};
+use toml::Table;
+
+use crate::cli::LearningArgs;
+use crate::exit::usage;
+use crate::progress::Progress;
+
+/// Reads documents from every path, in order.
+///
+/// # Errors
+/// A usage error that names file and line, or the id that two documents share.
+pub(crate) fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Document>> {
+    let mut documents = Vec::new();
+    for path in paths {
+        documents.extend(lethe_corpus::read(path, None).map_err(usage)?);
+    }
+    if documents.is_empty() {
+        return Err(usage("there is no document to learn from"));
+    }
+    Ok(documents)
+}
+
+/// The member's settings: the file's, and over them what `--set` says.
+///
+/// # Errors
+/// A usage error that names the file or the setting.
+pub(crate) fn settings(args: &LearningArgs) -> anyhow::Result<Table> {
+    let mut table = match &args.settings {
+        Some(path) => std::fs::read_to_string(path)
+            .with_context(|| path.display().to_string())?
+            .parse::<Table>()
+            .map_err(|error| usage(format!("{}: {error}", path.display())))?,
+        None => Table::new(),
+    };
+    for line in &args.set {
+        let (key, value) = line
+            .split_once('=')
+            .ok_or_else(|| usage(format!("--set {line}: not KEY=VALUE")))?;
+        put(&mut table, key.trim(), parse(value.trim()))
+            .ok_or_else(|| usage(format!("--set {line}: part of the key is no table")))?;
+    }
+    Ok(table)
+}
+
+/// A TOML value, or, where it is none, the bare word as a string.
+fn parse(value: &str) -> toml::Value {
+    format!("v = {value}")
+        .parse::<Table>()
+        .ok()
+        .and_then(|mut table| table.remove("v"))
+        .unwrap_or_else(|| toml::Value::String(value.to_owned()))
+}
+
+/// Puts a value under a dotted key; `None` if something that is no table is in the way.
+fn put(table: &mut Table, key: &str, value: toml::Value) -> Option<()> {
+    match key.split_once('.') {
+        None => {
+            table.insert(key.to_owned(), value);
+            Some(())
+        }
+        Some((head, rest)) => {
+            let inner = table
+                .entry(head)
+                .or_insert_with(|| toml::Value::Table(Table::new()))
+                .as_table_mut()?;
+            put(inner, rest, value)
+        }
+    }
+}
+
+/// Shows passes as a bar on a terminal, and as a line each elsewhere.
+pub(crate) struct Passes {
+    progress: Progress,
+    name: String,
+}
+
+impl Passes {
+    /// Progress of the training called `name`.
+    pub(crate) fn new(name: impl Into<String>) -> Self {
+        Self {
+            progress: Progress::start("training", "passes", None),
+            name: name.into(),
+        }
+    }
+
+    /// Ends it.
+    pub(crate) fn finish(self) {
+        self.progress.finish();
+    }
+}
+
+impl Watch for Passes {
+    fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {
+        let held_out = epoch
+            .held_out
+            .map_or(String::new(), |f1| format!(", held-out F1 {f1:.4}"));
+        tracing::info!(
+            "{}: pass {} of at most {}, loss {:.5}{held_out}",
+            self.name,
+            epoch.done,
+            epoch.of,
+            epoch.loss
+        );
+        self.progress.reach(u64::from(epoch.done), u64::from(epoch.of));
+        ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_numbers_flags_lists_or_words_under_dotted_keys() {
+        let mut table = Table::new();
+        for (key, value) in [("l2", "0.1"), ("features.rules", "false"), ("sizes", "[1, 2]"), ("scheme", "bilou")] {
+            put(&mut table, key, parse(value)).unwrap();
+        }
+        let expected = "l2 = 0.1\nsizes = [1, 2]\nscheme = \"bilou\"\n[features]\nrules = false";
+        assert_eq!(table, expected.parse::<Table>().unwrap());
+        assert!(put(&mut table, "l2.x", parse("1")).is_none());
+    }
+}

@@ -1,0 +1,64 @@
+//! `lethe train`: a member from documents with gold spans.
+
+use std::time::Instant;
+
+use lethe_corpus::{Split, hold_out};
+use lethe_members::Job;
+
+use super::learning::{Passes, read, settings};
+use crate::cli::TrainArgs;
+use crate::exit::usage;
+
+/// Trains a member into a folder.
+pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let learning = &args.learning;
+    let documents = read(&learning.train)?;
+    let (train, held_out) = match &args.dev {
+        Some(path) => (documents, read(std::slice::from_ref(path))?),
+        None if learning.hold_out > 0.0 => {
+            let split = hold_out(&documents, learning.hold_out, learning.seed);
+            (
+                Split::pick(&split.train, &documents),
+                Split::pick(&split.held, &documents),
+            )
+        }
+        None => (documents, Vec::new()),
+    };
+    tracing::info!(
+        "{}: fitting to {} documents, {} held out",
+        learning.member,
+        train.len(),
+        held_out.len()
+    );
+    let mut passes = Passes::new(learning.member.clone());
+    let job = Job {
+        kind: &learning.member,
+        train: &train,
+        held_out: &held_out,
+        settings: settings(learning)?,
+        seed: learning.seed,
+        folder: &args.out,
+        restart: args.restart,
+    };
+    let trained = lethe_members::train(&job, &mut passes).map_err(|error| {
+        if error.is_usage() {
+            usage(error)
+        } else {
+            error.into()
+        }
+    });
+    passes.finish();
+    let manifest = trained?;
+    let f1 = manifest
+        .training
+        .held_out_f1
+        .map_or(String::new(), |f1| format!("; held-out F1 {f1:.4}"));
+    tracing::info!(
+        "{} trained in {:.0} s{f1}; the model is {}",
+        learning.member,
+        started.elapsed().as_secs_f64(),
+        args.out.display()
+    );
+    Ok(())
+}
