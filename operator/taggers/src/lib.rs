@@ -1,11 +1,12 @@
 //! The ensemble's members, one file each, and the one list that registers them.
 //!
 //! A member is a serde configuration with `build()`, the object it builds, and its tests. Members know
-//! [`lethe_core`]'s notes and spans and nothing of streams, files or each other. All of them pass the same
-//! [conformance suite](conformance).
+//! [`lethe_core`]'s notes and spans and nothing of streams or each other, and none reads a file once it is built. All of
+//! them pass the same [conformance suite](conformance).
 
 pub mod conformance;
 pub mod context;
+pub mod external;
 pub mod gazetteer;
 pub mod known;
 mod lexicon;

@@ -7,6 +7,7 @@ use lethe_dictionaries::Dictionary;
 use serde::Deserialize;
 
 use crate::context::ContextConfig;
+use crate::external::{ExternalConfig, ExternalError};
 use crate::gazetteer::GazetteerConfig;
 use crate::known::KnownConfig;
 use crate::pattern;
@@ -24,33 +25,49 @@ pub enum MemberConfig {
     Context(ContextConfig),
     /// What the dictionary lists.
     Gazetteer(GazetteerConfig),
+    /// What another tool has found, read from its predictions.
+    External(ExternalConfig),
+}
+
+/// Why a member could not be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The label set has no place for a label that the member finds.
+    #[error(transparent)]
+    Label(#[from] LabelError),
+    /// The predictions of another tool cannot be used.
+    #[error(transparent)]
+    External(#[from] ExternalError),
 }
 
 impl MemberConfig {
     /// The member's name in votes and audit.
-    pub const fn name(&self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Self::Known(_) => "known",
             Self::Pattern(_) => "pattern",
             Self::Context(_) => "context",
             Self::Gazetteer(_) => "gazetteer",
+            Self::External(config) => &config.name,
         }
     }
 
     /// Builds the member.
     ///
     /// # Errors
-    /// [`LabelError::Missing`] if the label set has no place for a label that the member finds.
+    /// [`BuildError::Label`] if the label set has no place for a label that the member finds; [`BuildError::External`].
     pub fn build(
         &self,
         labels: &LabelSet,
         dictionary: &Arc<Dictionary>,
-    ) -> Result<Arc<dyn Tagger>, LabelError> {
+    ) -> Result<Arc<dyn Tagger>, BuildError> {
         Ok(match self {
             Self::Known(config) => Arc::new(config.build(labels, dictionary)?),
             Self::Pattern(config) => Arc::new(config.build(labels)?),
             Self::Context(config) => Arc::new(config.build(labels, dictionary)?),
             Self::Gazetteer(config) => Arc::new(config.build(labels, dictionary)?),
+            Self::External(config) => Arc::new(config.build(labels)?),
         })
     }
 }
@@ -76,6 +93,30 @@ mod tests {
             for config in default_rules() {
                 assert_eq!(config.build(&labels, &dictionary).unwrap().name(), config.name());
             }
+        }
+    }
+
+    #[test]
+    fn a_configuration_names_an_external_member_and_what_it_lacks_is_told() {
+        let config = "kind = \"external\"\nname = \"mist\"\npath = \"nowhere\"\nformat = \"brat\"\n";
+        let member: MemberConfig = toml::from_str(config).unwrap();
+        assert_eq!(member.name(), "mist");
+        let refused = member.build(&LabelSet::meddocan(), &Dictionary::builtin());
+        let message = refused.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(message.starts_with("member `mist`: nowhere"), "{message}");
+        for (bad, told) in [
+            ("kind = \"external\"\nname = \"mist\"", "path"),
+            (
+                "kind = \"external\"\nname = \"a\"\npath = \"b\"\nformat = \"conll\"",
+                "conll",
+            ),
+            (
+                "kind = \"external\"\nname = \"a\"\npath = \"b\"\nlabel = \"c\"",
+                "label",
+            ),
+        ] {
+            let message = toml::from_str::<MemberConfig>(bad).unwrap_err().to_string();
+            assert!(message.contains(told), "{message}");
         }
     }
 }

@@ -1,0 +1,426 @@
+//! `external`: what another tool found, read from its predictions: MIST, PhysioNet's deid, a hosted service.
+//!
+//! The tool runs elsewhere, on the same notes; its output, in any format of [`lethe_corpus`], stands in the ensemble as
+//! a member. Predictions belong to a note by its id, and the text that was predicted on must be the note's to the byte:
+//! spans of another version of a note would redact the wrong words.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+use lethe_core::{
+    Annotation, AnnotationError, Annotations, LabelError, LabelId, LabelSet, NoteBatch, RowKind, TagError,
+    Tagger,
+};
+use lethe_corpus::{CorpusError, Document, Format};
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+/// Settings of an `external` member.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExternalConfig {
+    /// The tool's name in votes and audit.
+    pub name: String,
+    /// A file of predictions, or a folder of them. Read whole when the member is built.
+    pub path: PathBuf,
+    /// The format of the predictions; guessed from their content if not given.
+    #[serde(default)]
+    pub format: Option<Format>,
+    /// For labels of the tool, the label of the engine's set. One that is not named here goes by its own name, or by the
+    /// label that stands for it.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// What a note gets that has no prediction.
+    #[serde(default)]
+    pub missing: Missing,
+}
+
+/// What becomes of a note that has no prediction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// The member fails on it, so that the note is quarantined: the tool has not seen it.
+    #[default]
+    Fail,
+    /// No annotations, as if the tool had found nothing: for tools that leave out notes without findings.
+    Nothing,
+}
+
+/// Why predictions cannot be used. Holds places, never text.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExternalError {
+    /// They cannot be read.
+    #[error("member `{member}`: {source}")]
+    Corpus {
+        /// The member's name.
+        member: String,
+        /// What is wrong, with file and line.
+        source: CorpusError,
+    },
+    /// A label of the tool has no place in the label set.
+    #[error("member `{member}`: key `labels.{label}`: {source}")]
+    Label {
+        /// The member's name.
+        member: String,
+        /// The tool's label.
+        label: String,
+        /// Why not.
+        source: LabelError,
+    },
+    /// The configuration maps a label to one that the set has not.
+    #[error("member `{member}`: key `labels.{label}`: label set `{set}` has no label `{target}`")]
+    Target {
+        /// The member's name.
+        member: String,
+        /// The tool's label.
+        label: String,
+        /// What it is mapped to.
+        target: String,
+        /// The set's id.
+        set: String,
+    },
+    /// A score is no number from 0 to 1.
+    #[error(
+        "member `{member}`: document {document} (counted from 1), span {span}: a score that is not between 0 and 1"
+    )]
+    Score {
+        /// The member's name.
+        member: String,
+        /// The document, from 1.
+        document: usize,
+        /// Bytes of its text.
+        span: lethe_core::Span,
+    },
+    /// A prediction is none of its own text.
+    #[error("member `{member}`: document {document} (counted from 1): {source}")]
+    Span {
+        /// The member's name.
+        member: String,
+        /// The document, from 1.
+        document: usize,
+        /// What is wrong with it.
+        source: AnnotationError,
+    },
+}
+
+impl ExternalConfig {
+    /// Reads the predictions.
+    ///
+    /// # Errors
+    /// [`ExternalError`], naming the member, and the file and line or the key.
+    pub fn build(&self, labels: &LabelSet) -> Result<External, ExternalError> {
+        let documents =
+            lethe_corpus::read(&self.path, self.format).map_err(|source| ExternalError::Corpus {
+                member: self.name.clone(),
+                source,
+            })?;
+        let mut places = HashMap::new();
+        for (label, target) in &self.labels {
+            let id = labels.by_name(target).ok_or_else(|| ExternalError::Target {
+                member: self.name.clone(),
+                label: label.clone(),
+                target: target.clone(),
+                set: labels.id().to_owned(),
+            })?;
+            places.insert(label.clone(), id);
+        }
+        let mut predictions = HashMap::with_capacity(documents.len());
+        for (i, document) in documents.into_iter().enumerate() {
+            let prediction = self.prediction(i + 1, &document, &mut places, labels)?;
+            predictions.insert(document.id, prediction);
+        }
+        Ok(External {
+            name: self.name.clone(),
+            missing: self.missing,
+            predictions,
+        })
+    }
+
+    fn prediction(
+        &self,
+        number: usize,
+        document: &Document,
+        places: &mut HashMap<String, LabelId>,
+        labels: &LabelSet,
+    ) -> Result<Prediction, ExternalError> {
+        let mut found = Vec::with_capacity(document.marks.len());
+        for mark in &document.marks {
+            let label = match places.get(&mark.label) {
+                Some(&label) => label,
+                None => {
+                    let own = labels
+                        .by_name(&mark.label)
+                        .map_or_else(|| labels.resolve(&mark.label), Ok);
+                    let label = own.map_err(|source| ExternalError::Label {
+                        member: self.name.clone(),
+                        label: mark.label.clone(),
+                        source,
+                    })?;
+                    places.insert(mark.label.clone(), label);
+                    label
+                }
+            };
+            let score = mark.score.unwrap_or(1.0);
+            if !(0.0..=1.0).contains(&score) {
+                return Err(ExternalError::Score {
+                    member: self.name.clone(),
+                    document: number,
+                    span: mark.span,
+                });
+            }
+            // Tools mark blanks around a name; nothing is lost with them.
+            let span = mark.span.trimmed(&document.text);
+            if !span.is_empty() {
+                found.push(Annotation {
+                    span,
+                    label,
+                    score,
+                    rule: "",
+                });
+            }
+        }
+        let annotations = Annotations::new(&document.text, found).map_err(|source| ExternalError::Span {
+            member: self.name.clone(),
+            document: number,
+            source,
+        })?;
+        Ok(Prediction {
+            text: digest(&document.text),
+            annotations,
+        })
+    }
+}
+
+/// An `external` member.
+pub struct External {
+    name: String,
+    missing: Missing,
+    predictions: HashMap<String, Prediction>,
+}
+
+/// What the tool says about a note. The text itself is not kept.
+struct Prediction {
+    text: [u8; 32],
+    annotations: Annotations,
+}
+
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+impl External {
+    /// How many notes it has predictions for.
+    pub fn len(&self) -> usize {
+        self.predictions.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.predictions.is_empty()
+    }
+
+    fn note(&self, batch: &NoteBatch, row: usize) -> Result<Annotations, TagError> {
+        if batch.row_kind(row) != RowKind::Note {
+            return Ok(Annotations::default());
+        }
+        match batch.note_id(row).and_then(|id| self.predictions.get(id)) {
+            Some(prediction) if prediction.text == digest(batch.note(row).text) => {
+                Ok(prediction.annotations.clone())
+            }
+            Some(_) => Err(TagError::Failed(
+                "an external tool's prediction for this note is of another text",
+            )),
+            None if self.missing == Missing::Nothing => Ok(Annotations::default()),
+            None => Err(TagError::Failed(
+                "an external tool has no prediction for this note's id",
+            )),
+        }
+    }
+}
+
+impl Tagger for External {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
+        (0..batch.len()).map(|row| self.note(batch, row)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_core::{Coordinates, NoteEvent, QuarantineCode, Record, Span};
+    use lethe_corpus::{Mark, write_jsonl};
+
+    use super::*;
+    use crate::conformance::{AWKWARD, SAMPLE};
+
+    fn config(path: PathBuf) -> ExternalConfig {
+        ExternalConfig {
+            name: "mist".to_owned(),
+            path,
+            format: None,
+            labels: BTreeMap::from([("PERSON".to_owned(), "PATIENT".to_owned())]),
+            missing: Missing::Fail,
+        }
+    }
+
+    fn document(id: &str, text: &str, marks: &[(u32, u32, &str)]) -> Document {
+        let mark = |&(start, end, label): &(u32, u32, &str)| Mark::gold(Span::between(start, end), label);
+        let marks = marks.iter().map(mark).collect();
+        Document {
+            id: id.to_owned(),
+            patient: None,
+            text: text.to_owned(),
+            marks,
+        }
+    }
+
+    fn built(documents: &[Document], change: impl FnOnce(&mut ExternalConfig)) -> Result<External, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mist.jsonl");
+        write_jsonl(&path, documents).unwrap();
+        let mut config = config(path);
+        change(&mut config);
+        config
+            .build(&LabelSet::i2b2_2014())
+            .map_err(|error| error.to_string())
+    }
+
+    fn note(id: &str, text: &str) -> Record {
+        Record::Note(NoteEvent {
+            note_id: id.into(),
+            text: text.into(),
+            ..NoteEvent::default()
+        })
+    }
+
+    #[test]
+    fn a_note_gets_what_was_predicted_under_its_id_with_the_engines_labels() {
+        let texts = ["Seen by Ruiz ", "Ana, Leon"];
+        let documents = [
+            document("a", texts[0], &[(7, 13, "PERSON")]),
+            document("b", texts[1], &[(5, 9, "CITY"), (0, 3, "PATIENT")]),
+        ];
+        let member = built(&documents, |_| {}).unwrap();
+        assert_eq!(
+            (member.name(), member.len(), member.is_empty()),
+            ("mist", 2, false)
+        );
+        let batch = NoteBatch::from_records([note("b", texts[1]), note("a", texts[0])]).unwrap();
+        let labels = LabelSet::i2b2_2014();
+        let answers = member.tag(&batch);
+        let found = |row: usize| -> Vec<(&str, &str)> {
+            let text = batch.note(row).text;
+            let found = answers[row].as_ref().unwrap().iter();
+            found
+                .map(|a| (a.span.of(text), labels.label(a.label).name.as_str()))
+                .collect()
+        };
+        assert_eq!(found(0), [("Ana", "PATIENT"), ("Leon", "CITY")]);
+        assert_eq!(found(1), [("Ruiz", "PATIENT")]);
+    }
+
+    #[test]
+    fn a_note_of_another_text_fails_and_one_without_prediction_fails_unless_told_otherwise() {
+        let documents = [document("a", "Ana", &[(0, 3, "PERSON")])];
+        let batch = NoteBatch::from_records([
+            note("a", "Ana "),
+            note("b", "Ana"),
+            note("", "Ana"),
+            note("a", "Ana"),
+        ])
+        .unwrap();
+        let fails = |missing| {
+            let member = built(&documents, |config| config.missing = missing).unwrap();
+            let answers = member.tag(&batch);
+            assert_eq!(answers[3].as_ref().unwrap().len(), 1);
+            answers.iter().map(|answer| answer.is_err()).collect::<Vec<_>>()
+        };
+        assert_eq!(fails(Missing::Fail), [true, true, true, false]);
+        assert_eq!(fails(Missing::Nothing), [true, false, false, false]);
+    }
+
+    #[test]
+    fn it_keeps_the_promises_of_a_member_on_awkward_texts() {
+        let texts: Vec<&str> = AWKWARD.iter().copied().chain([SAMPLE]).collect();
+        // Whatever a tool may mark: everything, twice, and every word.
+        let documents: Vec<Document> = (texts.iter().enumerate())
+            .map(|(i, text)| {
+                let mut marks = vec![(0, text.len() as u32, "PERSON"); 2 * usize::from(!text.is_empty())];
+                lethe_core::tokenize(text, |token| {
+                    marks.push((token.span.start() as u32, token.span.end() as u32, "DATE"));
+                });
+                document(&i.to_string(), text, &marks)
+            })
+            .collect();
+        let member = built(&documents, |_| {}).unwrap();
+        let mut records: Vec<Record> = texts
+            .iter()
+            .enumerate()
+            .map(|(i, text)| note(&i.to_string(), text))
+            .collect();
+        let notes = records.len();
+        records.push(Record::Tombstone(Coordinates::default()));
+        records.push(Record::Quarantined(
+            Coordinates::default(),
+            QuarantineCode::InvalidUtf8,
+        ));
+        let batch = NoteBatch::from_records(records).unwrap();
+        let together = member.tag(&batch);
+        assert!(together == member.tag(&batch));
+        assert_eq!(together.len(), batch.len());
+        for (row, answer) in together.iter().enumerate() {
+            assert_eq!(member.tag(&batch.slice(row, 1)), std::slice::from_ref(answer));
+            let found = answer.as_ref().unwrap();
+            let text = batch.note(row).text;
+            assert!(
+                found
+                    .iter()
+                    .all(|a| a.span.trimmed(text) == a.span && !a.span.is_empty())
+            );
+            assert_eq!(found.is_empty(), row >= notes || text.trim().is_empty());
+        }
+    }
+
+    #[test]
+    fn labels_without_a_place_odd_scores_and_files_that_are_not_there_are_refused_by_name() {
+        let documents = [document("a", "Ana", &[(0, 3, "PERSON")])];
+        let refused = |documents: &[Document], change: &dyn Fn(&mut ExternalConfig)| {
+            built(documents, |config| change(config))
+                .err()
+                .unwrap_or_default()
+        };
+        let target = refused(&documents, &|config| {
+            config.labels.insert("PERSON".to_owned(), "HUMAN".to_owned());
+        });
+        assert_eq!(
+            target,
+            "member `mist`: key `labels.PERSON`: label set `i2b2-2014` has no label `HUMAN`"
+        );
+        let mut odd = documents.clone();
+        odd[0].marks[0].score = Some(1.5);
+        assert!(refused(&odd, &|_| {}).contains("document 1 (counted from 1), span 0..3: a score"));
+        let gone = refused(&documents, &|config| config.path = PathBuf::from("nowhere.jsonl"));
+        assert!(gone.starts_with("member `mist`: nowhere.jsonl: "), "{gone}");
+        let none = LabelSet::parse(
+            "id = \"x\"\nversion = 1\n[[label]]\nname = \"PATIENT\"\ncategory = \"NAME\"\nhipaa = \"A\"\n",
+            "x.toml",
+        )
+        .unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        write_jsonl(&path, &[document("a", "Ana", &[(0, 3, "CITY")])]).unwrap();
+        let message = config(path)
+            .build(&none)
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default();
+        assert!(
+            message.contains("member `mist`: key `labels.CITY`: label set `x` has no label"),
+            "{message}"
+        );
+    }
+}
