@@ -1,1 +1,5 @@
 //! Neural members: recurrent networks with and without a CRF layer, and transformer checkpoints.
+
+mod bilstm;
+mod bucket;
+pub mod kernel;

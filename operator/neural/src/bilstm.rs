@@ -1,0 +1,415 @@
+//! A bidirectional LSTM layer over a bucket, forward and backward, on the kernels.
+
+use crate::bucket::Bucket;
+use crate::kernel::{Back, Buffer, Gates, Isa, Matrix, Step, add_product, back_step, step};
+
+/// One direction's weights, row after row: `input` is inputs x 4 hidden, `recurrent` hidden x 4 hidden, `bias` 4 hidden;
+/// columns are gate after gate: input, forget, update, output.
+#[derive(Clone, Copy)]
+pub(crate) struct Weights<'a> {
+    pub(crate) input: &'a [f32],
+    pub(crate) recurrent: &'a [f32],
+    pub(crate) bias: &'a [f32],
+}
+
+/// A layer, packed for running. Its output has [`BiLstm::width`] numbers a row: forward, then backward, each padded.
+#[derive(Clone)]
+pub(crate) struct BiLstm {
+    gates: Gates,
+    inputs: usize,
+    sides: [Side; 2],
+}
+
+#[derive(Clone)]
+struct Side {
+    input: Matrix,
+    recurrent: Matrix,
+    bias: Vec<f32>,
+}
+
+/// What a pass over a bucket leaves: reused from bucket to bucket.
+#[derive(Clone, Default)]
+pub(crate) struct Trace {
+    gates: [Buffer; 2],
+    cells: [Buffer; 2],
+    /// Hidden states, [`BiLstm::width`] a row.
+    pub(crate) hidden: Buffer,
+}
+
+impl BiLstm {
+    /// Packs the weights of the two directions, forward first.
+    pub(crate) fn new(isa: Isa, hidden: usize, weights: [Weights<'_>; 2]) -> Self {
+        let gates = Gates { hidden, isa };
+        let plain = 4 * hidden;
+        let pack = |rows: &[f32]| {
+            Matrix::pack(isa, rows.len() / plain, gates.width(), |row, column| {
+                gates.plain(column).map_or(0.0, |at| rows[row * plain + at])
+            })
+        };
+        let sides = weights.map(|w| Side {
+            input: pack(w.input),
+            recurrent: pack(w.recurrent),
+            bias: (0..gates.width())
+                .map(|column| gates.plain(column).map_or(0.0, |at| w.bias[at]))
+                .collect(),
+        });
+        Self {
+            gates,
+            inputs: weights[0].input.len() / plain,
+            sides,
+        }
+    }
+
+    /// Numbers in a row of hidden states.
+    pub(crate) const fn width(&self) -> usize {
+        2 * self.gates.padded()
+    }
+
+    /// Numbers that both directions' gates of one row take together.
+    pub(crate) const fn gates_width(&self) -> usize {
+        2 * self.gates.width()
+    }
+
+    /// Where unit `unit` of 2 x hidden (forward, then backward) stands in a row of hidden states.
+    pub(crate) const fn column(&self, unit: usize) -> usize {
+        let hidden = self.gates.hidden;
+        if unit < hidden {
+            unit
+        } else {
+            self.gates.padded() + unit - hidden
+        }
+    }
+
+    /// What `rows` rows of inputs, `stride` apart, put into both directions' gates, bias included: forward's
+    /// [`Gates::width`] numbers, then backward's, row after row.
+    pub(crate) fn project(&self, rows: usize, inputs: &[f32], stride: usize, out: [&mut Buffer; 2]) {
+        for (side, out) in self.sides.iter().zip(out) {
+            out.resize(rows * self.gates.width());
+            for row in out.chunks_exact_mut(self.gates.width()) {
+                row.copy_from_slice(&side.bias);
+            }
+            side.input.product(rows, inputs, stride, out);
+        }
+    }
+
+    /// Runs over a bucket whose inputs stand `stride` apart, in the bucket's order.
+    pub(crate) fn forward(
+        &self,
+        bucket: &Bucket,
+        inputs: &[f32],
+        stride: usize,
+        keep: bool,
+        trace: &mut Trace,
+    ) {
+        let [fore, back] = &mut trace.gates;
+        self.project(bucket.rows(), inputs, stride, [fore, back]);
+        self.recur(bucket, keep, trace);
+    }
+
+    /// The gates' inputs of a trace, for callers who project by other means: forward's, backward's.
+    pub(crate) fn gates_of<'t>(&self, rows: usize, trace: &'t mut Trace) -> [&'t mut [f32]; 2] {
+        let [fore, back] = &mut trace.gates;
+        fore.resize(rows * self.gates.width());
+        back.resize(rows * self.gates.width());
+        [fore, back]
+    }
+
+    /// Runs over a bucket whose gates' inputs are in the trace.
+    pub(crate) fn recur(&self, bucket: &Bucket, keep: bool, trace: &mut Trace) {
+        let (rows, padded) = (bucket.rows(), self.gates.padded());
+        trace.hidden.resize(rows * self.width());
+        for (direction, side) in self.sides.iter().enumerate() {
+            trace.cells[direction].resize(rows * padded);
+            let mut run = |rows: usize, from: Option<usize>, to: usize| {
+                step(
+                    self.gates,
+                    &side.recurrent,
+                    Step {
+                        rows,
+                        from,
+                        to,
+                        hidden: &mut trace.hidden,
+                        stride: 2 * padded,
+                        column: direction * padded,
+                        cells: &mut trace.cells[direction],
+                        gates: &mut trace.gates[direction],
+                        keep,
+                    },
+                );
+            };
+            each_step(bucket, direction, &mut run);
+        }
+    }
+
+    /// The gradient of the layer: `above` is that of its hidden states ([`BiLstm::width`] a row). Adds to the
+    /// weights' gradients, and to `d_inputs` (`d_stride` a row) that of its inputs. Uses up the trace's gates.
+    #[expect(clippy::too_many_arguments, reason = "the operands of a layer's gradient")]
+    pub(crate) fn backward(
+        &self,
+        bucket: &Bucket,
+        weights: [Weights<'_>; 2],
+        inputs: &[f32],
+        stride: usize,
+        above: &[f32],
+        trace: &mut Trace,
+        grads: [[&mut [f32]; 3]; 2],
+        d_inputs: &mut [f32],
+        d_stride: usize,
+    ) {
+        let (rows, padded, width) = (bucket.rows(), self.gates.padded(), self.gates.width());
+        let (isa, hidden, plain) = (self.gates.isa, self.gates.hidden, 4 * self.gates.hidden);
+        let mut before = Buffer::zeros(rows * hidden);
+        for (direction, (w, [g_input, g_recurrent, g_bias])) in weights.into_iter().zip(grads).enumerate() {
+            let turned = Matrix::pack(isa, width, padded, |column, unit| {
+                let at = self.gates.plain(column).filter(|_| unit < hidden);
+                at.map_or(0.0, |at| w.recurrent[unit * plain + at])
+            });
+            let sequences = bucket.lengths().len();
+            let mut after = Buffer::zeros(sequences * turned.width());
+            let mut d_cells = Buffer::zeros(sequences * padded);
+            before.fill(0.0);
+            let gates = &mut trace.gates[direction];
+            let mut run = |rows: usize, from: Option<usize>, to: usize, fresh: usize| {
+                // `fresh` is the first of this step's sequences whose gradient begins here, or whose rows end here.
+                let shift = fresh * turned.width();
+                back_step(
+                    self.gates,
+                    Back {
+                        rows,
+                        from,
+                        to,
+                        above,
+                        stride: 2 * padded,
+                        column: direction * padded,
+                        after: &after[shift..],
+                        after_stride: turned.width(),
+                        cells: &trace.cells[direction],
+                        d_cells: &mut d_cells[fresh * padded..],
+                        gates,
+                    },
+                );
+                if let Some(from) = from {
+                    let d = &mut after[shift..shift + rows * turned.width()];
+                    d.fill(0.0);
+                    turned.product(rows, &gates[to * width..], width, d);
+                    for r in 0..rows {
+                        let at = (from + r) * 2 * padded + direction * padded;
+                        before[(to + r) * hidden..][..hidden]
+                            .copy_from_slice(&trace.hidden[at..at + hidden]);
+                    }
+                }
+            };
+            each_back_step(bucket, direction, &mut run);
+            let mut sum = vec![0.0; (self.inputs + hidden) * width];
+            let (d_input, d_recurrent) = sum.split_at_mut(self.inputs * width);
+            add_product(
+                (self.inputs, rows, width), inputs, stride, true, gates, width, false, d_input, width,
+            );
+            add_product(
+                (hidden, rows, width), &before, hidden, true, gates, width, false, d_recurrent, width,
+            );
+            self.spread(d_input, g_input);
+            self.spread(d_recurrent, g_recurrent);
+            let mut bias = vec![0.0; width];
+            for row in gates.chunks_exact(width) {
+                bias.iter_mut().zip(row).for_each(|(sum, d)| *sum += d);
+            }
+            self.spread(&bias, g_bias);
+            let ordered = self.gather(w.input);
+            add_product(
+                (rows, width, self.inputs), gates, width, false, &ordered, width, true, d_inputs, d_stride,
+            );
+        }
+    }
+
+    /// Adds gradients in the gates' order to those in plain order.
+    fn spread(&self, from: &[f32], to: &mut [f32]) {
+        let width = self.gates.width();
+        for (from, to) in from.chunks_exact(width).zip(to.chunks_exact_mut(4 * self.gates.hidden)) {
+            for (column, d) in from.iter().enumerate() {
+                if let Some(at) = self.gates.plain(column) {
+                    to[at] += d;
+                }
+            }
+        }
+    }
+
+    /// Plain rows in the gates' order.
+    fn gather(&self, plain: &[f32]) -> Vec<f32> {
+        let mut out = Vec::with_capacity(plain.len() / 4 / self.gates.hidden * self.gates.width());
+        for row in plain.chunks_exact(4 * self.gates.hidden) {
+            out.extend((0..self.gates.width()).map(|column| self.gates.plain(column).map_or(0.0, |at| row[at])));
+        }
+        out
+    }
+}
+
+/// Calls `run(rows, from, to)` for each step of a direction (0 forward, 1 backward), in the order of reading.
+fn each_step(bucket: &Bucket, direction: usize, run: &mut impl FnMut(usize, Option<usize>, usize)) {
+    if direction == 0 {
+        for t in 0..bucket.steps() {
+            let now = bucket.step(t);
+            let from = t.checked_sub(1).map(|t| bucket.step(t).start);
+            run(now.len(), from, now.start);
+        }
+    } else {
+        for t in (0..bucket.steps()).rev() {
+            let (now, next) = (bucket.step(t), bucket.step(t + 1));
+            run(next.len(), Some(next.start), now.start);
+            run(now.len() - next.len(), None, now.start + next.len());
+        }
+    }
+}
+
+/// As [`each_step`], in the reverse order; `run`'s last argument is the first of the sequences.
+fn each_back_step(bucket: &Bucket, direction: usize, run: &mut impl FnMut(usize, Option<usize>, usize, usize)) {
+    if direction == 0 {
+        for t in (0..bucket.steps()).rev() {
+            let now = bucket.step(t);
+            let from = t.checked_sub(1).map(|t| bucket.step(t).start);
+            run(now.len(), from, now.start, 0);
+        }
+    } else {
+        for t in 0..bucket.steps() {
+            let (now, next) = (bucket.step(t), bucket.step(t + 1));
+            run(next.len(), Some(next.start), now.start, 0);
+            run(now.len() - next.len(), None, now.start + next.len(), next.len());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::tests::numbers;
+
+    const INPUTS: usize = 5;
+    const HIDDEN: usize = 9;
+
+    fn weights(all: &[f32]) -> [Weights<'_>; 2] {
+        let (input, recurrent) = (INPUTS * 4 * HIDDEN, HIDDEN * 4 * HIDDEN);
+        let one = |from: usize| Weights {
+            input: &all[from..from + input],
+            recurrent: &all[from + input..from + input + recurrent],
+            bias: &all[from + input + recurrent..from + input + recurrent + 4 * HIDDEN],
+        };
+        [one(0), one(input + recurrent + 4 * HIDDEN)]
+    }
+
+    const SIZE: usize = 2 * (INPUTS + HIDDEN + 1) * 4 * HIDDEN;
+
+    /// The layer's outputs, computed number by number in 64 bits.
+    fn plain(bucket: &Bucket, w: [Weights<'_>; 2], inputs: &[f32]) -> Vec<f64> {
+        let mut out = vec![0.0; bucket.rows() * 2 * HIDDEN];
+        for (s, &length) in bucket.lengths().iter().enumerate() {
+            for (direction, w) in w.iter().enumerate() {
+                let (mut h, mut c) = ([0.0_f64; HIDDEN], [0.0_f64; HIDDEN]);
+                for i in 0..length {
+                    let row = bucket.row(s, if direction == 0 { i } else { length - 1 - i });
+                    let mut z: Vec<f64> = w.bias.iter().map(|&b| f64::from(b)).collect();
+                    for (j, z) in z.iter_mut().enumerate() {
+                        for k in 0..INPUTS {
+                            *z += f64::from(inputs[row * INPUTS + k]) * f64::from(w.input[k * 4 * HIDDEN + j]);
+                        }
+                        for k in 0..HIDDEN {
+                            *z += h[k] * f64::from(w.recurrent[k * 4 * HIDDEN + j]);
+                        }
+                    }
+                    let logistic = |x: f64| 1.0 / (1.0 + (-x).exp());
+                    for u in 0..HIDDEN {
+                        c[u] = logistic(z[HIDDEN + u]) * c[u] + logistic(z[u]) * z[2 * HIDDEN + u].tanh();
+                        h[u] = logistic(z[3 * HIDDEN + u]) * c[u].tanh();
+                        out[row * 2 * HIDDEN + direction * HIDDEN + u] = h[u];
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn the_layer_equals_its_equations_on_every_instruction_set() {
+        let bucket = Bucket::new(vec![7, 4, 4, 3, 1, 1, 1, 1]);
+        let (all, inputs) = (numbers(SIZE, 1), numbers(bucket.rows() * INPUTS, 2));
+        let expected = plain(&bucket, weights(&all), &inputs);
+        for isa in Isa::all() {
+            let layer = BiLstm::new(isa, HIDDEN, weights(&all));
+            let mut trace = Trace::default();
+            layer.forward(&bucket, &inputs, INPUTS, false, &mut trace);
+            for row in 0..bucket.rows() {
+                for unit in 0..2 * HIDDEN {
+                    let found = trace.hidden[row * layer.width() + layer.column(unit)];
+                    assert!((f64::from(found) - expected[row * 2 * HIDDEN + unit]).abs() < 2e-6);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_gradient_equals_finite_differences_on_every_instruction_set() {
+        let bucket = Bucket::new(vec![4, 2, 1]);
+        let (all, inputs) = (numbers(SIZE, 3), numbers(bucket.rows() * INPUTS, 4));
+        let slopes = numbers(bucket.rows() * 2 * HIDDEN, 5);
+        let value = |all: &[f32], inputs: &[f32]| -> f64 {
+            let out = plain(&bucket, weights(all), inputs);
+            out.iter().zip(&slopes).map(|(h, &s)| h * f64::from(s)).sum()
+        };
+        for isa in Isa::all() {
+            let layer = BiLstm::new(isa, HIDDEN, weights(&all));
+            let mut trace = Trace::default();
+            layer.forward(&bucket, &inputs, INPUTS, true, &mut trace);
+            let mut above = Buffer::zeros(bucket.rows() * layer.width());
+            for row in 0..bucket.rows() {
+                for unit in 0..2 * HIDDEN {
+                    above[row * layer.width() + layer.column(unit)] = slopes[row * 2 * HIDDEN + unit];
+                }
+            }
+            let (mut grads, mut d_inputs) = (vec![0.0; SIZE], vec![0.0; inputs.len()]);
+            let (a, rest) = grads.split_at_mut(INPUTS * 4 * HIDDEN);
+            let (b, rest) = rest.split_at_mut(HIDDEN * 4 * HIDDEN);
+            let (c, rest) = rest.split_at_mut(4 * HIDDEN);
+            let (d, rest) = rest.split_at_mut(INPUTS * 4 * HIDDEN);
+            let (e, f) = rest.split_at_mut(HIDDEN * 4 * HIDDEN);
+            layer.backward(
+                &bucket, weights(&all), &inputs, INPUTS, &above, &mut trace,
+                [[a, b, c], [d, e, f]], &mut d_inputs, INPUTS,
+            );
+            let step = 1e-3_f32;
+            for at in (0..SIZE).step_by(7) {
+                let (mut more, mut less) = (all.clone(), all.clone());
+                (more[at], less[at]) = (all[at] + step, all[at] - step);
+                let difference = (value(&more, &inputs) - value(&less, &inputs)) / f64::from(more[at] - less[at]);
+                assert!((difference - f64::from(grads[at])).abs() < 1e-4, "weight {at}: {difference} {}", grads[at]);
+            }
+            for at in 0..inputs.len() {
+                let (mut more, mut less) = (inputs.clone(), inputs.clone());
+                (more[at], less[at]) = (inputs[at] + step, inputs[at] - step);
+                let difference = (value(&all, &more) - value(&all, &less)) / f64::from(more[at] - less[at]);
+                assert!((difference - f64::from(d_inputs[at])).abs() < 1e-4, "input {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_sequence_has_the_same_states_to_the_last_bit_in_every_bucket() {
+        let lengths = [9, 6, 6, 2, 1];
+        let together = Bucket::new(lengths.to_vec());
+        let (all, inputs) = (numbers(SIZE, 6), numbers(together.rows() * INPUTS, 7));
+        for isa in Isa::all() {
+            let layer = BiLstm::new(isa, HIDDEN, weights(&all));
+            let (mut many, mut one) = (Trace::default(), Trace::default());
+            layer.forward(&together, &inputs, INPUTS, false, &mut many);
+            for (s, &length) in lengths.iter().enumerate() {
+                let own: Vec<f32> = (0..length)
+                    .flat_map(|t| &inputs[together.row(s, t) * INPUTS..][..INPUTS])
+                    .copied()
+                    .collect();
+                layer.forward(&Bucket::new(vec![length]), &own, INPUTS, false, &mut one);
+                for t in 0..length {
+                    let width = layer.width();
+                    assert_eq!(one.hidden[t * width..][..width], many.hidden[together.row(s, t) * width..][..width]);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Sequences of like length side by side: step after step, without padding.
+
+use std::ops::Range;
+
+/// The shape of a bucket. Rows of step `t` are those of the sequences longer than `t`, the longest sequence first, and
+/// steps follow one another: so no row is padding, and the sequences of a step are one block of rows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bucket {
+    lengths: Vec<usize>,
+    starts: Vec<usize>,
+}
+
+impl Bucket {
+    /// A bucket of sequences of these lengths, which must fall and be at least 1.
+    pub(crate) fn new(lengths: Vec<usize>) -> Self {
+        debug_assert!(lengths.is_sorted_by(|a, b| a >= b) && lengths.iter().all(|&n| n > 0));
+        let mut starts = vec![0];
+        let (mut rows, mut live) = (0, lengths.len());
+        for t in 0..lengths.first().copied().unwrap_or(0) {
+            while lengths[live - 1] <= t {
+                live -= 1;
+            }
+            rows += live;
+            starts.push(rows);
+        }
+        Self { lengths, starts }
+    }
+
+    /// Lengths of the sequences.
+    pub(crate) fn lengths(&self) -> &[usize] {
+        &self.lengths
+    }
+
+    /// Rows in all.
+    pub(crate) fn rows(&self) -> usize {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// Steps of the longest sequence.
+    pub(crate) fn steps(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The rows of a step; none beyond the last.
+    pub(crate) fn step(&self, t: usize) -> Range<usize> {
+        let at = |t: usize| self.starts[t.min(self.steps())];
+        at(t)..at(t + 1)
+    }
+
+    /// The row of step `t` of a sequence.
+    pub(crate) fn row(&self, sequence: usize, t: usize) -> usize {
+        debug_assert!(t < self.lengths[sequence]);
+        self.starts[t] + sequence
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_steps_rows_are_the_sequences_that_are_still_running() {
+        let bucket = Bucket::new(vec![4, 2, 2, 1]);
+        let steps: Vec<_> = (0..6).map(|t| bucket.step(t)).collect();
+        assert_eq!(steps, [0..4, 4..7, 7..8, 8..9, 9..9, 9..9]);
+        assert_eq!((bucket.rows(), bucket.steps()), (9, 4));
+        assert_eq!((bucket.row(2, 1), bucket.row(0, 3)), (6, 8));
+        assert_eq!(Bucket::new(Vec::new()).rows(), 0);
+    }
+}

@@ -1,0 +1,80 @@
+//! Numbers that begin on a cache line, so that no vector load straddles two.
+
+use std::ops::{Deref, DerefMut};
+
+/// One cache line of numbers.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(64))]
+struct Line([f32; 16]);
+
+/// A growable row of `f32` whose first one lies on a 64-byte boundary.
+#[derive(Clone, Default)]
+pub struct Buffer {
+    lines: Vec<Line>,
+    len: usize,
+}
+
+impl Buffer {
+    /// `len` zeros.
+    pub fn zeros(len: usize) -> Self {
+        let mut buffer = Self::default();
+        buffer.reset(len);
+        buffer
+    }
+
+    /// Makes it `len` zeros long; keeps the memory it has.
+    pub fn reset(&mut self, len: usize) {
+        self.lines.clear();
+        self.resize(len);
+    }
+
+    /// Makes it `len` long; what is new is zero, what it held stays as it was.
+    pub fn resize(&mut self, len: usize) {
+        if len < self.len {
+            self.len = len;
+        }
+        self.lines.resize(len.div_ceil(16), Line::default());
+        let old = self.len.min(len);
+        self.len = len;
+        // A line that was part full before may hold what an earlier, longer use left there.
+        let stop = old.next_multiple_of(16).min(len);
+        self[old..stop].fill(0.0);
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [f32];
+
+    fn deref(&self) -> &[f32] {
+        // SAFETY: `Line` is `repr(C)` of sixteen `f32` with size 64 and no padding, so that `lines` is one run of
+        // `16 * lines.len()` initialised `f32`, and `len` never exceeds that (`resize` sets both together). An empty
+        // vector's pointer is dangling but aligned, as a slice of length 0 wants it.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast::<f32>(), self.len) }
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [f32] {
+        // SAFETY: as in `deref`; `&mut self` makes the borrow the only one.
+        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast::<f32>(), self.len) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_starts_on_a_cache_line_and_what_is_new_is_zero() {
+        let mut buffer = Buffer::zeros(20);
+        assert_eq!(buffer.as_ptr() as usize % 64, 0);
+        buffer.fill(1.0);
+        buffer.resize(3);
+        buffer.resize(40);
+        assert_eq!(buffer.len(), 40);
+        assert_eq!(buffer.iter().sum::<f32>(), 3.0);
+        buffer.reset(5);
+        assert_eq!(&buffer[..], [0.0; 5]);
+        assert!(Buffer::default().is_empty());
+    }
+}

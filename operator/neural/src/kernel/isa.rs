@@ -1,0 +1,80 @@
+//! Which instructions the processor has.
+
+/// An instruction set that kernels are written for and that this processor has: there is no other way to get one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Isa(pub(super) Kind);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Plain Rust.
+    Portable,
+    /// AVX2 and FMA: vectors of eight.
+    Avx2,
+    /// AVX-512 F: vectors of sixteen.
+    Avx512,
+}
+
+impl Isa {
+    /// The widest that this processor has.
+    pub fn best() -> Self {
+        Self::all().last().copied().unwrap_or(Self(Kind::Portable))
+    }
+
+    /// All that this processor has, the widest last.
+    pub fn all() -> Vec<Self> {
+        let mut all = vec![Self(Kind::Portable)];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                all.push(Self(Kind::Avx2));
+                if is_x86_feature_detected!("avx512f") {
+                    all.push(Self(Kind::Avx512));
+                }
+            }
+        }
+        all
+    }
+
+    /// Its name, for reports.
+    pub const fn name(self) -> &'static str {
+        match self.0 {
+            Kind::Portable => "portable",
+            Kind::Avx2 => "AVX2",
+            Kind::Avx512 => "AVX-512",
+        }
+    }
+
+    /// Numbers in a vector.
+    pub const fn lanes(self) -> usize {
+        match self.0 {
+            Kind::Portable | Kind::Avx2 => 8,
+            Kind::Avx512 => 16,
+        }
+    }
+}
+
+/// Runs `$body` with `$S` as the vector type of `$isa`, compiled with its instructions.
+macro_rules! dispatch {
+    ($isa:expr, $name:ident ( $($arg:ident : $type:ty),* $(,)? )) => {{
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma")]
+        unsafe fn avx2($($arg: $type),*) {
+            // SAFETY: the caller's, and the instructions are enabled here.
+            unsafe { $name::<crate::kernel::simd::Avx2>($($arg),*) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx2,fma")]
+        unsafe fn avx512($($arg: $type),*) {
+            // SAFETY: the caller's, and the instructions are enabled here.
+            unsafe { $name::<crate::kernel::simd::Avx512>($($arg),*) }
+        }
+        match $isa.0 {
+            #[cfg(target_arch = "x86_64")]
+            crate::kernel::isa::Kind::Avx512 => avx512($($arg),*),
+            #[cfg(target_arch = "x86_64")]
+            crate::kernel::isa::Kind::Avx2 => avx2($($arg),*),
+            _ => $name::<crate::kernel::simd::Portable>($($arg),*),
+        }
+    }};
+}
+pub(super) use dispatch;

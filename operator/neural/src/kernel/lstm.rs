@@ -1,0 +1,190 @@
+//! One time step of an LSTM over a bucket of sequences, forward and backward (Hochreiter and Schmidhuber 1997, with the
+//! forget gate of Gers 2000): product, gates and cells in one pass over registers.
+
+use super::isa::dispatch;
+use super::tile::{BackTask, StepTask, back, step as step_tile};
+use super::{Isa, Matrix};
+
+/// How an LSTM's gates are laid out: a panel holds the input, forget, update and output gate of one vector of units.
+#[derive(Clone, Copy, Debug)]
+pub struct Gates {
+    /// Units.
+    pub hidden: usize,
+    /// The instruction set.
+    pub isa: Isa,
+}
+
+impl Gates {
+    /// Units, padded to whole vectors; padded ones are always 0.
+    pub const fn padded(self) -> usize {
+        self.hidden.next_multiple_of(self.isa.lanes())
+    }
+
+    /// Columns of the gates of one row.
+    pub const fn width(self) -> usize {
+        4 * self.padded()
+    }
+
+    /// Where `column` of the gates stands in a plain matrix of four times `hidden` columns, gate after gate; `None` for
+    /// padding.
+    pub const fn plain(self, column: usize) -> Option<usize> {
+        let lanes = self.isa.lanes();
+        let (panel, gate, lane) = (column / (4 * lanes), column / lanes % 4, column % lanes);
+        let unit = panel * lanes + lane;
+        if unit < self.hidden {
+            Some(gate * self.hidden + unit)
+        } else {
+            None
+        }
+    }
+}
+
+/// What a step reads and writes. Rows of `hidden` and `cells` are tokens in time-major order.
+pub struct Step<'a> {
+    /// Sequences that have this step.
+    pub rows: usize,
+    /// The first row of the step before; `None` at the sequences' beginning.
+    pub from: Option<usize>,
+    /// The first row of this step.
+    pub to: usize,
+    /// Hidden states; a row has `stride` numbers, this direction's begin at `column`.
+    pub hidden: &'a mut [f32],
+    /// Length of a row of `hidden`.
+    pub stride: usize,
+    /// Where this direction begins in a row of `hidden`.
+    pub column: usize,
+    /// Cells, [`Gates::padded`] a row.
+    pub cells: &'a mut [f32],
+    /// The gates' input, [`Gates::width`] a row.
+    pub gates: &'a mut [f32],
+    /// Whether to leave the gates in `gates`, for [`back_step`].
+    pub keep: bool,
+}
+
+/// Whether rows `from..from + rows` and `to..to + rows` are apart.
+const fn apart(from: usize, to: usize, rows: usize) -> bool {
+    from + rows <= to || to + rows <= from
+}
+
+/// A step forward. `recurrent` is `hidden` rows by [`Gates::width`] columns.
+///
+/// # Panics
+/// If a slice is too short for its rows or the two steps' rows overlap.
+pub fn step(gates: Gates, recurrent: &Matrix, s: Step<'_>) {
+    if s.rows == 0 {
+        return;
+    }
+    let (padded, width) = (gates.padded(), gates.width());
+    let last = s.to.max(s.from.unwrap_or(0)) + s.rows;
+    assert!(
+        s.column + padded <= s.stride
+            && s.hidden.len() >= last * s.stride
+            && s.cells.len() >= last * padded
+            && s.gates.len() >= (s.to + s.rows) * width
+            && recurrent.width() == width
+            && recurrent.k() == gates.hidden
+            && recurrent.isa() == gates.isa
+            && s.from.is_none_or(|from| apart(from, s.to, s.rows)),
+        "a step's rows lie in its slices"
+    );
+    let (hidden, cells) = (s.hidden.as_mut_ptr(), s.cells.as_mut_ptr());
+    // SAFETY: every offset lies in its slice by the assertion above.
+    let task = unsafe {
+        let before = s.from.unwrap_or(s.to);
+        let mut task = recurrent.task_unchecked(
+            s.rows,
+            hidden.add(before * s.stride + s.column),
+            s.stride,
+            s.gates.as_mut_ptr().add(s.to * width),
+            width,
+        );
+        if s.from.is_none() {
+            // Nothing comes from before: a product over no terms.
+            task.k = 0;
+        }
+        StepTask {
+            task,
+            keep: s.keep,
+            cells_before: s
+                .from
+                .map_or(std::ptr::null(), |from| cells.add(from * padded).cast_const()),
+            cells: cells.add(s.to * padded),
+            cells_stride: padded,
+            hidden: hidden.add(s.to * s.stride + s.column),
+            hidden_stride: s.stride,
+        }
+    };
+    // SAFETY: the rows read (`from`) and written (`to`) are apart and in bounds; an `Isa` exists only where the
+    // processor has it. With `k` = 0 the panels' offset is 0, within the packed weights.
+    unsafe { dispatch!(gates.isa, step_tile(task: StepTask)) }
+}
+
+/// What a backward step reads and writes.
+pub struct Back<'a> {
+    /// Sequences that have this step.
+    pub rows: usize,
+    /// The first row of the step before in the direction of reading; `None` at the beginning.
+    pub from: Option<usize>,
+    /// The first row of this step.
+    pub to: usize,
+    /// The gradient of the hidden states; a row has `stride` numbers, this direction's begin at `column`.
+    pub above: &'a [f32],
+    /// Length of a row of `above`.
+    pub stride: usize,
+    /// Where this direction begins in a row of `above`.
+    pub column: usize,
+    /// The gradient of the hidden states that comes from the step after; a row has `after_stride` numbers.
+    pub after: &'a [f32],
+    /// Length of a row of `after`.
+    pub after_stride: usize,
+    /// Cells, [`Gates::padded`] a row.
+    pub cells: &'a [f32],
+    /// The gradient of the cells from the step after, [`Gates::padded`] a row; becomes that for the step before.
+    pub d_cells: &'a mut [f32],
+    /// The gates; becomes the gradient of their input.
+    pub gates: &'a mut [f32],
+}
+
+/// A step backward through gates and cells.
+///
+/// # Panics
+/// If a slice is too short for its rows.
+pub fn back_step(gates: Gates, b: Back<'_>) {
+    if b.rows == 0 {
+        return;
+    }
+    let (padded, width) = (gates.padded(), gates.width());
+    let last = b.to.max(b.from.unwrap_or(0)) + b.rows;
+    assert!(
+        b.column + padded <= b.stride
+            && padded <= b.after_stride
+            && b.above.len() >= (b.to + b.rows) * b.stride
+            && b.after.len() >= b.rows * b.after_stride
+            && b.cells.len() >= last * padded
+            && b.d_cells.len() >= b.rows * padded
+            && b.gates.len() >= (b.to + b.rows) * width,
+        "a backward step's rows lie in its slices"
+    );
+    // SAFETY: every offset lies in its slice by the assertion above.
+    let task = unsafe {
+        BackTask {
+            rows: b.rows,
+            panels: padded / gates.isa.lanes(),
+            gates: b.gates.as_mut_ptr().add(b.to * width),
+            gates_stride: width,
+            cells_before: b
+                .from
+                .map_or(std::ptr::null(), |from| b.cells.as_ptr().add(from * padded)),
+            cells: b.cells.as_ptr().add(b.to * padded),
+            cells_stride: padded,
+            above: b.above.as_ptr().add(b.to * b.stride + b.column),
+            above_stride: b.stride,
+            after: b.after.as_ptr(),
+            after_stride: b.after_stride,
+            d_cells: b.d_cells.as_mut_ptr(),
+        }
+    };
+    // SAFETY: what is written (`gates`, `d_cells`) is borrowed mutably and so apart from all that is read; bounds are
+    // checked above; an `Isa` exists only where the processor has it.
+    unsafe { dispatch!(gates.isa, back(task: BackTask)) }
+}

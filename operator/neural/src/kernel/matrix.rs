@@ -1,0 +1,175 @@
+//! A matrix packed for products from the left.
+
+use super::isa::dispatch;
+use super::tile::{Task, best, product};
+use super::{Buffer, Isa};
+
+/// How many columns a matrix of `n` columns has once packed: a whole number of panels of four vectors.
+pub const fn columns(n: usize, isa: Isa) -> usize {
+    n.next_multiple_of(4 * isa.lanes())
+}
+
+/// A matrix of `k` rows, in panels of four vectors of columns, each panel row after row.
+///
+/// Columns beyond the last are padding.
+#[derive(Clone)]
+pub struct Matrix {
+    isa: Isa,
+    k: usize,
+    panels: usize,
+    data: Buffer,
+}
+
+impl Matrix {
+    /// Packs `value(row, column)`, for `k` rows and `columns(n, isa)` columns.
+    pub fn pack(isa: Isa, k: usize, n: usize, value: impl Fn(usize, usize) -> f32) -> Self {
+        let width = 4 * isa.lanes();
+        let panels = n.div_ceil(width);
+        let mut data = Buffer::zeros(panels * k * width);
+        for (at, line) in data.chunks_exact_mut(width).enumerate() {
+            let (panel, row) = (at / k, at % k);
+            for (i, slot) in line.iter_mut().enumerate() {
+                *slot = value(row, panel * width + i);
+            }
+        }
+        Self {
+            isa,
+            k,
+            panels,
+            data,
+        }
+    }
+
+    /// Packs a matrix that stands row after row, `n` columns each; the padding is `pad`.
+    pub fn of_rows(isa: Isa, rows: &[f32], n: usize, pad: f32) -> Self {
+        let k = rows.len() / n.max(1);
+        Self::pack(isa, k, n, |row, column| {
+            if column < n { rows[row * n + column] } else { pad }
+        })
+    }
+
+    /// Columns, padding included.
+    pub const fn width(&self) -> usize {
+        self.panels * 4 * self.isa.lanes()
+    }
+
+    /// Rows.
+    pub const fn k(&self) -> usize {
+        self.k
+    }
+
+    /// The instruction set it is packed for.
+    pub const fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// `c += a M` for `rows` rows; `a`'s rows begin `a_stride` apart, `c`'s are [`Matrix::width`] long.
+    ///
+    /// # Panics
+    /// If `a` or `c` is too short.
+    pub fn product(&self, rows: usize, a: &[f32], a_stride: usize, c: &mut [f32]) {
+        if let Some(task) = self.task(rows, a, a_stride, c) {
+            // SAFETY: `task` checked the sizes; an `Isa` exists only where the processor has it.
+            unsafe { dispatch!(self.isa, product(task: Task)) }
+        }
+    }
+
+    /// `c_j += max_k (a_k + M_kj)` for `rows` rows: a step of Viterbi.
+    ///
+    /// # Panics
+    /// As [`Matrix::product`].
+    pub fn best(&self, rows: usize, a: &[f32], a_stride: usize, c: &mut [f32]) {
+        if let Some(task) = self.task(rows, a, a_stride, c) {
+            // SAFETY: as in `product`.
+            unsafe { dispatch!(self.isa, best(task: Task)) }
+        }
+    }
+
+    fn task(&self, rows: usize, a: &[f32], a_stride: usize, c: &mut [f32]) -> Option<Task> {
+        let last = rows.checked_sub(1)?;
+        assert!(
+            a.len() >= last * a_stride + self.k,
+            "the left side has all its rows"
+        );
+        assert!(
+            c.len() >= rows * self.width(),
+            "the product has room for all its rows"
+        );
+        Some(self.task_unchecked(rows, a.as_ptr(), a_stride, c.as_mut_ptr(), self.width()))
+    }
+
+    /// The task without its checks, for [`super::lstm`], which makes its own.
+    pub(super) fn task_unchecked(
+        &self,
+        rows: usize,
+        a: *const f32,
+        a_stride: usize,
+        c: *mut f32,
+        c_stride: usize,
+    ) -> Task {
+        Task {
+            rows,
+            k: self.k,
+            a,
+            a_stride,
+            b: self.data.as_ptr(),
+            panels: self.panels,
+            c,
+            c_stride,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::tests::numbers;
+
+    #[test]
+    fn products_equal_plain_loops_on_every_instruction_set() {
+        for isa in Isa::all() {
+            for (rows, k, n) in [(1, 1, 1), (7, 13, 70), (6, 32, 64), (20, 5, 130)] {
+                let (a, b) = (numbers(rows * k, 1), numbers(k * n, 2));
+                let matrix = Matrix::of_rows(isa, &b, n, 0.0);
+                let width = matrix.width();
+                let mut sum = vec![0.5; rows * width];
+                let mut max = vec![0.5; rows * width];
+                matrix.product(rows, &a, k, &mut sum);
+                matrix.best(rows, &a, k, &mut max);
+                for i in 0..rows {
+                    for j in 0..n {
+                        let terms = (0..k).map(|p| (a[i * k + p], b[p * n + j]));
+                        let plain: f32 = terms.clone().map(|(x, y)| x * y).sum();
+                        let most = terms.map(|(x, y)| x + y).fold(f32::MIN, f32::max);
+                        assert!((sum[i * width + j] - 0.5 - plain).abs() < 1e-5);
+                        assert!((max[i * width + j] - 0.5 - most).abs() < 1e-6);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_has_the_same_product_to_the_last_bit_whatever_other_rows_there_are() {
+        for isa in Isa::all() {
+            let (rows, k, n) = (17, 31, 40);
+            let (a, b) = (numbers(rows * k, 3), numbers(k * n, 4));
+            let matrix = Matrix::of_rows(isa, &b, n, 0.0);
+            let width = matrix.width();
+            let mut all = vec![0.0; rows * width];
+            matrix.product(rows, &a, k, &mut all);
+            for first in 0..rows {
+                let mut one = vec![0.0; width];
+                matrix.product(1, &a[first * k..], k, &mut one);
+                assert_eq!(one, &all[first * width..][..width]);
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "has all its rows")]
+    fn too_short_a_left_side_is_refused() {
+        let matrix = Matrix::of_rows(Isa::best(), &[1.0; 6], 2, 0.0);
+        matrix.product(2, &[0.0; 5], 3, &mut vec![0.0; 2 * matrix.width()]);
+    }
+}

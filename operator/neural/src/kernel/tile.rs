@@ -1,0 +1,254 @@
+//! The inner loops, generic over the vector: a tile of rows by four vectors of columns, held in registers.
+//!
+//! Pointers and sizes come from the safe functions of `matrix` and `lstm`, which check them.
+
+use super::simd::Simd;
+
+/// `c = c + a b`, or `c = c + max_k (a_k + b_k)`, with `b` in panels of four vectors of columns.
+#[derive(Clone, Copy)]
+pub(super) struct Task {
+    pub(super) rows: usize,
+    pub(super) k: usize,
+    pub(super) a: *const f32,
+    pub(super) a_stride: usize,
+    pub(super) b: *const f32,
+    pub(super) panels: usize,
+    pub(super) c: *mut f32,
+    pub(super) c_stride: usize,
+}
+
+/// One tile's sums.
+///
+/// # Safety
+/// `a` must hold `R` rows of `k` numbers, `b` a panel of `k`.
+#[inline(always)]
+unsafe fn tile<S: Simd, const R: usize, const BEST: bool>(
+    k: usize,
+    a: *const f32,
+    a_stride: usize,
+    b: *const f32,
+    mut acc: [[S::V; 4]; R],
+) -> [[S::V; 4]; R] {
+    // SAFETY: the function's own contract; every read lies within the rows and the panel.
+    unsafe {
+        for p in 0..k {
+            let w = b.add(p * 4 * S::LANES);
+            let w = [
+                S::load(w),
+                S::load(w.add(S::LANES)),
+                S::load(w.add(2 * S::LANES)),
+                S::load(w.add(3 * S::LANES)),
+            ];
+            for r in 0..R {
+                let x = S::splat(*a.add(r * a_stride + p));
+                for j in 0..4 {
+                    acc[r][j] = if BEST {
+                        S::max(acc[r][j], S::add(x, w[j]))
+                    } else {
+                        S::fma(x, w[j], acc[r][j])
+                    };
+                }
+            }
+        }
+        acc
+    }
+}
+
+/// Runs `$run::<.., R>` for as many rows as there are left, `S::ROWS` at most.
+macro_rules! by_rows {
+    ($rows:expr, $S:ident, |$r:ident, $R:ident| $body:expr) => {{
+        let mut $r = 0;
+        while $r < $rows {
+            let left = ($rows - $r).min($S::ROWS);
+            macro_rules! arm {
+                ($n:literal) => {{
+                    const $R: usize = $n;
+                    $body
+                }};
+            }
+            match left {
+                1 => arm!(1),
+                2 => arm!(2),
+                3 => arm!(3),
+                4 => arm!(4),
+                5 => arm!(5),
+                _ => arm!(6),
+            }
+            $r += left;
+        }
+    }};
+}
+
+/// # Safety
+/// The task's pointers must hold what it says, `c` apart from the others.
+#[inline(always)]
+unsafe fn product_rows<S: Simd, const R: usize, const BEST: bool>(t: Task, r: usize, panel: usize) {
+    // SAFETY: the function's own contract; `r + R <= rows` and `panel < panels`.
+    unsafe {
+        let c = t.c.add(r * t.c_stride + panel * 4 * S::LANES);
+        let mut acc = [[S::splat(if BEST { f32::NEG_INFINITY } else { 0.0 }); 4]; R];
+        if !BEST {
+            for (i, acc) in acc.iter_mut().enumerate() {
+                for (j, acc) in acc.iter_mut().enumerate() {
+                    *acc = S::load(c.add(i * t.c_stride + j * S::LANES));
+                }
+            }
+        }
+        let a = t.a.add(r * t.a_stride);
+        let b = t.b.add(panel * t.k * 4 * S::LANES);
+        let acc = tile::<S, R, BEST>(t.k, a, t.a_stride, b, acc);
+        for (i, acc) in acc.iter().enumerate() {
+            for (j, &acc) in acc.iter().enumerate() {
+                let to = c.add(i * t.c_stride + j * S::LANES);
+                S::store(to, if BEST { S::add(acc, S::load(to)) } else { acc });
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As [`product_rows`], and the processor must have `S`.
+#[inline(always)]
+pub(super) unsafe fn product<S: Simd>(t: Task) {
+    for panel in 0..t.panels {
+        // SAFETY: the function's own contract.
+        by_rows!(t.rows, S, |r, R| unsafe {
+            product_rows::<S, R, false>(t, r, panel);
+        });
+    }
+}
+
+/// # Safety
+/// As [`product`].
+#[inline(always)]
+pub(super) unsafe fn best<S: Simd>(t: Task) {
+    for panel in 0..t.panels {
+        // SAFETY: the function's own contract.
+        by_rows!(t.rows, S, |r, R| unsafe {
+            product_rows::<S, R, true>(t, r, panel);
+        });
+    }
+}
+
+/// One time step of an LSTM: `task` is the product of the hidden states before with the recurrent weights, whose `c`
+/// holds the gates' input and, if they are kept, afterwards the gates.
+#[derive(Clone, Copy)]
+pub(super) struct StepTask {
+    pub(super) task: Task,
+    pub(super) keep: bool,
+    /// The cells before; null at a sequence's beginning.
+    pub(super) cells_before: *const f32,
+    pub(super) cells: *mut f32,
+    pub(super) cells_stride: usize,
+    pub(super) hidden: *mut f32,
+    pub(super) hidden_stride: usize,
+}
+
+/// # Safety
+/// As [`product_rows`]; cells and hidden states must hold `rows` rows of a vector a panel.
+#[inline(always)]
+unsafe fn step_rows<S: Simd, const R: usize>(s: StepTask, r: usize, panel: usize) {
+    let t = s.task;
+    // SAFETY: the function's own contract.
+    unsafe {
+        let c = t.c.add(r * t.c_stride + panel * 4 * S::LANES);
+        let mut acc = [[S::splat(0.0); 4]; R];
+        for (i, acc) in acc.iter_mut().enumerate() {
+            for (j, acc) in acc.iter_mut().enumerate() {
+                *acc = S::load(c.add(i * t.c_stride + j * S::LANES));
+            }
+        }
+        let a = t.a.add(r * t.a_stride);
+        let b = t.b.add(panel * t.k * 4 * S::LANES);
+        let acc = tile::<S, R, false>(t.k, a, t.a_stride, b, acc);
+        for (i, acc) in acc.iter().enumerate() {
+            let at = (r + i) * s.cells_stride + panel * S::LANES;
+            let (input, forget) = (S::sigmoid(acc[0]), S::sigmoid(acc[1]));
+            let (update, output) = (S::tanh(acc[2]), S::sigmoid(acc[3]));
+            let mut cell = S::mul(input, update);
+            if !s.cells_before.is_null() {
+                cell = S::fma(forget, S::load(s.cells_before.add(at)), cell);
+            }
+            S::store(s.cells.add(at), cell);
+            let hidden = s.hidden.add((r + i) * s.hidden_stride + panel * S::LANES);
+            S::store(hidden, S::mul(output, S::tanh(cell)));
+            if s.keep {
+                for (j, gate) in [input, forget, update, output].into_iter().enumerate() {
+                    S::store(c.add(i * t.c_stride + j * S::LANES), gate);
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As [`step_rows`], and the processor must have `S`.
+#[inline(always)]
+pub(super) unsafe fn step<S: Simd>(s: StepTask) {
+    for panel in 0..s.task.panels {
+        // SAFETY: the function's own contract.
+        by_rows!(s.task.rows, S, |r, R| unsafe {
+            step_rows::<S, R>(s, r, panel);
+        });
+    }
+}
+
+/// The gradient of one step's gates and cells.
+#[derive(Clone, Copy)]
+pub(super) struct BackTask {
+    pub(super) rows: usize,
+    pub(super) panels: usize,
+    /// In: the gates; out: the gradient of what went into them.
+    pub(super) gates: *mut f32,
+    pub(super) gates_stride: usize,
+    /// The cells before; null at a sequence's beginning.
+    pub(super) cells_before: *const f32,
+    pub(super) cells: *const f32,
+    pub(super) cells_stride: usize,
+    /// The gradient of the hidden states, from above.
+    pub(super) above: *const f32,
+    pub(super) above_stride: usize,
+    /// The gradient of the hidden states, from the step after.
+    pub(super) after: *const f32,
+    pub(super) after_stride: usize,
+    /// In and out: the gradient of the cells.
+    pub(super) d_cells: *mut f32,
+}
+
+/// # Safety
+/// The task's pointers must hold `rows` rows each; the processor must have `S`.
+#[inline(always)]
+pub(super) unsafe fn back<S: Simd>(b: BackTask) {
+    // SAFETY: the function's own contract.
+    unsafe {
+        let one = S::splat(1.0);
+        for r in 0..b.rows {
+            for panel in 0..b.panels {
+                let lane = panel * S::LANES;
+                let gates = b.gates.add(r * b.gates_stride + 4 * lane);
+                let at = r * b.cells_stride + lane;
+                let [input, forget, update, output] =
+                    [0, 1, 2, 3].map(|j| S::load(gates.add(j * S::LANES)));
+                let bent = S::tanh(S::load(b.cells.add(at)));
+                let dh = S::add(
+                    S::load(b.above.add(r * b.above_stride + lane)),
+                    S::load(b.after.add(r * b.after_stride + lane)),
+                );
+                let slope = S::sub(one, S::mul(bent, bent));
+                let dc = S::fma(S::mul(dh, output), slope, S::load(b.d_cells.add(at)));
+                let before = if b.cells_before.is_null() {
+                    S::splat(0.0)
+                } else {
+                    S::load(b.cells_before.add(at))
+                };
+                let logistic = |gate, d| S::mul(d, S::mul(gate, S::sub(one, gate)));
+                let d_update = S::mul(S::mul(dc, input), S::sub(one, S::mul(update, update)));
+                S::store(gates, logistic(input, S::mul(dc, update)));
+                S::store(gates.add(S::LANES), logistic(forget, S::mul(dc, before)));
+                S::store(gates.add(2 * S::LANES), d_update);
+                S::store(gates.add(3 * S::LANES), logistic(output, S::mul(dh, bent)));
+                S::store(b.d_cells.add(at), S::mul(dc, forget));
+            }
+        }
+    }
+}
