@@ -1,0 +1,127 @@
+//! How figures are written, in the table and on the page.
+
+use crate::report::{ErrorClass, ErrorKind, Estimate, Interval, Shape, Test};
+
+/// A share in per cent, two digits.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.2}", 100.0 * share)
+}
+
+/// An interval in per cent; a dash where there is none.
+pub(crate) fn range(interval: Option<Interval>) -> String {
+    interval.map_or_else(dash, |interval| {
+        format!("{} to {}", percent(interval.low), percent(interval.high))
+    })
+}
+
+/// The interval over patients where there is one, else over documents: the wider claim to other notes.
+pub(crate) fn widest(estimate: &Estimate) -> Option<Interval> {
+    estimate.by_patient.or(estimate.interval)
+}
+
+/// A difference in points, with its sign.
+pub(crate) fn points(difference: f64) -> String {
+    format!("{:+.2}", 100.0 * difference)
+}
+
+/// A difference's interval in points.
+pub(crate) fn points_range(interval: Option<Interval>) -> String {
+    interval.map_or_else(dash, |interval| {
+        format!("{} to {}", points(interval.low), points(interval.high))
+    })
+}
+
+/// A test's p; a dash where there is none.
+pub(crate) fn p_value(test: &Test) -> String {
+    match test.p {
+        None => dash(),
+        Some(p) if p < 0.0001 => "<0.0001".to_owned(),
+        Some(p) => format!("{p:.4}"),
+    }
+}
+
+/// 12,345.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `1 document`, `12,345 documents`.
+pub(crate) fn counted(number: u64, thing: &str) -> String {
+    format!(
+        "{} {thing}{}",
+        thousands(number),
+        if number == 1 { "" } else { "s" }
+    )
+}
+
+/// F-beta's name: `F2`, `F0.5`.
+pub(crate) fn f_name(beta: f64) -> String {
+    format!("F{beta}")
+}
+
+/// A class of errors in a reader's words.
+pub(crate) fn class_name(class: ErrorClass) -> &'static str {
+    match class {
+        ErrorClass::Boundary => "boundary",
+        ErrorClass::Label => "label",
+        ErrorClass::FalseNegative => "missed",
+        ErrorClass::FalsePositive => "made up",
+    }
+}
+
+/// How a predicted span lies to gold's, in a reader's words.
+pub(crate) fn shape_name(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Same => "same span",
+        Shape::Short => "too short",
+        Shape::Long => "too long",
+        Shape::Across => "across an end",
+    }
+}
+
+/// A sort of error: `too short 7`, `as CITY 3`.
+pub(crate) fn kind(kind: &ErrorKind) -> String {
+    let what = match (kind.shape, &kind.predicted) {
+        (_, Some(label)) => format!("as {label}"),
+        (Some(shape), None) => shape_name(shape).to_owned(),
+        (None, None) => class_name(kind.class).to_owned(),
+    };
+    format!("{what} {}", thousands(kind.count))
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_off() {
+        for (number, written) in [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567")] {
+            assert_eq!(thousands(number), written);
+        }
+    }
+
+    #[test]
+    fn a_p_too_small_to_print_is_not_printed_as_zero() {
+        let test = |p| Test {
+            statistic: None,
+            p,
+            pairs: 3,
+            method: crate::Method::Normal,
+        };
+        assert_eq!(p_value(&test(Some(1e-9))), "<0.0001");
+        assert_eq!(p_value(&test(Some(0.0321))), "0.0321");
+        assert_eq!(p_value(&test(None)), "-");
+    }
+}

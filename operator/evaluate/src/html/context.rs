@@ -1,0 +1,134 @@
+//! Each error in its context: the one place where note text leaves a document.
+
+use lethe_core::Span;
+use lethe_corpus::Document;
+
+use super::markup::escape;
+use crate::figure::{class_name, shape_name};
+use crate::report::{ErrorCase, ErrorClass, Pointed};
+
+/// Characters shown on either side of an error.
+const WINDOW: usize = 80;
+
+/// One error as a list item; with its words if a document is given.
+pub(super) fn item(case: &ErrorCase, document: Option<&Document>) -> String {
+    let mut out = format!("<li><p class=\"what\">{}</p>", what(case));
+    if let Some(text) = document.and_then(|document| passage(case, &document.text)) {
+        out.push_str(&format!("<p class=\"text\"><bdi>{text}</bdi></p>"));
+    }
+    out.push_str("</li>\n");
+    out
+}
+
+/// What happened and where, without words of the note.
+fn what(case: &ErrorCase) -> String {
+    let place = |at: &Pointed| format!("{} at {} to {}", escape(&at.label), at.start, at.end);
+    let mut out = format!("{} · {}", escape(&case.id), class_name(case.class));
+    if let Some(shape) = case.shape.filter(|_| case.class != ErrorClass::Label) {
+        out.push_str(&format!(" ({})", shape_name(shape)));
+    }
+    if let Some(gold) = &case.gold {
+        out.push_str(&format!(" · gold {}", place(gold)));
+    }
+    if let Some(predicted) = &case.predicted {
+        out.push_str(&format!(" · predicted {}", place(predicted)));
+    }
+    if case.leaks {
+        out.push_str(" · <span class=\"leak\">leaks</span>");
+    }
+    out
+}
+
+/// The words around the error, gold and prediction set off. None if the offsets are none of the text.
+fn passage(case: &ErrorCase, text: &str) -> Option<String> {
+    let span = |at: &Option<Pointed>| match at {
+        Some(at) => Span::checked(text, at.start as usize, at.end as usize)
+            .ok()
+            .map(Some),
+        None => Some(None),
+    };
+    let (gold, predicted) = (span(&case.gold)?, span(&case.predicted)?);
+    let both = match (gold, predicted) {
+        (Some(gold), Some(predicted)) => gold.union(predicted),
+        (one, other) => one.or(other)?,
+    };
+    let before = Span::between(0, both.start() as u32).get(text)?;
+    let after = Span::between(both.end() as u32, text.len() as u32).get(text)?;
+    let start = before
+        .char_indices()
+        .rev()
+        .nth(WINDOW - 1)
+        .map_or(0, |(at, _)| at);
+    let end = after
+        .char_indices()
+        .nth(WINDOW)
+        .map_or(text.len(), |(at, _)| both.end() + at);
+    let mut cuts = vec![start, end];
+    for span in [gold, predicted].into_iter().flatten() {
+        cuts.extend([span.start(), span.end()]);
+    }
+    cuts.sort_unstable();
+    cuts.dedup();
+    let mut out = String::from(if start > 0 { "… " } else { "" });
+    for ends in cuts.windows(2) {
+        let piece = Span::new(ends[0], ends[1]).ok()?;
+        let words = escape(piece.get(text)?).replace('\n', "↵\n");
+        let inside = |span: Option<Span>| span.is_some_and(|span| span.contains(piece));
+        match (inside(gold), inside(predicted)) {
+            (false, false) => out.push_str(&words),
+            (true, false) => out.push_str(&format!("<span class=\"g\">{words}</span>")),
+            (false, true) => out.push_str(&format!("<span class=\"p\">{words}</span>")),
+            (true, true) => out.push_str(&format!("<span class=\"g p\">{words}</span>")),
+        }
+    }
+    if end < text.len() {
+        out.push_str(" …");
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(gold: Option<(u64, u64)>, predicted: Option<(u64, u64)>) -> ErrorCase {
+        let point = |(start, end)| Pointed {
+            label: "NAME".to_owned(),
+            start,
+            end,
+        };
+        ErrorCase {
+            document: 0,
+            id: "n1".to_owned(),
+            class: ErrorClass::Boundary,
+            gold: gold.map(point),
+            predicted: predicted.map(point),
+            shape: None,
+            leaks: false,
+        }
+    }
+
+    #[test]
+    fn gold_and_prediction_are_set_off_where_they_lie() {
+        assert_eq!(
+            passage(&case(Some((3, 12)), Some((7, 15))), "Dr Eva Ríos <saw>").as_deref(),
+            Some(
+                "Dr <span class=\"g\">Eva </span><span class=\"g p\">Ríos</span><span class=\"p\"> &lt;s</span>aw&gt;"
+            )
+        );
+    }
+
+    #[test]
+    fn a_long_note_is_cut_on_both_sides_of_the_error_between_characters() {
+        let text = format!("{}Paz{}", "ñ".repeat(200), "é".repeat(200));
+        let shown = passage(&case(Some((400, 403)), None), &text).unwrap();
+        let (side, other) = ("ñ".repeat(WINDOW), "é".repeat(WINDOW));
+        assert_eq!(shown, format!("… {side}<span class=\"g\">Paz</span>{other} …"));
+    }
+
+    #[test]
+    fn offsets_of_another_text_show_nothing() {
+        assert_eq!(passage(&case(Some((3, 99)), None), "short"), None);
+        assert_eq!(passage(&case(Some((1, 2)), None), "ñ"), None);
+    }
+}

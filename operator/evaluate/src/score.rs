@@ -1,0 +1,196 @@
+//! The figures that counts give: over all documents, and with intervals over documents and patients.
+
+use std::collections::HashMap;
+
+use lethe_corpus::{Counts, Document};
+
+use crate::bootstrap::{Matrix, Samples};
+use crate::evaluate::Options;
+use crate::group::{Grouped, Grouping};
+use crate::measure::f_beta;
+use crate::report::{Estimate, Group, Groups, Leak, Ratios, Score, Share};
+
+/// Columns of the matrix that is resampled; each label's, category's and identifier's strict counts follow.
+pub(crate) const STRICT: usize = 0;
+pub(crate) const SPAN: usize = 1;
+pub(crate) const RELAXED: usize = 2;
+pub(crate) const TOKEN: usize = 3;
+pub(crate) const CHARACTER: usize = 4;
+pub(crate) const INTACT: usize = 5;
+pub(crate) const SEEN: usize = 6;
+pub(crate) const UNSEEN: usize = 7;
+pub(crate) const FIXED: usize = 8;
+
+/// Which documents are whose.
+pub(crate) struct Patients {
+    /// A document's unit: its patient, or itself where gold does not say.
+    pub(crate) of: Vec<usize>,
+    /// Distinct patients, if there are any.
+    pub(crate) named: Option<usize>,
+    /// Whether some patient has several documents: only then do patients tell more than documents.
+    several: bool,
+}
+
+impl Patients {
+    pub(crate) fn new(documents: &[Document]) -> Self {
+        let (mut units, mut named, mut of) = (0, HashMap::new(), Vec::with_capacity(documents.len()));
+        for document in documents {
+            let unit = match &document.patient {
+                Some(patient) => *named.entry(patient.as_str()).or_insert(units),
+                None => units,
+            };
+            units = units.max(unit + 1);
+            of.push(unit);
+        }
+        Self {
+            several: units < of.len(),
+            of,
+            named: (!named.is_empty()).then_some(named.len()),
+        }
+    }
+}
+
+/// Sums and resampled sums, and the figures that they give.
+pub(crate) struct Figures {
+    beta: f64,
+    total: Vec<Counts>,
+    documents: Samples,
+    /// Where some patient has several documents.
+    patients: Option<Samples>,
+    /// Patients' intact counts, summed and resampled: a patient is intact if all of their documents are.
+    intact: (Counts, Samples),
+}
+
+impl Figures {
+    pub(crate) fn new(matrix: &Matrix, patients: &Patients, options: &Options<'_>) -> Self {
+        let (resamples, seed) = (options.resamples, options.seed);
+        let mut clustered = matrix.clustered(&patients.of);
+        let patient_samples = patients.several.then(|| clustered.resample(resamples, seed));
+        clustered.map(INTACT, |counts| Counts {
+            hits: u64::from(counts.hits > 0 && counts.missed == 0),
+            spurious: 0,
+            missed: u64::from(counts.missed > 0),
+        });
+        let mut intact = Matrix::new(1);
+        clustered
+            .rows()
+            .for_each(|row| intact.push(&row[INTACT..=INTACT]));
+        Self {
+            beta: options.beta,
+            total: matrix.total(),
+            documents: matrix.resample(resamples, seed),
+            patients: patient_samples,
+            intact: (intact.total()[0], intact.resample(resamples, seed)),
+        }
+    }
+
+    fn estimate(&self, column: usize, measure: impl Fn(Counts) -> (bool, f64)) -> Estimate {
+        let defined = |counts| {
+            let (defined, value) = measure(counts);
+            defined.then_some(value)
+        };
+        Estimate {
+            value: measure(self.total[column]).1,
+            interval: self.documents.interval(column, defined),
+            by_patient: self
+                .patients
+                .as_ref()
+                .and_then(|samples| samples.interval(column, defined)),
+        }
+    }
+
+    pub(crate) fn score(&self, column: usize) -> Score {
+        let counts = self.total[column];
+        let something = |counts: Counts| counts != Counts::default();
+        Score {
+            gold: counts.hits + counts.missed,
+            predicted: counts.hits + counts.spurious,
+            hits: counts.hits,
+            precision: self.estimate(column, |counts| {
+                (counts.hits + counts.spurious > 0, counts.precision())
+            }),
+            recall: self.estimate(column, |counts| {
+                (counts.hits + counts.missed > 0, counts.recall())
+            }),
+            f1: self.estimate(column, |counts| (something(counts), counts.f1())),
+            f_beta: self.estimate(column, |counts| (something(counts), f_beta(counts, self.beta))),
+        }
+    }
+
+    /// Hits among gold.
+    pub(crate) fn found(&self, column: usize) -> Share {
+        let counts = self.total[column];
+        Share {
+            count: counts.hits,
+            of: counts.hits + counts.missed,
+            share: self.estimate(column, |counts| {
+                (counts.hits + counts.missed > 0, counts.recall())
+            }),
+        }
+    }
+
+    /// Misses among gold.
+    fn lost(&self, column: usize) -> Share {
+        let counts = self.total[column];
+        Share {
+            count: counts.missed,
+            of: counts.hits + counts.missed,
+            share: self.estimate(column, |counts| (counts.hits + counts.missed > 0, lost(counts))),
+        }
+    }
+
+    pub(crate) fn leak(&self, with_patients: bool) -> Leak {
+        let (counts, samples) = &self.intact;
+        Leak {
+            characters: self.lost(CHARACTER),
+            documents: self.lost(INTACT),
+            patients: with_patients.then(|| Share {
+                count: counts.missed,
+                of: counts.hits + counts.missed,
+                share: Estimate {
+                    value: lost(*counts),
+                    interval: None,
+                    by_patient: samples.interval(0, |counts| {
+                        (counts.hits + counts.missed > 0).then(|| lost(counts))
+                    }),
+                },
+            }),
+        }
+    }
+
+    /// A grouping's figures; its strict counts begin at `column` and end with their sum.
+    pub(crate) fn groups(&self, grouping: &Grouping, sums: &[Grouped], column: usize) -> Groups {
+        let group = |(i, sum): (usize, &Grouped)| Group {
+            name: grouping.names[i].clone(),
+            strict: self.score(column + i),
+            relaxed: Ratios {
+                precision: sum.relaxed.precision(),
+                recall: sum.relaxed.recall(),
+                f1: sum.relaxed.f1(),
+            },
+            token: sum.token(),
+        };
+        Groups {
+            micro: self.score(column + sums.len()),
+            groups: (sums.iter().enumerate())
+                .filter(|(_, sum)| sum.strict != Counts::default())
+                .map(group)
+                .collect(),
+        }
+    }
+
+    /// Strict F1 by resample: of documents, and of patients.
+    pub(crate) fn strict_f1(&self) -> [Option<Vec<f64>>; 2] {
+        let f1 = |samples: &Samples| samples.column(STRICT).map(Counts::f1).collect();
+        [Some(f1(&self.documents)), self.patients.as_ref().map(f1)]
+    }
+}
+
+fn lost(counts: Counts) -> f64 {
+    let gold = counts.hits + counts.missed;
+    if gold == 0 {
+        0.0
+    } else {
+        counts.missed as f64 / gold as f64
+    }
+}

@@ -1,0 +1,362 @@
+//! The report as plain text, for a terminal of 100 columns.
+
+use crate::figure::{
+    counted, f_name, kind, p_value, percent, points, points_range, range, thousands, widest,
+};
+use crate::report::{Groups, Interval, Report, Share, System};
+
+const WIDTH: usize = 100;
+/// Names are cut to this many characters where other columns need the room.
+const NAME: usize = 20;
+/// Labels are cut to this many: the longest that ship have as many.
+const LABEL: usize = 32;
+/// Sorts of errors shown for a label.
+const KINDS: usize = 5;
+
+impl Report {
+    /// The report as aligned plain text, lines of at most 100 characters. Holds no note text.
+    pub fn table(&self) -> String {
+        let mut out = self.title();
+        self.strict(&mut out);
+        self.by_measure(&mut out);
+        self.leaks(&mut out);
+        self.errors(&mut out);
+        self.seen(&mut out);
+        self.differences(&mut out);
+        for system in &self.systems {
+            groups(
+                &mut out,
+                &format!("{}, by label", system.name),
+                "label",
+                &system.labels,
+            );
+            if let Some(categories) = &system.categories {
+                groups(
+                    &mut out,
+                    &format!("{}, by category", system.name),
+                    "category",
+                    categories,
+                );
+            }
+            if let Some(hipaa) = &system.hipaa {
+                let title = format!("{}, by HIPAA identifier (45 CFR 164.514(b)(2)(i))", system.name);
+                groups(&mut out, &title, "letter", hipaa);
+            }
+            frequent(&mut out, system);
+        }
+        out
+    }
+
+    fn title(&self) -> String {
+        let mut out = format!(
+            "Gold: {}, {}",
+            counted(self.documents, "document"),
+            counted(self.spans, "span")
+        );
+        if let Some(patients) = self.patients {
+            out.push_str(&format!(", {}", counted(patients, "patient")));
+        }
+        out.push_str(".\n");
+        if self.settings.resamples > 0 {
+            let over = self
+                .systems
+                .iter()
+                .any(|system| system.measures.strict.f1.by_patient.is_some());
+            out.push_str(&format!(
+                "Intervals: 95 %, {} resamples of {}, seed {}.\n",
+                thousands(self.settings.resamples),
+                if over { "patients" } else { "documents" },
+                self.settings.seed,
+            ));
+        }
+        for system in self.systems.iter().filter(|system| system.missing_documents > 0) {
+            out.push_str(&format!(
+                "{} has nothing for {}: counted as found empty.\n",
+                cut(&system.name, 2 * NAME),
+                counted(system.missing_documents, "document"),
+            ));
+        }
+        for label in &self.unmapped {
+            out.push_str(&format!(
+                "The label set lacks {}: a category of its own.\n",
+                cut(label, 2 * NAME)
+            ));
+        }
+        out
+    }
+
+    fn strict(&self, out: &mut String) {
+        let f = f_name(self.settings.beta);
+        let mut grid = Grid::new(&[
+            "system", "gold", "pred.", "hits", "prec.", "recall", "F1", "interval", &f,
+        ]);
+        for system in &self.systems {
+            let score = &system.measures.strict;
+            grid.row(vec![
+                cut(&system.name, NAME),
+                thousands(score.gold),
+                thousands(score.predicted),
+                thousands(score.hits),
+                percent(score.precision.value),
+                percent(score.recall.value),
+                percent(score.f1.value),
+                range(widest(&score.f1)),
+                percent(score.f_beta.value),
+            ]);
+        }
+        grid.write(out, "Strict (label, start and end; micro; per cent)");
+    }
+
+    fn by_measure(&self, out: &mut String) {
+        let head = [
+            "system",
+            "strict",
+            "span only",
+            "relaxed",
+            "token",
+            "character",
+            "macro label",
+            "macro doc.",
+        ];
+        let mut grid = Grid::new(&head);
+        for system in &self.systems {
+            let measures = &system.measures;
+            let mut row = vec![cut(&system.name, NAME)];
+            row.extend(
+                [
+                    &measures.strict,
+                    &measures.span,
+                    &measures.relaxed,
+                    &measures.token,
+                    &measures.character,
+                ]
+                .map(|score| percent(score.f1.value)),
+            );
+            row.push(percent(system.averages.labels.f1));
+            row.push(percent(system.averages.documents.f1));
+            grid.row(row);
+        }
+        grid.write(out, "F1 by measure (token and character: PHI or not)");
+    }
+
+    fn leaks(&self, out: &mut String) {
+        let part = |share: &Share| format!("{} % of {}", percent(share.share.value), thousands(share.of));
+        let share = |share: &Share| {
+            format!(
+                "{} of {}, {} %",
+                thousands(share.count),
+                thousands(share.of),
+                percent(share.share.value)
+            )
+        };
+        let mut grid = Grid::new(&["system", "characters of gold", "documents", "patients"]);
+        for system in &self.systems {
+            grid.row(vec![
+                cut(&system.name, NAME),
+                part(&system.leak.characters),
+                share(&system.leak.documents),
+                system
+                    .leak
+                    .patients
+                    .as_ref()
+                    .map_or_else(|| "-".to_owned(), share),
+            ]);
+        }
+        grid.write(out, "Leaks (gold that no prediction covers)");
+    }
+
+    fn errors(&self, out: &mut String) {
+        let head = [
+            "system", "boundary", "short", "long", "across", "label", "missed", "made up", "leaking",
+        ];
+        let mut grid = Grid::new(&head);
+        for system in &self.systems {
+            let errors = &system.errors;
+            let counts = [
+                errors.boundary,
+                errors.boundary_short,
+                errors.boundary_long,
+                errors.boundary_across,
+                errors.label,
+                errors.false_negative,
+                errors.false_positive,
+                errors.leaking,
+            ];
+            let mut row = vec![cut(&system.name, NAME)];
+            row.extend(counts.map(thousands));
+            grid.row(row);
+        }
+        grid.write(
+            out,
+            "Errors (short, long, across: of the boundary errors; leaking: of all)",
+        );
+    }
+
+    fn seen(&self, out: &mut String) {
+        let mut grid = Grid::new(&[
+            "system", "seen", "recall", "interval", "unseen", "recall", "interval",
+        ]);
+        for system in &self.systems {
+            let Some(seen) = &system.seen else { continue };
+            let mut row = vec![cut(&system.name, NAME)];
+            for share in [&seen.seen, &seen.unseen] {
+                row.extend([
+                    thousands(share.of),
+                    percent(share.share.value),
+                    range(widest(&share.share)),
+                ]);
+            }
+            grid.row(row);
+        }
+        grid.write(out, "Strict recall on spans that training held, and on others");
+    }
+
+    fn differences(&self, out: &mut String) {
+        let mut grid = Grid::new(&[
+            "first",
+            "second",
+            "F1 points",
+            "interval",
+            "t-test",
+            "Wilcoxon",
+            "random.",
+        ]);
+        for comparison in &self.comparisons {
+            grid.row(vec![
+                cut(&comparison.a, NAME - 2),
+                cut(&comparison.b, NAME - 2),
+                points(comparison.difference.value),
+                points_range(widest(&comparison.difference)),
+                p_value(&comparison.t_test),
+                p_value(&comparison.wilcoxon),
+                p_value(&comparison.randomisation),
+            ]);
+        }
+        let n = self.comparisons.len() as u64;
+        let title = match n {
+            1 => "Difference of strict micro-F1, and p of three tests".to_owned(),
+            _ => format!(
+                "Differences of strict micro-F1, and p of three tests (not corrected for {n} comparisons)"
+            ),
+        };
+        grid.write(out, &title);
+    }
+}
+
+fn groups(out: &mut String, title: &str, what: &str, groups: &Groups) {
+    let mut grid = Grid::new(&[
+        what, "gold", "prec.", "recall", "F1", "interval", "relaxed", "token",
+    ]);
+    let short = |interval: Interval| format!("{:.1} to {:.1}", 100.0 * interval.low, 100.0 * interval.high);
+    for group in &groups.groups {
+        let score = &group.strict;
+        grid.row(vec![
+            cut(&group.name, LABEL),
+            thousands(score.gold),
+            percent(score.precision.value),
+            percent(score.recall.value),
+            percent(score.f1.value),
+            widest(&score.f1).map_or_else(|| "-".to_owned(), short),
+            percent(group.relaxed.f1),
+            percent(group.token.f1),
+        ]);
+    }
+    grid.write(out, &cut(title, WIDTH));
+}
+
+/// Each label's most frequent errors, a line or two a label.
+fn frequent(out: &mut String, system: &System) {
+    let rows: Vec<_> = system
+        .errors
+        .labels
+        .iter()
+        .filter(|row| !row.kinds.is_empty())
+        .collect();
+    if rows.is_empty() {
+        return;
+    }
+    out.push_str(&format!(
+        "\n{}\n",
+        cut(&format!("{}, most frequent errors", system.name), WIDTH)
+    ));
+    for row in rows {
+        let name = cut(&row.label, LABEL);
+        let kinds: Vec<String> = row.kinds.iter().take(KINDS).map(kind).collect();
+        let mut line = format!(
+            "  {name}: {} of {} right",
+            thousands(row.hits),
+            thousands(row.gold)
+        );
+        for kind in kinds {
+            if line.chars().count() + 2 + kind.chars().count() > WIDTH {
+                out.push_str(&line);
+                out.push_str(",\n");
+                line = format!("      {}", cut(&kind, WIDTH - 6));
+            } else {
+                line.push_str(", ");
+                line.push_str(&kind);
+            }
+        }
+        out.push_str(&line);
+        out.push('\n');
+    }
+}
+
+/// At most `width` characters; an ellipsis says that some are gone. Control characters cannot move the cursor.
+fn cut(name: &str, width: usize) -> String {
+    let clean = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
+    if name.chars().count() <= width {
+        clean.collect()
+    } else {
+        clean.take(width - 1).chain(std::iter::once('…')).collect()
+    }
+}
+
+/// Columns as wide as their widest cell: the first to the left, all others to the right.
+struct Grid {
+    rows: Vec<Vec<String>>,
+}
+
+impl Grid {
+    fn new(head: &[&str]) -> Self {
+        Self {
+            rows: vec![head.iter().map(|&cell| cell.to_owned()).collect()],
+        }
+    }
+
+    fn row(&mut self, row: Vec<String>) {
+        self.rows.push(row);
+    }
+
+    /// Nothing at all if there is only a head.
+    fn write(&self, out: &mut String, title: &str) {
+        if self.rows.len() < 2 {
+            return;
+        }
+        let width = |column: usize| {
+            self.rows
+                .iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.rows[0].len()).map(width).collect();
+        out.push_str(&format!("\n{title}\n"));
+        for row in &self.rows {
+            let mut line = String::from(" ");
+            for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+                // The second name of a comparison is a name, too.
+                if column == 0 {
+                    line.push_str(&format!(" {cell:<width$}"));
+                } else if column == 1 && self.rows[0][1] == "second" {
+                    line.push_str(&format!("  {cell:<width$}"));
+                } else {
+                    line.push_str(&format!("  {cell:>width$}"));
+                }
+            }
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+    }
+}
