@@ -3,8 +3,33 @@
 //! Features are worked out once a batch and shared by every linear member ([`Columns`]); a member is a table of weights
 //! and a way to decode. Trained and run over the same columns.
 
+mod batch;
+mod bytes;
+mod chain;
 mod columns;
+mod crf;
+mod data;
+mod decode;
 mod features;
+mod gradient;
+mod greedy;
+mod kernel;
+mod member;
+mod memm;
+mod model;
+mod optimise;
+mod registry;
+mod scorer;
+mod states;
+mod svm;
+mod train;
 
+pub use chain::{Chain, Layout, Scratch};
 pub use columns::{Columns, Table, View, salted};
+pub use data::Data;
 pub use features::{Extractor, FEATURES_VERSION, FeatureConfig, FeatureError};
+pub use member::{LinearMember, MemberError};
+pub use model::{Fitted, Form, MOST_WEIGHTS, Model, ModelError};
+pub use registry::Learner;
+pub use states::{FORBIDDEN, LANES, States, StatesError};
+pub use train::{Run, Task, TrainError, Trained, train};

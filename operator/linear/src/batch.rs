@@ -1,0 +1,69 @@
+//! Fitting by full passes: what the learners with an exact gradient share.
+
+use crate::States;
+use crate::bytes::{Reader, Writer};
+use crate::chain::Layout;
+use crate::data::Data;
+use crate::gradient::{Loss, Pairs, Whole};
+use crate::model::{Fitted, Form};
+use crate::optimise::{Limits, Minimiser};
+use crate::train::{Run, TrainError};
+
+/// Passes between two states on disk.
+const SAVED_EVERY: u32 = 10;
+
+/// What the learners' settings have in common.
+pub(crate) struct BatchConfig {
+    pub(crate) all_from: u32,
+    pub(crate) l1: f64,
+    pub(crate) l2: f64,
+    pub(crate) iterations: u32,
+    pub(crate) least_gain: f64,
+}
+
+/// Minimises the loss over all notes, from the state on disk where there is one.
+pub(crate) fn fit<L: Loss>(
+    config: &BatchConfig,
+    loss: L,
+    form: Form,
+    data: &Data,
+    states: &States,
+    run: &mut Run<'_>,
+) -> Result<Fitted, TrainError> {
+    let pairs = Pairs::new(data, states, config.all_from);
+    let mut whole = Whole::new(data, states, &pairs, loss, config.l2);
+    let limits = Limits {
+        l1: config.l1,
+        iterations: config.iterations,
+        least_gain: config.least_gain,
+    };
+    let mut search = Minimiser::new(limits, vec![0.0; whole.size()]);
+    run.resume(|bytes: &mut Reader<'_>| search.restore(bytes))?;
+    while search.step(&mut whole) {
+        let done = search.done();
+        let stop = run.epoch(done, config.iterations, search.value()).is_break();
+        if stop {
+            break;
+        }
+        if done % SAVED_EVERY == 0 {
+            run.save(|out: &mut Writer| search.save(out))?;
+        }
+    }
+    let mut weights = Vec::new();
+    for feature in 0..data.hashes.len() as u32 {
+        let (first, states) = pairs.of(feature);
+        for (&state, &weight) in states.iter().zip(&search.x[first..]) {
+            if weight != 0.0 {
+                weights.push((feature, state, weight as f32));
+            }
+        }
+    }
+    let steps: Vec<f32> = search.x[pairs.len()..].iter().map(|&w| w as f32).collect();
+    debug_assert_eq!(steps.len(), Layout::of(states).len());
+    Ok(Fitted {
+        form,
+        weights,
+        steps,
+        history: Vec::new(),
+    })
+}

@@ -1,0 +1,109 @@
+//! `crf`: a linear-chain conditional random field (Lafferty et al. 2001), the likelihood of whole notes maximised exactly.
+
+use lethe_learn::Scheme;
+use serde::{Deserialize, Serialize};
+
+use crate::batch::{self, BatchConfig};
+use crate::chain::{Chain, Layout, Scratch};
+use crate::data::Data;
+use crate::gradient::Loss;
+use crate::model::{Fitted, Form};
+use crate::train::{Run, TrainError};
+use crate::{States, kernel};
+
+/// Settings of `crf`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// How spans are spread over tags.
+    pub scheme: Scheme,
+    /// Features that fewer tokens have are left out.
+    pub cut_off: u32,
+    /// Features that so many tokens have get a weight for every state, others for the states they were seen with.
+    pub all_from: u32,
+    /// Factor of the sum of absolute weights: what makes most weights 0.
+    pub l1: f64,
+    /// Factor of half the sum of squared weights.
+    pub l2: f64,
+    /// Passes at most.
+    pub iterations: u32,
+    /// Stops when five passes gain less than this share of the objective.
+    pub least_gain: f64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            scheme: Scheme::Bio,
+            cut_off: 1,
+            all_from: u32::MAX,
+            l1: 0.1,
+            l2: 0.1,
+            iterations: 150,
+            least_gain: 0.002,
+        }
+    }
+}
+
+impl Config {
+    pub(crate) fn fit(&self, data: &Data, states: &States, run: &mut Run<'_>) -> Result<Fitted, TrainError> {
+        let config = BatchConfig {
+            all_from: self.all_from,
+            l1: self.l1,
+            l2: self.l2,
+            iterations: self.iterations,
+            least_gain: self.least_gain,
+        };
+        batch::fit(&config, Likelihood, Form::Chain, data, states, run)
+    }
+}
+
+/// Negative logarithm of the likelihood of a note's gold path.
+pub(crate) struct Likelihood;
+
+impl Loss for Likelihood {
+    const STEPS: bool = true;
+
+    fn note(
+        &self,
+        chain: &Chain,
+        scores: &[f32],
+        gold: &[u8],
+        pull: &mut [f32],
+        steps: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> f64 {
+        let (states, width) = (chain.states(), chain.states().width());
+        let layout = Layout::of(states);
+        let (marginals, log_sum) = chain.marginals(scores, scratch);
+        pull.copy_from_slice(marginals);
+        chain.add_expected_steps(gold.len(), scratch, steps);
+        let mut path = 0.0f64;
+        let mut before = None;
+        for (t, &state) in gold.iter().enumerate() {
+            let at = t * width + state as usize;
+            pull[at] -= 1.0;
+            path += f64::from(scores[at]);
+            // Gold follows its scheme: every step of it has a place.
+            if let Some(step) = layout.at(states, before, state as usize) {
+                steps[step] -= 1.0;
+                path += f64::from(chain.steps[step]);
+            }
+            before = Some(state as usize);
+        }
+        debug_assert!(kernel::largest(pull) <= 1.0 + 1e-3);
+        log_sum - path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gradient::tests::check_gradient;
+
+    #[test]
+    fn the_gradient_equals_differences_of_the_objective() {
+        check_gradient(Likelihood, u32::MAX);
+        check_gradient(Likelihood, 3);
+    }
+}

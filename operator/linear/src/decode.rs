@@ -1,0 +1,246 @@
+//! From a batch's columns to spans: the same way when a member runs and when it is judged.
+
+use std::sync::Mutex;
+
+use lethe_core::NoteBatch;
+use lethe_corpus::{Counts, Document, Mark};
+use lethe_learn::Spanned;
+
+use crate::chain::{Chain, Scratch};
+use crate::greedy::Greedy;
+use crate::model::{Form, Model};
+use crate::scorer::{Cache, Plan};
+use crate::{Columns, States};
+
+/// Tokens around a span that are weighed when its score is worked out: what is further off hardly bears on it.
+const AROUND: usize = 2;
+
+/// A model, ready to decode.
+pub(crate) struct Decoder {
+    model: Model,
+    chain: Chain,
+    /// The chain with its steps in log-probabilities.
+    soft: Chain,
+    greedy: Option<Greedy>,
+    pool: Mutex<Vec<Memory>>,
+}
+
+/// What one thread keeps from batch to batch.
+#[derive(Default)]
+struct Memory {
+    cache: Cache,
+    scratch: Scratch,
+    scores: Vec<f32>,
+    soft: Vec<f32>,
+    path: Vec<u8>,
+    tags: Vec<u16>,
+    last: Vec<u8>,
+}
+
+impl Decoder {
+    pub(crate) fn new(model: Model) -> Self {
+        Self {
+            chain: model.chain(1.0),
+            soft: model.chain(model.warmth()),
+            greedy: (model.form() == Form::Greedy).then(|| Greedy::new(&model)),
+            model,
+            pool: Mutex::default(),
+        }
+    }
+
+    pub(crate) const fn model(&self) -> &Model {
+        &self.model
+    }
+
+    fn states(&self) -> &States {
+        self.model.states()
+    }
+
+    fn with_memory<T>(&self, work: impl FnOnce(&mut Memory) -> T) -> T {
+        let taken = self.pool.lock().map(|mut pool| pool.pop());
+        let mut memory = taken.unwrap_or_default().unwrap_or_default();
+        let done = work(&mut memory);
+        if let Ok(mut pool) = self.pool.lock() {
+            pool.push(memory);
+        }
+        done
+    }
+
+    /// The spans of each row with their scores, 0 to 1.
+    pub(crate) fn spans(&self, columns: &Columns) -> Vec<Vec<(Spanned, f32)>> {
+        self.with_memory(|memory| {
+            let plan = Plan::new(&self.model, columns, &mut memory.cache);
+            let Memory {
+                cache,
+                scratch,
+                scores,
+                soft,
+                path,
+                tags,
+                last,
+            } = memory;
+            let words = columns.views.first().map(|view| &columns.tables[view.table].ids);
+            columns
+                .notes
+                .iter()
+                .map(|note| {
+                    if note.is_empty() {
+                        return Vec::new();
+                    }
+                    plan.scores(&self.model, cache, note, scores);
+                    match (&self.greedy, words) {
+                        (Some(greedy), Some(words)) => {
+                            greedy.path(scores, &words[note.clone()], last, path, None);
+                        }
+                        _ => self.chain.best_path(scores, scratch, path),
+                    }
+                    // Every state of a path has its tag.
+                    tags.clear();
+                    tags.extend(
+                        path.iter()
+                            .map(|&state| self.states().tag(state.into()).unwrap_or(0)),
+                    );
+                    let spans = self.states().tags().decode(tags);
+                    if spans.is_empty() {
+                        return Vec::new();
+                    }
+                    match (&self.greedy, words) {
+                        (Some(greedy), Some(words)) => {
+                            greedy.path(scores, &words[note.clone()], last, path, Some(soft));
+                            let score = |span: &Spanned| self.least(span, path, soft, 0);
+                            spans.iter().map(|span| (*span, score(span))).collect()
+                        }
+                        _ => self.scored(&spans, path, scores, soft, scratch),
+                    }
+                })
+                .collect()
+        })
+    }
+
+    /// How sure each span is: the marginal of its least sure token, given the path further off.
+    fn scored(
+        &self,
+        spans: &[Spanned],
+        path: &[u8],
+        scores: &[f32],
+        soft: &mut Vec<f32>,
+        scratch: &mut Scratch,
+    ) -> Vec<(Spanned, f32)> {
+        let width = self.states().width();
+        let mut scored = Vec::with_capacity(spans.len());
+        let mut rest = spans;
+        while let Some(first) = rest.first() {
+            let start = first.first.saturating_sub(AROUND);
+            let mut end = (first.last + 1 + AROUND).min(path.len());
+            let mut together = 1;
+            while let Some(next) = rest.get(together).filter(|next| next.first <= end + AROUND) {
+                end = (next.last + 1 + AROUND).min(path.len());
+                together += 1;
+            }
+            soft.clear();
+            soft.extend(
+                scores[start * width..end * width]
+                    .iter()
+                    .map(|score| score * self.model.warmth()),
+            );
+            let before = start.checked_sub(1).map(|at| path[at]);
+            let (marginals, _) = self.soft.marginals_after(before, soft, scratch);
+            scored.extend(
+                rest[..together]
+                    .iter()
+                    .map(|span| (*span, self.least(span, path, marginals, start))),
+            );
+            rest = &rest[together..];
+        }
+        scored
+    }
+
+    fn least(&self, span: &Spanned, path: &[u8], marginals: &[f32], start: usize) -> f32 {
+        let width = self.states().width();
+        (span.first..=span.last)
+            .map(|t| marginals[(t - start) * width + path[t] as usize])
+            .fold(1.0f32, f32::min)
+            .clamp(0.0, 1.0)
+    }
+
+    /// Calls `each` with every note's row and the marginals of its tokens, a row of states a token.
+    pub(crate) fn marginals(&self, columns: &Columns, mut each: impl FnMut(usize, &[f32])) {
+        self.with_memory(|memory| {
+            let plan = Plan::new(&self.model, columns, &mut memory.cache);
+            let words = columns.views.first().map(|view| &columns.tables[view.table].ids);
+            for (row, note) in columns.notes.iter().enumerate() {
+                plan.scores(&self.model, &memory.cache, note, &mut memory.scores);
+                match (&self.greedy, words) {
+                    (Some(greedy), Some(words)) => {
+                        greedy.path(
+                            &memory.scores,
+                            &words[note.clone()],
+                            &mut memory.last,
+                            &mut memory.path,
+                            Some(&mut memory.soft),
+                        );
+                        each(row, &memory.soft);
+                    }
+                    _ => {
+                        for score in &mut memory.scores {
+                            *score *= self.model.warmth();
+                        }
+                        each(row, self.soft.marginals(&memory.scores, &mut memory.scratch).0);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Strict counts against gold, over all documents.
+    pub(crate) fn counts(&self, columns: &Columns, batch: &NoteBatch, documents: &[Document]) -> Counts {
+        let labels = self.states().tags().labels();
+        let mut counts = Counts::default();
+        for ((note, document), spans) in batch.notes().zip(documents).zip(self.spans(columns)) {
+            let mark = |&(span, score): &(Spanned, f32)| Mark {
+                span: note.tokens_span(span.first, span.last),
+                label: labels[span.label].clone(),
+                score: Some(score),
+            };
+            let marks: Vec<Mark> = spans.iter().map(mark).collect();
+            counts += Counts::strict(&document.marks, &marks);
+        }
+        counts
+    }
+}
+
+/// Sets the factor by which the model's scores become log-probabilities, so that gold is as likely as can be (Platt 1999,
+/// with one parameter; Guo et al. 2017 call it temperature).
+pub(crate) fn warm(model: &mut Model, columns: &Columns, gold: &[Vec<u16>]) {
+    let width = model.states().width();
+    let loss = |warmth: f32| -> f64 {
+        let mut warmed = model.clone();
+        warmed.set_warmth(warmth);
+        let decoder = Decoder::new(warmed);
+        let mut loss = 0.0f64;
+        decoder.marginals(columns, |row, marginals| {
+            for (&tag, marginals) in gold[row].iter().zip(marginals.chunks_exact(width)) {
+                let state = decoder.states().of(tag) as usize;
+                loss -= f64::from(marginals[state].max(1e-9)).ln();
+            }
+        });
+        loss
+    };
+    // Golden section over the logarithm, from a 64th to 16 times: the loss has one valley.
+    let ratio = (5f32.sqrt() - 1.0) / 2.0;
+    let (mut low, mut high) = ((1.0f32 / 64.0).ln(), 16f32.ln());
+    let (mut a, mut b) = (high - ratio * (high - low), low + ratio * (high - low));
+    let (mut at_a, mut at_b) = (loss(a.exp()), loss(b.exp()));
+    while high - low > 0.05 {
+        if at_a < at_b {
+            (high, b, at_b) = (b, a, at_a);
+            a = high - ratio * (high - low);
+            at_a = loss(a.exp());
+        } else {
+            (low, a, at_a) = (a, b, at_b);
+            b = low + ratio * (high - low);
+            at_b = loss(b.exp());
+        }
+    }
+    model.set_warmth((f32::midpoint(low, high)).exp());
+}

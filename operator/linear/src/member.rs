@@ -1,0 +1,212 @@
+//! A linear member as the ensemble runs it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lethe_core::{Annotations, Collector, LabelSet, NoteBatch, TagError, Tagger};
+use lethe_dictionaries::Dictionary;
+use lethe_learn::{LabelMap, LabelMapError, Manifest, ManifestError, Marginals, TagSet};
+
+use crate::decode::Decoder;
+use crate::model::{Model, ModelError};
+use crate::registry::Learner;
+use crate::states::StatesError;
+use crate::train::Trained;
+use crate::{Columns, Extractor, FeatureConfig, FeatureError, States};
+
+/// The file of a model's folder that holds the weights.
+pub(crate) const WEIGHTS: &str = "weights.bin";
+
+/// Why a model folder is no linear member here.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MemberError {
+    /// The folder is not a sound model's.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// It is of another kind of member.
+    #[error("{}: a `{kind}` is no linear member", folder.display())]
+    Kind {
+        /// The folder.
+        folder: PathBuf,
+        /// Its kind.
+        kind: String,
+    },
+    /// Its settings do not say which features it reads.
+    #[error("{}: settings of features: {message}", folder.display())]
+    Settings {
+        /// The folder.
+        folder: PathBuf,
+        /// What the parser says.
+        message: String,
+    },
+    /// Its weights are damaged or of another version.
+    #[error("{}: {source}", folder.join(WEIGHTS).display())]
+    Weights {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong.
+        source: ModelError,
+    },
+    /// Its features are none that this program makes.
+    #[error("{}: {source}", folder.display())]
+    Features {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong.
+        source: FeatureError,
+    },
+    /// It has too many tags.
+    #[error("{}: {source}", folder.display())]
+    States {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong.
+        source: StatesError,
+    },
+    /// A label of it has no place in the label set.
+    #[error(transparent)]
+    Label(#[from] LabelMapError),
+}
+
+/// A trained linear member. Members of equal feature settings share a batch's columns.
+pub struct LinearMember {
+    name: String,
+    decoder: Decoder,
+    extractor: Extractor,
+    labels: LabelMap,
+}
+
+impl LinearMember {
+    /// Opens a model's folder.
+    ///
+    /// # Errors
+    /// [`MemberError`], naming folder or file.
+    pub fn open(folder: &Path, labels: &LabelSet, dictionary: &Arc<Dictionary>) -> Result<Self, MemberError> {
+        let manifest = Manifest::read(folder)?;
+        let folder = folder.to_owned();
+        if !Learner::KINDS.contains(&manifest.kind.as_str()) {
+            return Err(MemberError::Kind {
+                folder,
+                kind: manifest.kind,
+            });
+        }
+        let bytes = manifest.file(&folder, WEIGHTS)?;
+        let states = match States::new(manifest.tags.clone()) {
+            Ok(states) => states,
+            Err(source) => return Err(MemberError::States { folder, source }),
+        };
+        let model = match Model::from_bytes(states, &bytes) {
+            Ok(model) => model,
+            Err(source) => return Err(MemberError::Weights { folder, source }),
+        };
+        Self::build(&folder, manifest, model, labels, dictionary)
+    }
+
+    /// A member straight from training.
+    ///
+    /// # Errors
+    /// [`MemberError::Features`] or [`MemberError::Label`].
+    pub fn new(
+        trained: Trained,
+        labels: &LabelSet,
+        dictionary: &Arc<Dictionary>,
+    ) -> Result<Self, MemberError> {
+        Self::build(
+            Path::new("(trained just now)"),
+            trained.manifest,
+            trained.model,
+            labels,
+            dictionary,
+        )
+    }
+
+    fn build(
+        folder: &Path,
+        manifest: Manifest,
+        model: Model,
+        labels: &LabelSet,
+        dictionary: &Arc<Dictionary>,
+    ) -> Result<Self, MemberError> {
+        let settings = manifest.settings.get("features").cloned();
+        let config: FeatureConfig = settings
+            .ok_or_else(|| "`features` is missing".to_owned())
+            .and_then(|table| {
+                table
+                    .try_into()
+                    .map_err(|error: toml::de::Error| error.to_string())
+            })
+            .map_err(|message| MemberError::Settings {
+                folder: folder.to_owned(),
+                message,
+            })?;
+        let extractor = config.build(dictionary).map_err(|source| MemberError::Features {
+            folder: folder.to_owned(),
+            source,
+        })?;
+        Ok(Self {
+            name: manifest.kind,
+            labels: LabelMap::new(manifest.tags.labels(), labels)?,
+            decoder: Decoder::new(model),
+            extractor,
+        })
+    }
+
+    /// The same member under another name: an ensemble may have two of a kind.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            ..self
+        }
+    }
+
+    /// Its weights.
+    pub const fn model(&self) -> &Model {
+        self.decoder.model()
+    }
+
+    /// The columns of a batch as the member reads them; shared with other members of the same features.
+    pub fn columns(&self, batch: &NoteBatch) -> Arc<Columns> {
+        self.extractor.shared(batch)
+    }
+}
+
+impl Tagger for LinearMember {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
+        let columns = self.columns(batch);
+        let spans = self.decoder.spans(&columns);
+        let answer = |(note, spans): (lethe_core::NoteView<'_>, Vec<_>)| {
+            let mut collector = Collector::new(note);
+            for (span, score) in spans {
+                let span: lethe_learn::Spanned = span;
+                collector.tokens(span.first, span.last, self.labels.get(span.label), score, "");
+            }
+            Ok(collector.finish()?)
+        };
+        batch.notes().zip(spans).map(answer).collect()
+    }
+}
+
+impl Marginals for LinearMember {
+    fn tags(&self) -> &TagSet {
+        self.model().states().tags()
+    }
+
+    fn marginals(&self, batch: &NoteBatch) -> Vec<Vec<f32>> {
+        let columns = self.columns(batch);
+        let states = self.model().states();
+        let mut all = vec![Vec::new(); batch.len()];
+        self.decoder.marginals(&columns, |row, marginals| {
+            let tokens = marginals.chunks_exact(states.width());
+            all[row] = tokens
+                .flat_map(|token| (0..states.tags().len() as u16).map(|tag| token[states.of(tag) as usize]))
+                .collect();
+        });
+        all
+    }
+}

@@ -1,0 +1,138 @@
+//! `memm`: a Markov model of maximum entropy (McCallum et al. 2000): at each token the state's probability given the one
+//! before, decoded over whole notes.
+
+use lethe_learn::Scheme;
+use serde::{Deserialize, Serialize};
+
+use crate::batch::{self, BatchConfig};
+use crate::chain::{Chain, Layout, Scratch};
+use crate::data::Data;
+use crate::gradient::Loss;
+use crate::model::{Fitted, Form};
+use crate::train::{Run, TrainError};
+use crate::{States, kernel};
+
+/// Settings of `memm`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// How spans are spread over tags.
+    pub scheme: Scheme,
+    /// Features that fewer tokens have are left out.
+    pub cut_off: u32,
+    /// Features that so many tokens have get a weight for every state, others for the states they were seen with.
+    pub all_from: u32,
+    /// Factor of the sum of absolute weights: what makes most weights 0.
+    pub l1: f64,
+    /// Factor of half the sum of squared weights.
+    pub l2: f64,
+    /// Passes at most.
+    pub iterations: u32,
+    /// Stops when five passes gain less than this share of the objective.
+    pub least_gain: f64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            scheme: Scheme::Bio,
+            cut_off: 1,
+            all_from: u32::MAX,
+            l1: 0.1,
+            l2: 0.1,
+            iterations: 150,
+            least_gain: 0.002,
+        }
+    }
+}
+
+impl Config {
+    pub(crate) fn fit(&self, data: &Data, states: &States, run: &mut Run<'_>) -> Result<Fitted, TrainError> {
+        let config = BatchConfig {
+            all_from: self.all_from,
+            l1: self.l1,
+            l2: self.l2,
+            iterations: self.iterations,
+            least_gain: self.least_gain,
+        };
+        batch::fit(&config, StepLikelihood, Form::Local, data, states, run)
+    }
+}
+
+/// Negative logarithm of the likelihood of each gold state given the gold state before.
+pub(crate) struct StepLikelihood;
+
+impl Loss for StepLikelihood {
+    const STEPS: bool = true;
+
+    fn note(
+        &self,
+        chain: &Chain,
+        scores: &[f32],
+        gold: &[u8],
+        pull: &mut [f32],
+        steps: &mut [f64],
+        _: &mut Scratch,
+    ) -> f64 {
+        let (states, width) = (chain.states(), chain.states().width());
+        let (layout, free) = (Layout::of(states), states.free_width());
+        let mut loss = 0.0f64;
+        let mut before: Option<usize> = None;
+        for ((row, pull), &gold) in scores
+            .chunks_exact(width)
+            .zip(pull.chunks_exact_mut(width))
+            .zip(gold)
+        {
+            let gold = gold as usize;
+            // Where each state's step lies, the free ones in a row: only closed states and the start lead there.
+            let open = before.is_some_and(|state| !states.closed().contains(&(state as u8)));
+            let first = before.unwrap_or(width) * free;
+            let inner = before.into_iter().flat_map(|state| {
+                (free..width).filter_map(move |next| Some((next, layout.at(states, Some(state), next)?)))
+            });
+            let inner: Vec<(usize, usize)> = inner.collect();
+            let mut logits = [f32::MIN; 256];
+            if !open {
+                for next in 0..states.free() {
+                    logits[next] = row[next] + chain.steps[first + next];
+                }
+            }
+            for &(next, at) in &inner {
+                logits[next] = row[next] + chain.steps[at];
+            }
+            let logits = &logits[..width];
+            let most = kernel::largest(logits);
+            kernel::exp_row(pull, logits, most);
+            for (p, &logit) in pull.iter_mut().zip(logits) {
+                *p = if logit == f32::MIN { 0.0 } else { *p };
+            }
+            let total = kernel::sum(pull);
+            loss += f64::from(most + total.ln() - logits[gold]);
+            for p in pull.iter_mut() {
+                *p /= total;
+            }
+            pull[gold] -= 1.0;
+            if !open {
+                for next in 0..states.free() {
+                    steps[first + next] += f64::from(pull[next]);
+                }
+            }
+            for &(next, at) in &inner {
+                steps[at] += f64::from(pull[next]);
+            }
+            before = Some(gold);
+        }
+        loss
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gradient::tests::check_gradient;
+
+    #[test]
+    fn the_gradient_equals_differences_of_the_objective() {
+        check_gradient(StepLikelihood, u32::MAX);
+    }
+}

@@ -1,0 +1,469 @@
+//! A trained member's weights, compact on disk and quick in memory.
+//!
+//! A feature is known by 40 bits of its hash; it has a few weights, each of a state, in 16-bit steps of one size for the
+//! whole model. Sums of such weights are whole numbers: they saturate, but no order of summing changes them.
+
+use crate::bytes::{Malformed, Reader, Writer};
+use crate::chain::{Chain, Layout};
+use crate::{Data, States};
+
+/// Weights a model keeps at most: about 3 bytes each, and 5 a feature.
+pub const MOST_WEIGHTS: usize = 900_000;
+
+/// Most weights of one feature; the count shares a word with their place.
+const MOST_OF_ONE: usize = 255;
+
+const MAGIC: &[u8; 8] = b"LETHELIN";
+const VERSION: u32 = 1;
+
+/// How a model decodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The best path by the sum of its scores and steps.
+    Chain,
+    /// The most likely path, where each state's probability is given the one before.
+    Local,
+    /// From left to right, each state chosen by its score and what was chosen before.
+    Greedy,
+}
+
+impl Form {
+    const ALL: [Self; 3] = [Self::Chain, Self::Local, Self::Greedy];
+}
+
+/// What a learner hands over: weights of features by their index in the training data.
+#[derive(Clone, Debug)]
+pub struct Fitted {
+    /// How the model decodes.
+    pub form: Form,
+    /// Feature, state and weight.
+    pub weights: Vec<(u32, u8, f32)>,
+    /// Weights of steps, in [`Layout`]'s order.
+    pub steps: Vec<f32>,
+    /// Weights of what was chosen two tokens before, and of what the word was last time, for [`Form::Greedy`]: a row of
+    /// [`States::width`] for each state.
+    pub history: Vec<f32>,
+}
+
+/// Why bytes are no model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// They do not begin as a model's do.
+    #[error("not a file of linear weights")]
+    Magic,
+    /// Another version of the program wrote them.
+    #[error("weights of version {found}, but this program reads version {VERSION}; train the model again")]
+    Version {
+        /// Theirs.
+        found: u32,
+    },
+    /// They end too early, go on too long, or hold what no model holds.
+    #[error("damaged weights: cut short or altered; copy the file again or train the model again")]
+    Malformed,
+}
+
+impl From<Malformed> for ModelError {
+    fn from(_: Malformed) -> Self {
+        Self::Malformed
+    }
+}
+
+/// A place of the feature table: a part of the hash, and where the weights lie (24 bits) and how many there are (8).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Place {
+    mark: u32,
+    at: u32,
+}
+
+/// Weights of features and steps.
+#[derive(Clone, Debug)]
+pub struct Model {
+    states: States,
+    form: Form,
+    /// Size of a step of the 16-bit weights.
+    scale: f32,
+    /// Factor by which scores become log-probabilities.
+    warmth: f32,
+    steps: Vec<f32>,
+    history: Vec<f32>,
+    hashes: Vec<u64>,
+    counts: Vec<u8>,
+    entries: Vec<(u8, i16)>,
+    table: Vec<Place>,
+    shift: u32,
+}
+
+impl Model {
+    /// Quantises and prunes what a learner found: weights that matter least, by size and how many tokens have the feature,
+    /// go first.
+    pub fn new(states: &States, fitted: &Fitted, data: &Data) -> Self {
+        let mut weights: Vec<(u32, u8, f32)> = fitted
+            .weights
+            .iter()
+            .copied()
+            .filter(|&(_, _, weight)| weight != 0.0)
+            .collect();
+        if weights.len() > MOST_WEIGHTS {
+            let matter = |&(feature, _, weight): &(u32, u8, f32)| {
+                weight.abs() * (data.counts[feature as usize] as f32).sqrt()
+            };
+            weights.sort_by(|a, b| matter(b).total_cmp(&matter(a)).then((a.0, a.1).cmp(&(b.0, b.1))));
+            weights.truncate(MOST_WEIGHTS);
+        }
+        weights.sort_by_key(|&(feature, state, _)| (feature, state));
+        let scale = reach(states, &weights, data) * 2.0 / f32::from(i16::MAX);
+        let (mut hashes, mut counts, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+        let mut last = None;
+        for group in weights.chunk_by(|a, b| a.0 == b.0) {
+            let hash = data.hashes[group[0].0 as usize] >> 24;
+            let first = entries.len();
+            entries.extend(
+                group
+                    .iter()
+                    .map(|&(_, state, weight)| (state, (weight / scale).round() as i16))
+                    .filter(|&(_, weight)| weight != 0)
+                    .take(MOST_OF_ONE),
+            );
+            // Two hashes of equal upper bits: the second feature is given up.
+            if entries.len() == first || last == Some(hash) {
+                entries.truncate(first);
+                continue;
+            }
+            last = Some(hash);
+            hashes.push(hash);
+            counts.push((entries.len() - first) as u8);
+        }
+        Self::assemble(
+            states.clone(),
+            fitted.form,
+            scale,
+            1.0,
+            fitted.steps.clone(),
+            fitted.history.clone(),
+            hashes,
+            counts,
+            entries,
+        )
+    }
+
+    #[allow(clippy::too_many_arguments)] // The one place where all parts meet, from training and from a file.
+    fn assemble(
+        states: States,
+        form: Form,
+        scale: f32,
+        warmth: f32,
+        steps: Vec<f32>,
+        history: Vec<f32>,
+        hashes: Vec<u64>,
+        counts: Vec<u8>,
+        entries: Vec<(u8, i16)>,
+    ) -> Self {
+        // At most half full; between 8 and 22 bits, all of which the 40 known bits hold beside a mark of 32.
+        let bits = (hashes.len() * 2)
+            .next_power_of_two()
+            .trailing_zeros()
+            .clamp(8, 22);
+        let mut model = Self {
+            states,
+            form,
+            scale,
+            warmth,
+            steps,
+            history,
+            table: vec![Place::default(); 1 << bits],
+            shift: 64 - bits,
+            hashes,
+            counts,
+            entries,
+        };
+        let mut start = 0u32;
+        for (&hash, &count) in model.hashes.iter().zip(&model.counts) {
+            let hash = hash << 24;
+            let mut at = (hash >> model.shift) as usize;
+            while model.table[at].at != 0 {
+                at = (at + 1) & (model.table.len() - 1);
+            }
+            model.table[at] = Place {
+                mark: mark(hash),
+                at: start << 8 | u32::from(count),
+            };
+            start += u32::from(count);
+        }
+        model
+    }
+
+    /// Its states.
+    pub const fn states(&self) -> &States {
+        &self.states
+    }
+
+    /// How it decodes.
+    pub const fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Size of a step of the 16-bit weights: what whole-number scores are multiplied with.
+    pub const fn scale(&self) -> f32 {
+        self.scale
+    }
+
+    /// Factor by which scores become log-probabilities.
+    pub const fn warmth(&self) -> f32 {
+        self.warmth
+    }
+
+    /// Sets [`Model::warmth`].
+    pub(crate) fn set_warmth(&mut self, warmth: f32) {
+        self.warmth = warmth;
+    }
+
+    /// The chain to decode with; its steps times `by`.
+    pub fn chain(&self, by: f32) -> Chain {
+        let steps: Vec<f32> = self.steps.iter().map(|step| step * by).collect();
+        let chain = Chain::new(&self.states, &steps);
+        if self.form == Form::Local {
+            chain.local()
+        } else {
+            chain
+        }
+    }
+
+    /// Weights of steps, in [`Layout`]'s order.
+    pub(crate) fn steps(&self) -> &[f32] {
+        &self.steps
+    }
+
+    /// Weights of what was chosen before, for [`Form::Greedy`].
+    pub(crate) fn history(&self) -> &[f32] {
+        &self.history
+    }
+
+    /// How many features and how many weights of features it has.
+    pub fn size(&self) -> (usize, usize) {
+        (self.hashes.len(), self.entries.len())
+    }
+
+    /// The weights of a feature, by its salted hash.
+    #[inline]
+    pub fn of(&self, hash: u64) -> &[(u8, i16)] {
+        let mark = mark(hash);
+        let mut at = (hash >> self.shift) as usize;
+        loop {
+            let place = self.table[at];
+            if place.at == 0 {
+                return &[];
+            }
+            if place.mark == mark {
+                let start = (place.at >> 8) as usize;
+                return &self.entries[start..start + (place.at & 255) as usize];
+            }
+            at = (at + 1) & (self.table.len() - 1);
+        }
+    }
+
+    /// Adds a feature's weights to a row over the states.
+    #[inline]
+    pub fn add(&self, hash: u64, row: &mut [i16]) {
+        for &(state, weight) in self.of(hash) {
+            let score = &mut row[state as usize];
+            *score = score.saturating_add(weight);
+        }
+    }
+
+    /// The bytes of the model. The same weights give the same bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        out.bytes(MAGIC);
+        out.u32(VERSION);
+        out.bytes(&[Form::ALL.iter().position(|&form| form == self.form).unwrap_or(0) as u8]);
+        out.f32(self.scale);
+        out.f32(self.warmth);
+        out.f32s(&self.steps);
+        out.f32s(&self.history);
+        out.u64(self.hashes.len() as u64);
+        for hash in &self.hashes {
+            out.bytes(&hash.to_le_bytes()[..5]);
+        }
+        out.bytes(&self.counts);
+        out.u64(self.entries.len() as u64);
+        for &(state, _) in &self.entries {
+            out.bytes(&[state]);
+        }
+        for &(_, weight) in &self.entries {
+            out.bytes(&weight.to_le_bytes());
+        }
+        out.0
+    }
+
+    /// Reads what [`Model::to_bytes`] wrote, for these states.
+    ///
+    /// # Errors
+    /// [`ModelError`]: nothing of a damaged model is used.
+    pub fn from_bytes(states: States, bytes: &[u8]) -> Result<Self, ModelError> {
+        let mut bytes = Reader(bytes);
+        if bytes.bytes(MAGIC.len()).map_err(|_| ModelError::Magic)? != MAGIC {
+            return Err(ModelError::Magic);
+        }
+        let found = bytes.u32()?;
+        if found != VERSION {
+            return Err(ModelError::Version { found });
+        }
+        let form = *Form::ALL
+            .get(usize::from(bytes.u8()?))
+            .ok_or(ModelError::Malformed)?;
+        let (scale, warmth) = (bytes.f32()?, bytes.f32()?);
+        let (steps, history) = (bytes.f32s()?, bytes.f32s()?);
+        let n = bytes.length(6)?;
+        let hashes: Vec<u64> = bytes
+            .bytes(n * 5)?
+            .chunks_exact(5)
+            .map(|five| {
+                five.iter()
+                    .rev()
+                    .fold(0, |hash, &byte| hash << 8 | u64::from(byte))
+            })
+            .collect();
+        let counts = bytes.bytes(n)?.to_vec();
+        let total = bytes.length(3)?;
+        let tags = bytes.bytes(total)?;
+        let (weights, _) = bytes.bytes(total * 2)?.as_chunks::<2>();
+        bytes.end()?;
+        let entries: Vec<(u8, i16)> = tags
+            .iter()
+            .zip(weights)
+            .map(|(&state, &weight)| (state, i16::from_le_bytes(weight)))
+            .collect();
+        let sound = scale.is_finite()
+            && warmth.is_finite()
+            && steps.iter().chain(&history).all(|weight| weight.is_finite())
+            && steps.len() == Layout::of(&states).len()
+            && (history.is_empty() || history.len() == 2 * states.width() * states.width())
+            && hashes.is_sorted_by(|a, b| a < b)
+            && n < 1 << 21
+            && total < 1 << 24
+            && counts.iter().map(|&count| usize::from(count)).sum::<usize>() == total
+            && counts.iter().all(|&count| count > 0)
+            && entries
+                .iter()
+                .all(|&(state, _)| usize::from(state) < states.width() && states.is_state(state.into()));
+        if !sound {
+            return Err(ModelError::Malformed);
+        }
+        Ok(Self::assemble(
+            states, form, scale, warmth, steps, history, hashes, counts, entries,
+        ))
+    }
+}
+
+/// The part of a hash that tells features of neighbouring places apart: bits 24 to 55.
+#[inline]
+const fn mark(hash: u64) -> u32 {
+    (hash >> 24) as u32
+}
+
+/// The largest score, up or down, of a training token.
+fn reach(states: &States, weights: &[(u32, u8, f32)], data: &Data) -> f32 {
+    let mut starts = vec![0usize; data.hashes.len() + 1];
+    for &(feature, _, _) in weights {
+        starts[feature as usize + 1] += 1;
+    }
+    for i in 1..starts.len() {
+        starts[i] += starts[i - 1];
+    }
+    let width = states.width();
+    let mut rows = vec![0.0f32; data.slot_count() * width];
+    for (slot, row) in rows.chunks_exact_mut(width).enumerate() {
+        for &feature in data.of(slot) {
+            for &(_, state, weight) in &weights[starts[feature as usize]..starts[feature as usize + 1]] {
+                row[state as usize] += weight;
+            }
+        }
+    }
+    let mut most = 1e-3f32;
+    let mut row = vec![0.0f32; width];
+    for token in 0..data.tokens() {
+        row.fill(0.0);
+        for &slot in data.slots_of(token) {
+            crate::kernel::add(&mut row, &rows[slot as usize * width..][..width]);
+        }
+        most = row.iter().fold(most, |most, score| most.max(score.abs()));
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::tests::invented;
+
+    fn model() -> (Model, States, Fitted, Data) {
+        let (columns, gold, states) = invented(9, 30, 3);
+        let data = Data::new(&columns, &gold, &states, 1);
+        let fitted = Fitted {
+            form: Form::Chain,
+            weights: (0..data.hashes.len() as u32)
+                .flat_map(|f| [(f, 0u8, 0.25 + f as f32 / 99.0), (f, 1 + (f % 3) as u8, -0.5)])
+                .collect(),
+            steps: (0..Layout::of(&states).len()).map(|i| i as f32 / 50.0).collect(),
+            history: Vec::new(),
+        };
+        (Model::new(&states, &fitted, &data), states, fitted, data)
+    }
+
+    #[test]
+    fn a_features_weights_are_found_to_a_step_and_an_unknown_feature_has_none() {
+        let (model, _, fitted, data) = model();
+        for (feature, &hash) in data.hashes.iter().enumerate() {
+            let found: Vec<(u8, f32)> = model
+                .of(hash)
+                .iter()
+                .map(|&(s, w)| (s, f32::from(w) * model.scale()))
+                .collect();
+            let given: Vec<_> = fitted
+                .weights
+                .iter()
+                .filter(|w| w.0 as usize == feature)
+                .collect();
+            assert_eq!(found.len(), given.len());
+            for (found, given) in found.iter().zip(given) {
+                assert!(found.0 == given.1 && (found.1 - given.2).abs() <= model.scale());
+            }
+            assert!(model.of(hash ^ 1 << 40).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_model_reads_back_to_the_same_bytes_and_answers() {
+        let (model, states, _, data) = model();
+        let bytes = model.to_bytes();
+        let again = Model::from_bytes(states, &bytes).unwrap();
+        assert_eq!(again.to_bytes(), bytes);
+        assert!(data.hashes.iter().all(|&hash| model.of(hash) == again.of(hash)));
+    }
+
+    #[test]
+    fn a_damaged_model_is_refused() {
+        let (model, states, ..) = model();
+        let bytes = model.to_bytes();
+        for cut in (0..bytes.len()).step_by(7) {
+            assert!(Model::from_bytes(states.clone(), &bytes[..cut]).is_err(), "{cut}");
+        }
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert_eq!(
+            Model::from_bytes(states.clone(), &longer).unwrap_err(),
+            ModelError::Malformed
+        );
+        let mut other = bytes.clone();
+        other[0] = b'X';
+        assert_eq!(
+            Model::from_bytes(states.clone(), &other).unwrap_err(),
+            ModelError::Magic
+        );
+        let mut newer = bytes;
+        newer[8] = 9;
+        let refused = Model::from_bytes(states, &newer).unwrap_err();
+        assert!(refused.to_string().contains("version 9"), "{refused}");
+    }
+}

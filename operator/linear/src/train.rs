@@ -1,0 +1,294 @@
+//! From documents to a model: what happens around every learner, progress, and the state on disk from which a killed
+//! training goes on.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lethe_core::{BatchError, NoteBatch};
+use lethe_corpus::Document;
+use lethe_dictionaries::Dictionary;
+use lethe_learn::{Epoch, Manifest, ManifestError, TagSet, Training, Watch};
+
+use crate::bytes::{Malformed, Reader, Writer};
+use crate::decode::{self, Decoder};
+use crate::member::WEIGHTS;
+use crate::model::Model;
+use crate::registry::Learner;
+use crate::states::StatesError;
+use crate::{Data, Extractor, FeatureConfig, FeatureError, States};
+
+/// Why a training failed. Carries no text of a document.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrainError {
+    /// There is nothing to learn.
+    #[error("no document has a marked span: there is nothing to learn")]
+    NothingMarked,
+    /// Too many labels.
+    #[error(transparent)]
+    States(#[from] StatesError),
+    /// The texts do not fit one batch.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+    /// The features cannot be made.
+    #[error(transparent)]
+    Features(#[from] FeatureError),
+    /// The settings cannot be written down.
+    #[error("settings: {0}")]
+    Settings(#[from] toml::ser::Error),
+    /// The model's folder cannot be written.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// The state of a training under way cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The state of a training under way is of no use.
+    #[error("{}: {problem}; remove it to train from the beginning", path.display())]
+    State {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+}
+
+const MAGIC: &[u8; 8] = b"LETHESTA";
+const VERSION: u32 = 1;
+const STATE: &str = "training.state";
+
+/// A training under way, as a learner sees it.
+pub struct Run<'a> {
+    watch: &'a mut dyn Watch,
+    /// Where chance comes from.
+    pub seed: u64,
+    state: Option<PathBuf>,
+    /// What the state on disk must be of: learner, settings, seed and documents.
+    identity: String,
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(watch: &'a mut dyn Watch, seed: u64, folder: Option<&Path>, identity: String) -> Self {
+        Self {
+            watch,
+            seed,
+            state: folder.map(|folder| folder.join(STATE)),
+            identity,
+        }
+    }
+
+    /// Tells of a pass that is done. `Break` ends the training with what it has.
+    pub(crate) fn epoch(&mut self, done: u32, of: u32, loss: f64) -> ControlFlow<()> {
+        self.watch.epoch(Epoch {
+            done,
+            of,
+            loss,
+            held_out: None,
+        })
+    }
+
+    /// Tells of progress within a pass.
+    pub(crate) fn step(&mut self, done: usize, of: usize) {
+        self.watch.step(done, of);
+    }
+
+    /// Hands the state on disk to `read`, if there is one.
+    pub(crate) fn resume(
+        &self,
+        read: impl FnOnce(&mut Reader<'_>) -> Result<(), Malformed>,
+    ) -> Result<(), TrainError> {
+        let Some(path) = &self.state else {
+            return Ok(());
+        };
+        let bytes = match std::fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(source) => {
+                return Err(TrainError::Io {
+                    path: path.clone(),
+                    source,
+                });
+            }
+        };
+        let refuse = |problem| TrainError::State {
+            path: path.clone(),
+            problem,
+        };
+        let mut reader = Reader(&bytes);
+        let damaged = |_: Malformed| refuse("damaged state of a training");
+        if reader.bytes(8).map_err(damaged)? != MAGIC || reader.u32().map_err(damaged)? != VERSION {
+            return Err(refuse("not the state of a training by this version"));
+        }
+        let length = reader.length(1).map_err(damaged)?;
+        if reader.bytes(length).map_err(damaged)? != self.identity.as_bytes() {
+            return Err(refuse(
+                "the state of another training (learner, settings, seed or documents differ)",
+            ));
+        }
+        let sum = reader.u64().map_err(damaged)?;
+        if sum != checksum(reader.0) {
+            return Err(refuse("damaged state of a training"));
+        }
+        read(&mut reader).and_then(|()| reader.end()).map_err(damaged)
+    }
+
+    /// Puts the state on disk, whole or not at all.
+    pub(crate) fn save(&self, write: impl FnOnce(&mut Writer)) -> Result<(), TrainError> {
+        let Some(path) = &self.state else {
+            return Ok(());
+        };
+        let mut body = Writer::default();
+        write(&mut body);
+        let mut head = Writer::default();
+        head.bytes(MAGIC);
+        head.u32(VERSION);
+        head.u64(self.identity.len() as u64);
+        head.bytes(self.identity.as_bytes());
+        head.u64(checksum(&body.0));
+        let draft = path.with_extension("part");
+        let put = || -> std::io::Result<()> {
+            use std::io::Write as _;
+            if let Some(folder) = path.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            let mut file = std::fs::File::create(&draft)?;
+            file.write_all(&head.0)?;
+            file.write_all(&body.0)?;
+            file.sync_all()?;
+            std::fs::rename(&draft, path)
+        };
+        put().map_err(|source| TrainError::Io {
+            path: path.clone(),
+            source,
+        })
+    }
+}
+
+/// FNV-1a over words of eight bytes: notices damage, proves nothing.
+fn checksum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let step = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x0100_0000_01b3);
+    let sum = words.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &word| {
+        step(sum, u64::from_le_bytes(word))
+    });
+    rest.iter().fold(sum, |sum, &byte| step(sum, u64::from(byte)))
+}
+
+/// What to train on and how.
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    /// The learner and its settings.
+    pub learner: &'a Learner,
+    /// What it is fitted to.
+    pub documents: &'a [Document],
+    /// What it is scored on, and by which its confidence is set. Never fitted to.
+    pub held_out: Option<&'a [Document]>,
+    /// Which features.
+    pub features: &'a FeatureConfig,
+    /// The lists behind them.
+    pub dictionary: &'a Arc<Dictionary>,
+    /// Where chance comes from.
+    pub seed: u64,
+    /// A folder for the state of a training under way; from there a killed training goes on.
+    pub state: Option<&'a Path>,
+}
+
+/// A model with its page.
+#[derive(Clone, Debug)]
+pub struct Trained {
+    /// The page; its digests are filled in when it is written.
+    pub manifest: Manifest,
+    /// The weights.
+    pub model: Model,
+}
+
+impl Trained {
+    /// Writes the model's folder.
+    ///
+    /// # Errors
+    /// [`ManifestError`].
+    pub fn write(&mut self, folder: &Path) -> Result<(), ManifestError> {
+        self.manifest.write(folder, &[(WEIGHTS, &self.model.to_bytes())])
+    }
+}
+
+/// A set of documents as a learner sees it.
+pub(crate) struct Prepared {
+    pub(crate) batch: NoteBatch,
+    pub(crate) gold: Vec<Vec<u16>>,
+}
+
+/// Tokens and gold tags.
+pub(crate) fn prepare(documents: &[Document], tags: &TagSet) -> Result<Prepared, BatchError> {
+    let batch = NoteBatch::from_texts(documents.iter().map(|document| document.text.as_str()))?;
+    let gold = batch
+        .notes()
+        .zip(documents)
+        .map(|(note, document)| tags.encode(note.tokens, &document.marks))
+        .collect();
+    Ok(Prepared { batch, gold })
+}
+
+/// Trains a member. The same task gives the same bytes, whether it was killed on the way or not.
+///
+/// # Errors
+/// [`TrainError`].
+pub fn train(task: &Task<'_>, watch: &mut dyn Watch) -> Result<Trained, TrainError> {
+    let marks = task.documents.iter().flat_map(|document| &document.marks);
+    let tags = TagSet::of(task.learner.scheme(), marks);
+    if tags.is_empty() {
+        return Err(TrainError::NothingMarked);
+    }
+    let states = States::new(tags.clone())?;
+    let extractor = task.features.build(task.dictionary)?;
+    let mut settings = toml::Table::try_from(task.learner)?;
+    settings.insert("features".to_owned(), toml::Value::try_from(task.features)?);
+    settings.insert("dictionary".to_owned(), hex(task.dictionary.digest()).into());
+    let digest = lethe_corpus::digest(task.documents);
+    let identity = format!("{settings}\nseed = {}\ndata = {digest}\n", task.seed);
+    let data = {
+        let prepared = prepare(task.documents, &tags)?;
+        let columns = extractor.columns(&prepared.batch);
+        Data::new(&columns, &prepared.gold, &states, task.learner.cut_off())
+    };
+    let mut run = Run::new(watch, task.seed, task.state, identity);
+    let fitted = task.learner.fit(&data, &states, &mut run)?;
+    let mut model = Model::new(&states, &fitted, &data);
+    drop(data);
+    let mut training = Training {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: task.seed,
+        data: digest,
+        documents: task.documents.len(),
+        held_out_f1: None,
+    };
+    if let Some(held_out) = task.held_out {
+        training.held_out_f1 = Some(judge(&mut model, held_out, &extractor)?);
+    }
+    let manifest = Manifest::new(task.learner.kind(), tags, training, settings);
+    Ok(Trained { manifest, model })
+}
+
+/// Strict micro-F1 on held-out documents, by which the model's confidence is set as well.
+fn judge(model: &mut Model, documents: &[Document], extractor: &Extractor) -> Result<f64, TrainError> {
+    let prepared = prepare(documents, model.states().tags())?;
+    let columns = extractor.columns(&prepared.batch);
+    decode::warm(model, &columns, &prepared.gold);
+    Ok(Decoder::new(model.clone())
+        .counts(&columns, &prepared.batch, documents)
+        .f1())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a string cannot fail.
+        let _: std::fmt::Result = write!(hex, "{byte:02x}");
+        hex
+    })
+}
