@@ -6,11 +6,13 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use lethe_core::NoteBatch;
 use lethe_corpus::{Counts, Document, Mark, read_jsonl};
 use lethe_dictionaries::Dictionary;
 use lethe_learn::{Scheme, TagSet};
+use lethe_linear::pos::PosTagger;
 use lethe_linear::{Columns, FeatureConfig, salted};
 
 struct Data {
@@ -107,7 +109,13 @@ fn flat(columns: &Columns, row: usize, left_out: &[usize]) -> Vec<Vec<u64>> {
             for (v, view) in columns.views.iter().enumerate() {
                 if !left_out.contains(&v) {
                     let id = columns.id(*view, note, i);
-                    all.extend(columns.tables[view.table].of(id).iter().map(|&f| salted(f, v)));
+                    all.extend(
+                        columns.tables[view.table]
+                            .of(id)
+                            .iter()
+                            .filter(|&&f| f != 0)
+                            .map(|&f| salted(f, v)),
+                    );
                 }
             }
             all
@@ -131,7 +139,11 @@ fn main() {
     ] {
         *flag = !std::env::var("OFF").is_ok_and(|off| off.contains(name));
     }
-    let extractor = config.build(&Dictionary::builtin()).unwrap();
+    let tagger = std::env::var("POS").ok().map(|path| {
+        config.pos = Some("pos.bin".to_owned());
+        Arc::new(PosTagger::from_bytes(&std::fs::read(path).unwrap()).unwrap())
+    });
+    let extractor = config.build_with(&Dictionary::builtin(), tagger).unwrap();
     let batch = NoteBatch::from_texts(documents.iter().map(|d| d.text.as_str())).unwrap();
     let columns = extractor.columns(&batch);
     let width = tags.len();
@@ -155,6 +167,16 @@ fn main() {
             tags: tags.encode(batch.note(row).tokens, &document.marks),
         })
         .collect();
+    // Features that hardly occur are learned by heart.
+    let least: u32 = std::env::var("MIN").map_or(1, |text| text.parse().unwrap());
+    let mut times = vec![0u32; numbers.len()];
+    data.iter()
+        .flat_map(|d| d.features.iter().flatten())
+        .for_each(|&f| times[f as usize] += 1);
+    let mut data = data;
+    for token in data.iter_mut().flat_map(|d| &mut d.features) {
+        token.retain(|&f| times[f as usize] >= least);
+    }
     let tokens: usize = data.iter().map(|d| d.tags.len()).sum();
     let each: usize = data.iter().flat_map(|d| &d.features).map(Vec::len).sum();
     println!(

@@ -17,6 +17,7 @@ use lethe_core::NoteBatch;
 use lethe_dictionaries::Dictionary;
 use serde::{Deserialize, Serialize};
 
+use crate::pos::PosTagger;
 use crate::{Columns, View};
 use document::Document;
 use hash::{feature, of_bytes, pair};
@@ -41,6 +42,9 @@ pub struct FeatureConfig {
     pub rules: bool,
     /// What the rest of the note says of a word.
     pub document: bool,
+    /// The file of the part-of-speech tagger in the model's folder; without one, no parts of speech.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pos: Option<String>,
 }
 
 impl Default for FeatureConfig {
@@ -50,6 +54,7 @@ impl Default for FeatureConfig {
             lists: true,
             rules: true,
             document: true,
+            pos: None,
         }
     }
 }
@@ -66,34 +71,55 @@ pub enum FeatureError {
         /// The model's.
         found: u32,
     },
+    /// The settings name a part-of-speech tagger, and none was given; or the other way round.
+    #[error("the model's settings and its folder disagree about a part-of-speech tagger")]
+    Tagger,
 }
 
 impl FeatureConfig {
-    /// The extractor these settings describe.
+    /// The extractor these settings describe, which name no part-of-speech tagger.
     ///
     /// # Errors
-    /// [`FeatureError::Version`] if they are of another version.
+    /// As [`FeatureConfig::build_with`].
     pub fn build(&self, dictionary: &Arc<Dictionary>) -> Result<Extractor, FeatureError> {
+        self.build_with(dictionary, None)
+    }
+
+    /// The extractor these settings describe, with the part-of-speech tagger that they name.
+    ///
+    /// # Errors
+    /// [`FeatureError::Version`] if they are of another version, [`FeatureError::Tagger`] if they name a tagger and there
+    /// is none, or the other way round.
+    pub fn build_with(
+        &self,
+        dictionary: &Arc<Dictionary>,
+        tagger: Option<Arc<PosTagger>>,
+    ) -> Result<Extractor, FeatureError> {
+        if self.pos.is_some() != tagger.is_some() {
+            return Err(FeatureError::Tagger);
+        }
         if self.version != FEATURES_VERSION {
             return Err(FeatureError::Version { found: self.version });
         }
         Ok(Extractor {
-            key: self.key(dictionary),
+            key: self.key(dictionary, tagger.as_deref()),
             groups: Groups::new(dictionary),
             rules: self.rules.then(|| Rules::new(dictionary)),
             dictionary: Arc::clone(dictionary),
+            tagger,
             config: self.clone(),
             pool: Mutex::default(),
         })
     }
 
     /// What tells these settings from others over the same batch.
-    fn key(&self, dictionary: &Dictionary) -> u64 {
+    fn key(&self, dictionary: &Dictionary, tagger: Option<&PosTagger>) -> u64 {
         let flags = [self.lists, self.rules, self.document];
         let flags = flags
             .iter()
             .fold(u64::from(self.version), |bits, &on| bits << 1 | u64::from(on));
-        pair(flags, of_bytes(dictionary.digest()))
+        let tagger = tagger.map_or(0, |tagger| of_bytes(&tagger.to_bytes()));
+        pair(pair(flags, tagger), of_bytes(dictionary.digest()))
     }
 }
 
@@ -103,6 +129,7 @@ pub struct Extractor {
     dictionary: Arc<Dictionary>,
     groups: Groups,
     rules: Option<Rules>,
+    tagger: Option<Arc<PosTagger>>,
     key: u64,
     /// What threads remember between batches. Holds note text's hashes: never printed.
     pool: Mutex<Vec<Scratch>>,
@@ -112,17 +139,19 @@ pub struct Extractor {
 #[derive(Default)]
 struct Scratch {
     words: Words,
-    interners: [Interner; 6],
+    interners: [Interner; 7],
     document: Document,
     places: Vec<Place>,
     note: Vec<Word>,
     gaps: Vec<Gap>,
+    ids: Vec<u32>,
+    pos: Vec<u8>,
     hits: Hits,
     features: Vec<u64>,
 }
 
 /// What is read of the tables, and where: the order of [`Extractor::columns`]' tables.
-const VIEWS: [(usize, i8); 19] = [
+const VIEWS: [(usize, i8); 20] = [
     (0, 0),
     (1, -1),
     (1, 1),
@@ -142,6 +171,7 @@ const VIEWS: [(usize, i8); 19] = [
     (8, 0),
     (8, -1),
     (9, 0),
+    (10, 0),
 ];
 
 /// Features of combinations a token has at most.
@@ -176,15 +206,18 @@ impl Extractor {
     fn extract(&self, batch: &NoteBatch, scratch: &mut Scratch) -> Columns {
         let total: usize = batch.notes().map(|note| note.tokens.len()).sum();
         let lists = Lists {
+            tagger: self.tagger.as_deref(),
             dictionary: self.config.lists.then_some((&*self.dictionary, &self.groups)),
         };
 
         let Scratch {
             words: store,
-            interners: [a, b, c, d, e, f],
+            interners: [a, b, c, d, e, f, g],
             places,
             note: own,
             gaps,
+            ids,
+            pos,
             hits,
             features,
             document: seen,
@@ -196,6 +229,7 @@ impl Extractor {
         let mut phrases = Interned::new(d, total, total / 8, &[]);
         let mut rules = Interned::new(e, total, total / 8, &[]);
         let mut document = Interned::new(f, total, total / 4, &[]);
+        let mut parts = Interned::new(g, total, 512, &[]);
         let mut combined = each(total, COMBINED);
         let ruled = self.rules.as_ref().map(|rules| rules.tag(batch));
         let mut matcher = self.config.lists.then(|| self.dictionary.matcher());
@@ -207,6 +241,7 @@ impl Extractor {
             start += tokens.len();
             own.clear();
             gaps.clear();
+            ids.clear();
             let text = note.text.as_bytes();
             let mut end = 0;
             for i in 0..tokens.len() {
@@ -218,6 +253,7 @@ impl Extractor {
                 });
                 end = span.1;
                 let id = store.push(&mut words, note.text, span, &lists);
+                ids.push(id);
                 own.push(words.words[id as usize]);
             }
             gaps.push(Gap::Edge);
@@ -239,6 +275,16 @@ impl Extractor {
                 hits.extend_from_slice(&ruled[note.row]);
             }
             push_hits(&mut rules, tokens.len(), hits);
+            pos.clear();
+            if let Some(tagger) = &self.tagger {
+                let mut from = 0;
+                for &end in note.sentence_ends {
+                    let sentence = ids[from..end as usize].iter();
+                    tagger.tag(sentence.map(|&id| &words.vectors[id as usize]), pos);
+                    from = end as usize;
+                }
+            }
+            push_parts(&mut parts, tokens.len(), pos);
             if self.config.document {
                 seen.read(own, places);
             }
@@ -264,6 +310,7 @@ impl Extractor {
                 rules.table,
                 document.table,
                 combined,
+                parts.table,
             ],
             views: VIEWS.map(|(table, shift)| View { table, shift }).to_vec(),
         }
@@ -366,6 +413,27 @@ fn push_hits(table: &mut Interned<'_>, tokens: usize, hits: &mut Hits) {
         let key = rest[..own].iter().fold(7, |key, hit| pair(key, hit.1));
         table.push(key, |out| out.extend(rest[..own].iter().map(|hit| hit.1)));
         rest = &rest[own..];
+    }
+}
+
+/// Parts of speech of a token and of those around it.
+fn push_parts(table: &mut Interned<'_>, tokens: usize, pos: &[u8]) {
+    for i in 0..tokens {
+        let at = |i: Option<usize>| i.and_then(|i| pos.get(i)).map_or(31, |&tag| u64::from(tag));
+        let own = at(Some(i));
+        let (before2, before) = (at(i.checked_sub(2)), at(i.checked_sub(1)));
+        let (next, next2) = (at(Some(i + 1)), at(Some(i + 2)));
+        let key = own | before << 5 | next << 10 | before2 << 15 | next2 << 20;
+        table.push(hash::mix(key + 1), |out| {
+            if own < 31 {
+                out.push(feature(150, own));
+                out.push(feature(151, pair(before, own)));
+                out.push(feature(152, pair(own, next)));
+                out.push(feature(153, pair(pair(before, own), next)));
+                out.push(feature(154, pair(before2, before)));
+                out.push(feature(155, pair(next, next2)));
+            }
+        });
     }
 }
 

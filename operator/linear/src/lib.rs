@@ -18,6 +18,7 @@ mod member;
 mod memm;
 mod model;
 mod optimise;
+pub mod pos;
 mod registry;
 mod scorer;
 mod states;

@@ -9,6 +9,7 @@ use lethe_dictionaries::{Dictionary, fold};
 use super::hash::{feature, mix, of_bytes, pair, word_key};
 use super::lists::Groups;
 use crate::Table;
+use crate::pos::{PosTagger, Vectors};
 
 /// Words remembered; beyond it the store starts afresh. With their features they take some 40 MB.
 const REMEMBERED: usize = 1 << 16;
@@ -54,6 +55,8 @@ pub(super) struct Words {
     words: Vec<Word>,
     features: [Vec<u64>; TABLES],
     ends: Vec<[u32; TABLES]>,
+    /// What each says of parts of speech; empty without a tagger.
+    vectors: Vec<Vectors>,
     /// For each word the batch that saw it last, and its type there.
     seen: Vec<(u32, u32)>,
     batch: u32,
@@ -64,6 +67,8 @@ pub(super) struct BatchWords {
     pub(super) tables: [Table; TABLES],
     /// The words by type; type 0 is outside.
     pub(super) words: Vec<Word>,
+    /// What each type says of parts of speech; empty without a tagger.
+    pub(super) vectors: Vec<Vectors>,
 }
 
 const OUTSIDE: Word = Word {
@@ -85,6 +90,7 @@ impl Default for Words {
             words: Vec::new(),
             features: std::array::from_fn(|_| Vec::new()),
             ends: Vec::new(),
+            vectors: Vec::new(),
             seen: Vec::new(),
             batch: 0,
         }
@@ -106,6 +112,7 @@ impl Words {
         BatchWords {
             tables: [table(0), table(1), table(2)],
             words: vec![OUTSIDE],
+            vectors: vec![Vectors::default()],
         }
     }
 
@@ -132,6 +139,7 @@ impl Words {
             id = batch.words.len() as u32;
             self.seen[word] = (self.batch, id);
             batch.words.push(self.words[word]);
+            batch.vectors.extend(self.vectors.get(word));
             let ends = self.ends[word];
             let starts = if word == 0 {
                 [0; TABLES]
@@ -159,14 +167,17 @@ impl Words {
         self.ends
             .push([own.len() as u32, near.len() as u32, far.len() as u32]);
         self.words.push(word);
+        self.vectors
+            .extend(lists.tagger.map(|tagger| tagger.vectors(text)));
         self.seen.push((0, 0));
         self.ids.insert(key, self.words.len() as u32 - 1);
         self.words.len() - 1
     }
 }
 
-/// The dictionary as words read it; nothing where the settings leave it out.
+/// What words are looked up in; nothing where the settings leave it out.
 pub(super) struct Lists<'d> {
+    pub(super) tagger: Option<&'d PosTagger>,
     pub(super) dictionary: Option<(&'d Dictionary, &'d Groups)>,
 }
 
