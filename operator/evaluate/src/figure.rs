@@ -1,6 +1,8 @@
 //! How figures are written, in the table and on the page.
 
-use crate::report::{ErrorClass, ErrorKind, Estimate, Interval, Shape, Test};
+use std::collections::BTreeMap;
+
+use crate::report::{ErrorClass, ErrorKind, Estimate, Interval, Report, Shape, Test};
 
 /// A share in per cent, two digits.
 pub(crate) fn percent(share: f64) -> String {
@@ -65,6 +67,46 @@ pub(crate) fn counted(number: u64, thing: &str) -> String {
 /// F-beta's name: `F2`, `F0.5`.
 pub(crate) fn f_name(beta: f64) -> String {
     format!("F{beta}")
+}
+
+/// A HIPAA letter with what it stands for; anything else as it is.
+pub(crate) fn hipaa_name(letter: &str) -> String {
+    let words = match letter {
+        "A" => "names",
+        "B" => "places below a State",
+        "C" => "dates and ages",
+        "D" => "telephone numbers",
+        "E" => "fax numbers",
+        "F" => "e-mail addresses",
+        "G" => "social security numbers",
+        "H" => "medical record numbers",
+        "I" => "health plan numbers",
+        "J" => "account numbers",
+        "K" => "certificates and licences",
+        "L" => "vehicles",
+        "M" => "devices",
+        "N" => "URLs",
+        "O" => "IP addresses",
+        "P" => "biometrics",
+        "Q" => "photographs",
+        "R" => "any other identifier",
+        _ => return letter.to_owned(),
+    };
+    format!("{letter} {words}")
+}
+
+/// Strict F1 of each label by system, none where neither gold nor the system has it. Rows are labels, sorted.
+pub(crate) fn across(report: &Report) -> Vec<(&str, Vec<Option<f64>>)> {
+    let mut rows: BTreeMap<&str, Vec<Option<f64>>> = BTreeMap::new();
+    for (i, system) in report.systems.iter().enumerate() {
+        for group in &system.labels.groups {
+            let row = rows
+                .entry(&group.name)
+                .or_insert_with(|| vec![None; report.systems.len()]);
+            row[i] = Some(group.strict.f1.value);
+        }
+    }
+    rows.into_iter().collect()
 }
 
 /// A class of errors in a reader's words.

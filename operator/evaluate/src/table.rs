@@ -1,7 +1,8 @@
 //! The report as plain text, for a terminal of 100 columns.
 
 use crate::figure::{
-    counted, f_name, kind, p_value, percent, points, points_range, range, thousands, widest,
+    across, counted, f_name, hipaa_name, kind, p_value, percent, points, points_range, range, thousands,
+    widest,
 };
 use crate::report::{Groups, Interval, Report, Share, System};
 
@@ -14,8 +15,13 @@ const LABEL: usize = 32;
 const KINDS: usize = 5;
 
 impl Report {
-    /// The report as aligned plain text, lines of at most 100 characters. Holds no note text.
+    /// The report as aligned plain text, lines of at most 100 characters: the overview and each system's details.
     pub fn table(&self) -> String {
+        self.overview() + &self.details()
+    }
+
+    /// What compares systems: their measures, leaks and errors, and the differences between them.
+    pub fn overview(&self) -> String {
         let mut out = self.title();
         self.strict(&mut out);
         self.by_measure(&mut out);
@@ -23,24 +29,28 @@ impl Report {
         self.errors(&mut out);
         self.seen(&mut out);
         self.differences(&mut out);
+        self.across(&mut out);
+        out
+    }
+
+    /// Each system by label, category and identifier, and its most frequent errors.
+    pub fn details(&self) -> String {
+        let mut out = String::new();
         for system in &self.systems {
-            groups(
-                &mut out,
-                &format!("{}, by label", system.name),
-                "label",
-                &system.labels,
-            );
+            let title = |by: &str| format!("{}, by {by}", system.name);
+            groups(&mut out, &title("label"), "label", &system.labels, str::to_owned);
             if let Some(categories) = &system.categories {
                 groups(
                     &mut out,
-                    &format!("{}, by category", system.name),
+                    &title("category"),
                     "category",
                     categories,
+                    str::to_owned,
                 );
             }
             if let Some(hipaa) = &system.hipaa {
-                let title = format!("{}, by HIPAA identifier (45 CFR 164.514(b)(2)(i))", system.name);
-                groups(&mut out, &title, "letter", hipaa);
+                let title = title("HIPAA identifier (45 CFR 164.514(b)(2)(i))");
+                groups(&mut out, &title, "identifier", hipaa, hipaa_name);
             }
             frequent(&mut out, system);
         }
@@ -241,9 +251,36 @@ impl Report {
         };
         grid.write(out, &title);
     }
+
+    /// Where there are several systems, and few enough for their columns.
+    fn across(&self, out: &mut String) {
+        const COLUMN: usize = 10;
+        if !(2..=5).contains(&self.systems.len()) {
+            return;
+        }
+        let names: Vec<String> = self
+            .systems
+            .iter()
+            .map(|system| cut(&system.name, COLUMN))
+            .collect();
+        let head: Vec<&str> = std::iter::once("label")
+            .chain(names.iter().map(String::as_str))
+            .collect();
+        let mut grid = Grid::new(&head);
+        for (label, scores) in across(self) {
+            let mut row = vec![cut(label, LABEL)];
+            row.extend(
+                scores
+                    .into_iter()
+                    .map(|score| score.map_or_else(|| "-".to_owned(), percent)),
+            );
+            grid.row(row);
+        }
+        grid.write(out, "Strict F1 by label");
+    }
 }
 
-fn groups(out: &mut String, title: &str, what: &str, groups: &Groups) {
+fn groups(out: &mut String, title: &str, what: &str, groups: &Groups, name: fn(&str) -> String) {
     let mut grid = Grid::new(&[
         what, "gold", "prec.", "recall", "F1", "interval", "relaxed", "token",
     ]);
@@ -251,7 +288,7 @@ fn groups(out: &mut String, title: &str, what: &str, groups: &Groups) {
     for group in &groups.groups {
         let score = &group.strict;
         grid.row(vec![
-            cut(&group.name, LABEL),
+            cut(&name(&group.name), LABEL),
             thousands(score.gold),
             percent(score.precision.value),
             percent(score.recall.value),

@@ -72,7 +72,7 @@ fn passage(case: &ErrorCase, text: &str) -> Option<String> {
     let mut out = String::from(if start > 0 { "… " } else { "" });
     for ends in cuts.windows(2) {
         let piece = Span::new(ends[0], ends[1]).ok()?;
-        let words = escape(piece.get(text)?).replace('\n', "↵\n");
+        let words = escape(piece.get(text)?).replace('\n', "↵ ");
         let inside = |span: Option<Span>| span.is_some_and(|span| span.contains(piece));
         match (inside(gold), inside(predicted)) {
             (false, false) => out.push_str(&words),

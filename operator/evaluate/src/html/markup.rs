@@ -46,8 +46,15 @@ pub(super) fn table(head: &[&str], rows: Vec<Vec<CellOf>>) -> String {
         return String::new();
     }
     let mut out = String::from("<div class=\"wide\"><table><thead><tr>");
-    for name in head {
-        out.push_str(&format!("<th>{}</th>", escape(name)));
+    let class = |column: usize| rows[0].get(column).map_or("", |cell| cell.class);
+    for (column, name) in head.iter().enumerate() {
+        // A column of words has its head where the words begin.
+        let left = if matches!(class(column), "left" | "long") {
+            " class=\"left\""
+        } else {
+            ""
+        };
+        out.push_str(&format!("<th{left}>{}</th>", escape(name)));
     }
     out.push_str("</tr></thead><tbody>\n");
     for row in rows {

@@ -9,7 +9,9 @@ mod system;
 use lethe_corpus::Document;
 
 use self::markup::{CellOf, cell, classed, escape, table};
-use crate::figure::{counted, f_name, p_value, percent, points, points_range, range, thousands, widest};
+use crate::figure::{
+    across, counted, f_name, p_value, percent, points, points_range, range, thousands, widest,
+};
 use crate::report::{Report, Share, System};
 
 /// What the page shows.
@@ -46,6 +48,7 @@ pub fn page(report: &Report, gold: &[Document], options: &PageOptions) -> String
     out.push_str(&format!("<h1>{}</h1>\n", escape(&options.title)));
     head(&mut out, report, options);
     overview(&mut out, report);
+    by_label(&mut out, report);
     differences(&mut out, report);
     for (number, system) in report.systems.iter().enumerate() {
         system::section(&mut out, report, number, system, gold, options);
@@ -245,6 +248,28 @@ fn overview(out: &mut String, report: &Report) {
         ];
         out.push_str(&table(&names, rows));
     }
+}
+
+/// Each label's strict F1 by system, the best in bold.
+fn by_label(out: &mut String, report: &Report) {
+    if report.systems.len() < 2 {
+        return;
+    }
+    let rows = across(report).into_iter().map(|(label, scores)| {
+        let best = scores.iter().flatten().copied().fold(0.0, f64::max);
+        let score = |score: Option<f64>| match score {
+            None => cell("-"),
+            Some(score) => classed(percent(score), if score == best { "best" } else { "" }),
+        };
+        std::iter::once(cell(label))
+            .chain(scores.into_iter().map(score))
+            .collect()
+    });
+    let names: Vec<&str> = std::iter::once("Label")
+        .chain(report.systems.iter().map(|system| system.name.as_str()))
+        .collect();
+    out.push_str("<h3>Strict F1 by label</h3>\n");
+    out.push_str(&table(&names, rows.collect()));
 }
 
 fn differences(out: &mut String, report: &Report) {

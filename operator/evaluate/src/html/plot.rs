@@ -62,7 +62,7 @@ pub(super) fn labels(groups: &[&Group]) -> String {
         whisker(&mut out, &axis, &score.f1, top + 24.5);
         figure(
             &mut out,
-            &format!("{} of {}", percent(score.f1.value), thousands(score.gold)),
+            &format!("{} · {}", percent(score.f1.value), thousands(score.gold)),
             top + 19.0,
         );
         out.push_str("</g>\n");
@@ -129,7 +129,7 @@ pub(super) fn systems(systems: &[System]) -> String {
 /// Gold labels (rows) against predicted ones (columns); darker is more frequent. Labels without an error are left out.
 pub(super) fn confusion(errors: &Errors) -> String {
     const CELL: f64 = 27.0;
-    const HEAD: f64 = 150.0;
+    const HEAD: f64 = 190.0;
     const MISSED: &str = "missed";
     const SPURIOUS: &str = "made up";
     let wrong = |cell: &&crate::report::Cell| cell.gold != cell.predicted;
@@ -163,7 +163,7 @@ pub(super) fn confusion(errors: &Errors) -> String {
     for (i, label) in labels.iter().copied().chain([MISSED]).enumerate() {
         let x = NAMES + CELL * (i as f64 + 0.6);
         let y = HEAD - 6.0;
-        let label = shorten(label, 24);
+        let label = shorten(label, 28);
         out.push_str(&format!(
             "<text class=\"soft\" x=\"{x}\" y=\"{y}\" transform=\"rotate(-55 {x} {y})\">{label}</text>\n"
         ));

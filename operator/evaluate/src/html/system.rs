@@ -6,7 +6,7 @@ use lethe_corpus::Document;
 
 use super::markup::{CellOf, cell, classed, escape, table};
 use super::{PageOptions, context, figure, plot};
-use crate::figure::{counted, f_name, kind, percent, range, thousands, widest};
+use crate::figure::{counted, f_name, hipaa_name, kind, percent, range, thousands, widest};
 use crate::report::{ErrorCase, ErrorClass, Group, Groups, Report, Score, System};
 
 /// One system: its labels, and its errors in their contexts.
@@ -33,19 +33,19 @@ pub(super) fn section(
             "Strict; the line on F1 is its 95 % interval; at the right F1 and the number of gold spans.",
         );
     }
-    groups(out, "Label", &system.labels, &f);
+    groups(out, "Label", &system.labels, &f, str::to_owned);
     if let Some(categories) = &system.categories {
         out.push_str("<h3>By category</h3>\n");
-        groups(out, "Category", categories, &f);
+        groups(out, "Category", categories, &f, str::to_owned);
     }
     if let Some(hipaa) = &system.hipaa {
         out.push_str("<h3>By HIPAA identifier, 45 CFR 164.514(b)(2)(i)</h3>\n");
-        groups(out, "Letter", hipaa, &f);
+        groups(out, "Identifier", hipaa, &f, hipaa_name);
     }
     mistakes(out, system, gold, options);
 }
 
-fn groups(out: &mut String, what: &str, groups: &Groups, f: &str) {
+fn groups(out: &mut String, what: &str, groups: &Groups, f: &str, name: fn(&str) -> String) {
     let figures = |score: &Score| {
         [
             cell(thousands(score.gold)),
@@ -60,7 +60,7 @@ fn groups(out: &mut String, what: &str, groups: &Groups, f: &str) {
         .groups
         .iter()
         .map(|group| {
-            let mut row = vec![cell(&group.name)];
+            let mut row = vec![cell(name(&group.name))];
             row.extend(figures(&group.strict));
             row.extend([cell(percent(group.relaxed.f1)), cell(percent(group.token.f1))]);
             row
@@ -114,7 +114,7 @@ fn mistakes(out: &mut String, system: &System, gold: &[Document], options: &Page
         .iter()
         .filter(|row| !row.kinds.is_empty())
         .map(|row| {
-            let kinds: Vec<String> = row.kinds.iter().take(6).map(kind).collect();
+            let kinds: Vec<String> = row.kinds.iter().take(4).map(kind).collect();
             vec![
                 cell(&row.label),
                 cell(thousands(row.gold)),
