@@ -108,12 +108,7 @@ impl Chain {
             }
         }
         let bounds = (0..width)
-            .map(|before| {
-                let row = &steps[before * free..][..states.free()];
-                row.iter().fold((f32::MAX, f32::MIN), |(least, most), &step| {
-                    (least.min(step), most.max(step))
-                })
-            })
+            .map(|before| bounds_of(&steps[before * free..][..states.free()]))
             .collect();
         Self {
             states: states.clone(),
@@ -136,6 +131,15 @@ impl Chain {
     /// Its states.
     pub const fn states(&self) -> &States {
         &self.states
+    }
+
+    /// Adds to one step's weight, as far as the best path is concerned: sums over paths do not know of it.
+    pub(crate) fn nudge(&mut self, at: usize, by: f32) {
+        self.steps[at] += by;
+        let (source, free) = (at / self.layout.free, self.layout.free);
+        if let Some(bounds) = self.bounds.get_mut(source) {
+            *bounds = bounds_of(&self.steps[source * free..][..self.states.free()]);
+        }
     }
 
     fn inner_steps(all: &[f32], layout: Layout) -> (&[f32], &[f32]) {
@@ -504,6 +508,13 @@ impl Chain {
             *total += f64::from(sum * factor);
         }
     }
+}
+
+/// Least and largest of a row of steps.
+fn bounds_of(row: &[f32]) -> (f32, f32) {
+    row.iter().fold((f32::MAX, f32::MIN), |(least, most), &step| {
+        (least.min(step), most.max(step))
+    })
 }
 
 #[cfg(test)]

@@ -161,6 +161,12 @@ impl Data {
         stretches
     }
 
+    /// The gold state before a token; `None` at a note's start.
+    pub(crate) fn before(&self, token: usize) -> Option<u8> {
+        let starts = self.notes.binary_search_by_key(&token, |note| note.start).is_ok();
+        (!starts).then(|| self.gold[token - 1])
+    }
+
     /// The tokens of each slot: a table by slot, so that gradients are summed slot by slot.
     pub(crate) fn tokens_by_slot(&self) -> BySlot {
         let mut ends = vec![0u32; self.slot_count() + 1];

@@ -36,7 +36,7 @@ impl Form {
 pub struct Fitted {
     /// How the model decodes.
     pub form: Form,
-    /// Feature, state and weight.
+    /// Feature, state and weight, in the order of the features.
     pub weights: Vec<(u32, u8, f32)>,
     /// Weights of steps, in [`Layout`]'s order.
     pub steps: Vec<f32>,
@@ -69,6 +69,14 @@ impl From<Malformed> for ModelError {
     }
 }
 
+/// A weight before it is quantised: of a feature by its salted hash, which so many tokens have.
+pub(crate) struct Weight {
+    pub(crate) hash: u64,
+    pub(crate) state: u8,
+    pub(crate) weight: f32,
+    pub(crate) count: u32,
+}
+
 /// A place of the feature table: a part of the hash, and where the weights lie (24 bits) and how many there are (8).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Place {
@@ -97,31 +105,46 @@ pub struct Model {
 impl Model {
     /// Quantises and prunes what a learner found: weights that matter least, by size and how many tokens have the feature,
     /// go first.
-    pub fn new(states: &States, fitted: &Fitted, data: &Data) -> Self {
-        let mut weights: Vec<(u32, u8, f32)> = fitted
-            .weights
-            .iter()
-            .copied()
-            .filter(|&(_, _, weight)| weight != 0.0)
-            .collect();
+    pub fn new(states: &States, fitted: Fitted, data: &Data) -> Self {
+        let reach = reach(states, &fitted.weights, data);
+        let hashed = |&(feature, state, weight): &(u32, u8, f32)| Weight {
+            hash: data.hashes[feature as usize],
+            state,
+            weight,
+            count: data.counts[feature as usize],
+        };
+        let weights = fitted.weights.iter().map(hashed).collect();
+        Self::of_weights(states, fitted.form, weights, reach, fitted.steps, fitted.history)
+    }
+
+    /// The same from weights by hash; `reach` is the largest score that a token is thought to have.
+    pub(crate) fn of_weights(
+        states: &States,
+        form: Form,
+        mut weights: Vec<Weight>,
+        reach: f32,
+        steps: Vec<f32>,
+        history: Vec<f32>,
+    ) -> Self {
+        weights.retain(|weight| weight.weight != 0.0);
         if weights.len() > MOST_WEIGHTS {
-            let matter = |&(feature, _, weight): &(u32, u8, f32)| {
-                weight.abs() * (data.counts[feature as usize] as f32).sqrt()
-            };
-            weights.sort_by(|a, b| matter(b).total_cmp(&matter(a)).then((a.0, a.1).cmp(&(b.0, b.1))));
+            let matter = |weight: &Weight| weight.weight.abs() * (weight.count as f32).sqrt();
+            let place = |weight: &Weight| (weight.hash, weight.state);
+            weights.sort_by(|a, b| matter(b).total_cmp(&matter(a)).then(place(a).cmp(&place(b))));
             weights.truncate(MOST_WEIGHTS);
         }
-        weights.sort_by_key(|&(feature, state, _)| (feature, state));
-        let scale = reach(states, &weights, data) * 2.0 / f32::from(i16::MAX);
+        weights.sort_by_key(|weight| (weight.hash, weight.state));
+        // Room for tokens that score twice what any has so far.
+        let scale = reach * 2.0 / f32::from(i16::MAX);
         let (mut hashes, mut counts, mut entries) = (Vec::new(), Vec::new(), Vec::new());
         let mut last = None;
-        for group in weights.chunk_by(|a, b| a.0 == b.0) {
-            let hash = data.hashes[group[0].0 as usize] >> 24;
+        for group in weights.chunk_by(|a, b| a.hash == b.hash) {
+            let hash = group[0].hash >> 24;
             let first = entries.len();
             entries.extend(
                 group
                     .iter()
-                    .map(|&(_, state, weight)| (state, (weight / scale).round() as i16))
+                    .map(|weight| (weight.state, (weight.weight / scale).round() as i16))
                     .filter(|&(_, weight)| weight != 0)
                     .take(MOST_OF_ONE),
             );
@@ -136,11 +159,11 @@ impl Model {
         }
         Self::assemble(
             states.clone(),
-            fitted.form,
+            form,
             scale,
             1.0,
-            fitted.steps.clone(),
-            fitted.history.clone(),
+            steps,
+            history,
             hashes,
             counts,
             entries,
@@ -362,8 +385,9 @@ const fn mark(hash: u64) -> u32 {
     (hash >> 24) as u32
 }
 
-/// The largest score, up or down, of a training token.
+/// The largest score, up or down, of a training token. Weights are in the order of their features.
 fn reach(states: &States, weights: &[(u32, u8, f32)], data: &Data) -> f32 {
+    debug_assert!(weights.is_sorted_by_key(|weight| weight.0));
     let mut starts = vec![0usize; data.hashes.len() + 1];
     for &(feature, _, _) in weights {
         starts[feature as usize + 1] += 1;
@@ -408,7 +432,7 @@ mod tests {
             steps: (0..Layout::of(&states).len()).map(|i| i as f32 / 50.0).collect(),
             history: Vec::new(),
         };
-        (Model::new(&states, &fitted, &data), states, fitted, data)
+        (Model::new(&states, fitted.clone(), &data), states, fitted, data)
     }
 
     #[test]

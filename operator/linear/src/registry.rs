@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Fitted;
 use crate::train::{Run, TrainError};
-use crate::{Data, States, crf, memm, svm};
+use crate::{Data, States, crf, memm, mira, naive_bayes, ogd, searn, ssvm, svm};
 
 /// A learner and its settings: `kind = "crf"` and the learner's own keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,20 +16,60 @@ pub enum Learner {
     Crf(crf::Config),
     /// Markov model of maximum entropy.
     Memm(memm::Config),
+    /// Margin infused relaxed algorithm.
+    Mira(mira::Config),
+    /// Search-based structured prediction.
+    Searn(searn::Config),
     /// Support vector machines, token by token.
     Svm(svm::Config),
+    /// Online gradient descent, token by token.
+    Ogd(ogd::Config),
+    /// Structural support vector machine.
+    Ssvm(ssvm::Config),
+    /// Naive Bayes, which learns on by increments.
+    NaiveBayes(naive_bayes::Config),
+}
+
+/// Does the same with whichever learner's settings.
+macro_rules! each {
+    ($learner:expr, $config:ident => $do:expr) => {
+        match $learner {
+            Learner::Crf($config) => $do,
+            Learner::Memm($config) => $do,
+            Learner::Mira($config) => $do,
+            Learner::Searn($config) => $do,
+            Learner::Svm($config) => $do,
+            Learner::Ogd($config) => $do,
+            Learner::Ssvm($config) => $do,
+            Learner::NaiveBayes($config) => $do,
+        }
+    };
 }
 
 impl Learner {
-    /// Every kind, in the order of Kim 2020's table.
-    pub const KINDS: [&str; 3] = ["crf", "memm", "svm"];
+    /// Every kind: those of Kim 2020's table 3 in its order, then Singh 2020's.
+    pub const KINDS: [&str; 8] = [
+        "crf",
+        "memm",
+        "mira",
+        "searn",
+        "svm",
+        "ogd",
+        "ssvm",
+        "naive-bayes",
+    ];
 
     /// The learner of this kind with the settings that cross-validation chose.
     pub fn of_kind(kind: &str) -> Option<Self> {
         Some(match kind {
             "crf" => Self::Crf(crf::Config::default()),
             "memm" => Self::Memm(memm::Config::default()),
+            "mira" => Self::Mira(mira::Config::default()),
+            "searn" => Self::Searn(searn::Config::default()),
             "svm" => Self::Svm(svm::Config::default()),
+            "ogd" => Self::Ogd(ogd::Config::default()),
+            "ssvm" => Self::Ssvm(ssvm::Config::default()),
+            "naive-bayes" => Self::NaiveBayes(naive_bayes::Config::default()),
             _ => return None,
         })
     }
@@ -39,33 +79,48 @@ impl Learner {
         match self {
             Self::Crf(_) => "crf",
             Self::Memm(_) => "memm",
+            Self::Mira(_) => "mira",
+            Self::Searn(_) => "searn",
             Self::Svm(_) => "svm",
+            Self::Ogd(_) => "ogd",
+            Self::Ssvm(_) => "ssvm",
+            Self::NaiveBayes(_) => "naive-bayes",
         }
     }
 
     /// How it spreads spans over tags.
     pub const fn scheme(&self) -> Scheme {
-        match self {
-            Self::Crf(config) => config.scheme,
-            Self::Memm(config) => config.scheme,
-            Self::Svm(config) => config.scheme,
-        }
+        each!(self, config => config.scheme)
     }
 
     /// How many tokens must have a feature for it to be learned.
     pub(crate) const fn cut_off(&self) -> u32 {
-        match self {
-            Self::Crf(config) => config.cut_off,
-            Self::Memm(config) => config.cut_off,
-            Self::Svm(config) => config.cut_off,
-        }
+        each!(self, config => config.cut_off)
     }
 
     pub(crate) fn fit(&self, data: &Data, states: &States, run: &mut Run<'_>) -> Result<Fitted, TrainError> {
-        match self {
-            Self::Crf(config) => config.fit(data, states, run),
-            Self::Memm(config) => config.fit(data, states, run),
-            Self::Svm(config) => config.fit(data, states, run),
+        each!(self, config => config.fit(data, states, run))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_listed_once_and_reads_from_its_name_alone() {
+        for kind in Learner::KINDS {
+            let learner = Learner::of_kind(kind).unwrap();
+            assert_eq!(learner.kind(), kind);
+            let read: Learner = toml::from_str(&format!("kind = \"{kind}\"")).unwrap();
+            assert_eq!(read, learner);
         }
+        assert!(Learner::of_kind("lstm").is_none());
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused() {
+        let refused = toml::from_str::<Learner>("kind = \"crf\"\nlambda = 1").unwrap_err();
+        assert!(refused.to_string().contains("lambda"), "{refused}");
     }
 }

@@ -14,6 +14,7 @@ use crate::bytes::{Malformed, Reader, Writer};
 use crate::decode::{self, Decoder};
 use crate::member::WEIGHTS;
 use crate::model::Model;
+use crate::naive_bayes::Bayes;
 use crate::registry::Learner;
 use crate::states::StatesError;
 use crate::{Data, Extractor, FeatureConfig, FeatureError, States};
@@ -205,6 +206,8 @@ pub struct Trained {
     pub manifest: Manifest,
     /// The weights.
     pub model: Model,
+    /// Other files of the folder, where a learner needs more than its weights to go on learning.
+    pub(crate) files: Vec<(&'static str, Vec<u8>)>,
 }
 
 impl Trained {
@@ -213,7 +216,10 @@ impl Trained {
     /// # Errors
     /// [`ManifestError`].
     pub fn write(&mut self, folder: &Path) -> Result<(), ManifestError> {
-        self.manifest.write(folder, &[(WEIGHTS, &self.model.to_bytes())])
+        let weights = self.model.to_bytes();
+        let mut files: Vec<(&str, &[u8])> = vec![(WEIGHTS, &weights)];
+        files.extend(self.files.iter().map(|(name, bytes)| (*name, bytes.as_slice())));
+        self.manifest.write(folder, &files)
     }
 }
 
@@ -239,6 +245,9 @@ pub(crate) fn prepare(documents: &[Document], tags: &TagSet) -> Result<Prepared,
 /// # Errors
 /// [`TrainError`].
 pub fn train(task: &Task<'_>, watch: &mut dyn Watch) -> Result<Trained, TrainError> {
+    if let Learner::NaiveBayes(config) = task.learner {
+        return Bayes::begin(config, task)?.trained(task.held_out, task.dictionary);
+    }
     let marks = task.documents.iter().flat_map(|document| &document.marks);
     let tags = TagSet::of(task.learner.scheme(), marks);
     if tags.is_empty() {
@@ -246,9 +255,7 @@ pub fn train(task: &Task<'_>, watch: &mut dyn Watch) -> Result<Trained, TrainErr
     }
     let states = States::new(tags.clone())?;
     let extractor = task.features.build(task.dictionary)?;
-    let mut settings = toml::Table::try_from(task.learner)?;
-    settings.insert("features".to_owned(), toml::Value::try_from(task.features)?);
-    settings.insert("dictionary".to_owned(), hex(task.dictionary.digest()).into());
+    let settings = settings(task.learner, task.features, task.dictionary)?;
     let digest = lethe_corpus::digest(task.documents);
     let identity = format!("{settings}\nseed = {}\ndata = {digest}\n", task.seed);
     let data = {
@@ -258,7 +265,7 @@ pub fn train(task: &Task<'_>, watch: &mut dyn Watch) -> Result<Trained, TrainErr
     };
     let mut run = Run::new(watch, task.seed, task.state, identity);
     let fitted = task.learner.fit(&data, &states, &mut run)?;
-    let mut model = Model::new(&states, &fitted, &data);
+    let mut model = Model::new(&states, fitted, &data);
     drop(data);
     let mut training = Training {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -271,11 +278,31 @@ pub fn train(task: &Task<'_>, watch: &mut dyn Watch) -> Result<Trained, TrainErr
         training.held_out_f1 = Some(judge(&mut model, held_out, &extractor)?);
     }
     let manifest = Manifest::new(task.learner.kind(), tags, training, settings);
-    Ok(Trained { manifest, model })
+    Ok(Trained {
+        manifest,
+        model,
+        files: Vec::new(),
+    })
+}
+
+/// A model's settings: the learner's own, its features', and which dictionary they were made with.
+pub(crate) fn settings(
+    learner: &Learner,
+    features: &FeatureConfig,
+    dictionary: &Dictionary,
+) -> Result<toml::Table, TrainError> {
+    let mut settings = toml::Table::try_from(learner)?;
+    settings.insert("features".to_owned(), toml::Value::try_from(features)?);
+    settings.insert("dictionary".to_owned(), hex(dictionary.digest()).into());
+    Ok(settings)
 }
 
 /// Strict micro-F1 on held-out documents, by which the model's confidence is set as well.
-fn judge(model: &mut Model, documents: &[Document], extractor: &Extractor) -> Result<f64, TrainError> {
+pub(crate) fn judge(
+    model: &mut Model,
+    documents: &[Document],
+    extractor: &Extractor,
+) -> Result<f64, TrainError> {
     let prepared = prepare(documents, model.states().tags())?;
     let columns = extractor.columns(&prepared.batch);
     decode::warm(model, &columns, &prepared.gold);

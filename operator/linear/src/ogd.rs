@@ -1,0 +1,168 @@
+//! `ogd`: online gradient descent as Vowpal Wabbit does it: each token by itself, one logistic model a state against the rest,
+//! each weight with its own rate (Duchi et al. 2011). Decoding only keeps to the scheme.
+
+use lethe_learn::Scheme;
+use serde::{Deserialize, Serialize};
+
+use crate::chain::Layout;
+use crate::dense::{Dense, order};
+use crate::model::{Fitted, Form};
+use crate::train::{Run, TrainError};
+use crate::{Data, States, kernel};
+
+/// Settings of `ogd`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// How spans are spread over tags.
+    pub scheme: Scheme,
+    /// Features that fewer tokens have are left out.
+    pub cut_off: u32,
+    /// Rate of a weight's first correction.
+    pub rate: f32,
+    /// Passes (Kim 2020, table 3).
+    pub epochs: u32,
+    /// A token whose probabilities are all this close to gold is not learned from again.
+    pub enough: f32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            scheme: Scheme::Bio,
+            cut_off: 2,
+            rate: 0.1,
+            epochs: 10,
+            enough: 0.01,
+        }
+    }
+}
+
+/// Passes between two states on disk.
+const SAVED_EVERY: u32 = 2;
+
+/// Tokens between two tellings of progress.
+const TOLD_EVERY: usize = 4096;
+
+/// Weights, each with the squares of its corrections: the more there were, the smaller the next.
+pub(crate) struct Adaptive {
+    pub(crate) weights: Dense,
+    squares: Dense,
+    rate: f32,
+}
+
+impl Adaptive {
+    pub(crate) fn new(data: &Data, states: &States, rate: f32) -> Self {
+        Self {
+            weights: Dense::new(data, states),
+            squares: Dense::new(data, states),
+            rate,
+        }
+    }
+
+    /// Moves the weights of a token's features against `pull`, the loss' derivative by each score.
+    pub(crate) fn correct(&mut self, data: &Data, token: usize, pull: &[f32]) {
+        for feature in data.features_of(token) {
+            descend(
+                self.weights.row(feature),
+                self.squares.row(feature),
+                pull,
+                self.rate,
+            );
+        }
+    }
+
+    pub(crate) fn save(&self, out: &mut crate::bytes::Writer) {
+        out.sparse(&self.weights.values);
+        out.sparse(&self.squares.values);
+    }
+
+    pub(crate) fn restore(
+        &mut self,
+        bytes: &mut crate::bytes::Reader<'_>,
+    ) -> Result<(), crate::bytes::Malformed> {
+        let (weights, squares) = (bytes.sparse()?, bytes.sparse()?);
+        if weights.len() != self.weights.values.len() || squares.len() != weights.len() {
+            return Err(crate::bytes::Malformed);
+        }
+        (self.weights.values, self.squares.values) = (weights, squares);
+        Ok(())
+    }
+}
+
+/// One adaptive step of a row.
+#[inline]
+pub(crate) fn descend(weights: &mut [f32], squares: &mut [f32], pull: &[f32], rate: f32) {
+    for ((w, s), g) in weights.iter_mut().zip(squares).zip(pull) {
+        *s += g * g;
+        // The least number keeps 0 / 0 away where nothing ever pulled.
+        *w -= rate * g / (*s + f32::MIN_POSITIVE).sqrt();
+    }
+}
+
+impl Config {
+    pub(crate) fn fit(&self, data: &Data, states: &States, run: &mut Run<'_>) -> Result<Fitted, TrainError> {
+        let width = states.width();
+        let mut model = Adaptive::new(data, states, self.rate);
+        let mut pass = 0;
+        run.resume(|bytes| {
+            pass = bytes.u32()?;
+            model.restore(bytes)
+        })?;
+        let real: Vec<f32> = (0..width)
+            .map(|state| if states.is_state(state) { 1.0 } else { 0.0 })
+            .collect();
+        let mut pull = vec![0.0f32; width];
+        let mut ended = false;
+        while pass < self.epochs && !ended {
+            let mut loss = 0.0f64;
+            for (i, &token) in order(data.tokens(), run.seed, pass).iter().enumerate() {
+                if i % TOLD_EVERY == 0 {
+                    run.step(i, data.tokens());
+                }
+                let (token, gold) = (token as usize, data.gold[token as usize] as usize);
+                model.weights.score(data, token, &mut pull);
+                // From scores to probabilities of "it is this state", less what is so.
+                for (p, real) in pull.iter_mut().zip(&real) {
+                    *p = real / (1.0 + kernel::exp(-*p));
+                }
+                loss -= f64::from(pull[gold].max(1e-9)).ln();
+                pull[gold] -= 1.0;
+                for p in &mut pull {
+                    *p = if p.abs() < self.enough { 0.0 } else { *p };
+                }
+                if pull.iter().any(|&p| p != 0.0) {
+                    model.correct(data, token, &pull);
+                }
+            }
+            pass += 1;
+            ended = run.epoch(pass, self.epochs, loss).is_break();
+            if !ended && pass % SAVED_EVERY == 0 {
+                run.save(|out| {
+                    out.u32(pass);
+                    model.save(out);
+                })?;
+            }
+        }
+        Ok(Fitted {
+            form: Form::Chain,
+            weights: model.weights.weights(data),
+            steps: vec![0.0; Layout::of(states).len()],
+            history: Vec::new(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_weights_steps_shrink_with_the_root_of_its_squares() {
+        let (mut weights, mut squares) = ([0.0f32; 2], [0.0f32; 2]);
+        descend(&mut weights, &mut squares, &[2.0, 0.0], 0.5);
+        assert_eq!((weights, squares), ([-0.5, 0.0], [4.0, 0.0]));
+        descend(&mut weights, &mut squares, &[-2.0, 0.0], 0.5);
+        assert!((weights[0] - (-0.5 + 0.5 * 2.0 / 8f32.sqrt())).abs() < 1e-6);
+    }
+}
