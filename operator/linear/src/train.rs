@@ -71,6 +71,7 @@ pub struct Run<'a> {
     state: Option<PathBuf>,
     /// What the state on disk must be of: learner, settings, seed and documents.
     identity: String,
+    stopped: bool,
 }
 
 impl<'a> Run<'a> {
@@ -80,17 +81,20 @@ impl<'a> Run<'a> {
             seed,
             state: folder.map(|folder| folder.join(STATE)),
             identity,
+            stopped: false,
         }
     }
 
     /// Tells of a pass that is done. `Break` ends the training with what it has.
     pub(crate) fn epoch(&mut self, done: u32, of: u32, loss: f64) -> ControlFlow<()> {
-        self.watch.epoch(Epoch {
+        let flow = self.watch.epoch(Epoch {
             done,
             of,
             loss,
             held_out: None,
-        })
+        });
+        self.stopped |= flow.is_break();
+        flow
     }
 
     /// Tells of progress within a pass.
@@ -136,6 +140,20 @@ impl<'a> Run<'a> {
             return Err(refuse("damaged state of a training"));
         }
         read(&mut reader).and_then(|()| reader.end()).map_err(damaged)
+    }
+
+    /// Removes the state on disk, unless the training was stopped before its end.
+    fn end(&self) -> Result<(), TrainError> {
+        match &self.state {
+            Some(path) if !self.stopped => match std::fs::remove_file(path) {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(TrainError::Io {
+                    path: path.clone(),
+                    source,
+                }),
+                _ => Ok(()),
+            },
+            _ => Ok(()),
+        }
     }
 
     /// Puts the state on disk, whole or not at all.
@@ -265,6 +283,7 @@ pub fn train(task: &Task<'_>, watch: &mut dyn Watch) -> Result<Trained, TrainErr
     };
     let mut run = Run::new(watch, task.seed, task.state, identity);
     let fitted = task.learner.fit(&data, &states, &mut run)?;
+    run.end()?;
     let mut model = Model::new(&states, fitted, &data);
     drop(data);
     let mut training = Training {
