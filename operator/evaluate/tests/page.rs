@@ -174,3 +174,19 @@ fn errors_beyond_the_limit_are_counted_on_the_page() {
     // Three and a made-up one in the first note, one in the second, three in the third.
     assert!(page.contains("6 more are not listed"), "{page}");
 }
+
+#[test]
+fn systems_that_are_all_alike_and_have_no_intervals_are_drawn_all_the_same() {
+    let gold = [document("n1", &[("Paz", "DOCTOR")])];
+    let systems = ["a", "b"].map(|name| (name.to_owned(), gold.to_vec()));
+    for gold in [gold.to_vec(), vec![document("n1", &[])]] {
+        let options = Options {
+            resamples: 0,
+            ..Options::default()
+        };
+        let report = evaluate(&gold, &systems, &options).expect("the ward is well-formed");
+        let page = page(&report, &gold, &PageOptions::default());
+        tags(&page);
+        assert!(!page.contains("NaN") && !page.contains("inf\""), "{page}");
+    }
+}

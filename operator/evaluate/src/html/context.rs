@@ -72,7 +72,8 @@ fn passage(case: &ErrorCase, text: &str) -> Option<String> {
     let mut out = String::from(if start > 0 { "… " } else { "" });
     for ends in cuts.windows(2) {
         let piece = Span::new(ends[0], ends[1]).ok()?;
-        let words = escape(piece.get(text)?).replace('\n', "↵ ");
+        // The carriage return of a line's end would show as a broken character.
+        let words = escape(&piece.get(text)?.replace('\r', "")).replace('\n', "↵ ");
         let inside = |span: Option<Span>| span.is_some_and(|span| span.contains(piece));
         match (inside(gold), inside(predicted)) {
             (false, false) => out.push_str(&words),
@@ -124,6 +125,14 @@ mod tests {
         let shown = passage(&case(Some((400, 403)), None), &text).unwrap();
         let (side, other) = ("ñ".repeat(WINDOW), "é".repeat(WINDOW));
         assert_eq!(shown, format!("… {side}<span class=\"g\">Paz</span>{other} …"));
+    }
+
+    #[test]
+    fn a_lines_end_is_one_sign_however_it_is_written() {
+        for text in ["Dr\r\nPaz", "Dr\nPaz"] {
+            let shown = passage(&case(Some((0, 2)), None), text);
+            assert_eq!(shown.as_deref(), Some("<span class=\"g\">Dr</span>↵ Paz"));
+        }
     }
 
     #[test]

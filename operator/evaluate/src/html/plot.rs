@@ -83,6 +83,12 @@ pub(super) fn systems(systems: &[System]) -> String {
     let (low, high) = reach.fold((1.0f64, 0.0f64), |(low, high), value| {
         (low.min(value), high.max(value))
     });
+    // A range of no width would put every point nowhere.
+    let (low, high) = if high - low < 1e-6 {
+        (0.0, 1.0)
+    } else {
+        (low, high)
+    };
     let step = [0.0025, 0.005, 0.01, 0.02, 0.05, 0.1]
         .into_iter()
         .find(|step| (high - low) / step <= 7.0)
@@ -90,12 +96,6 @@ pub(super) fn systems(systems: &[System]) -> String {
     let axis = Axis {
         low: ((low / step).floor() * step).max(0.0),
         high: ((high / step).ceil() * step).min(1.0),
-    };
-    // A range of no width would put every point nowhere.
-    let axis = if axis.high - axis.low < step / 2.0 {
-        Axis { low: 0.0, high: 1.0 }
-    } else {
-        axis
     };
     let ticks: Vec<f64> = (0..=20)
         .map(|i| axis.low + step * f64::from(i))
