@@ -71,7 +71,9 @@ impl Data {
         let mut pairs: Vec<(u64, u32)> = Vec::new();
         for (slot, &(v, id)) in owners.iter().enumerate() {
             let table = &columns.tables[columns.views[v].table];
-            pairs.extend(table.of(id).iter().map(|&f| (salted(f, v), slot as u32)));
+            // 0 stands for no feature.
+            let features = table.of(id).iter().filter(|&&f| f != 0);
+            pairs.extend(features.map(|&f| (salted(f, v), slot as u32)));
         }
         pairs.sort_unstable();
         let (mut hashes, mut counts) = (Vec::new(), Vec::new());

@@ -172,7 +172,10 @@ fn id_at(ids: &[u32], note: &Range<usize>, i: usize, shift: isize) -> u32 {
 #[inline]
 fn add_features(model: &Model, features: &[u64], view: usize, row: &mut [i16]) {
     for &feature in features {
-        model.add(salted(feature, view), row);
+        // 0 stands for no feature.
+        if feature != 0 {
+            model.add(salted(feature, view), row);
+        }
     }
 }
 

@@ -1,0 +1,180 @@
+//! Every answer against all paths of small cases.
+
+use lethe_learn::{Scheme, TagSet};
+use rand::{Rng as _, SeedableRng as _};
+
+use super::*;
+
+struct Case {
+    states: States,
+    chain: Chain,
+    weights: Vec<f32>,
+    scores: Vec<f32>,
+    tokens: usize,
+}
+
+fn cases() -> impl Iterator<Item = Case> {
+    (0..60).map(|seed| {
+        let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
+        let scheme = [Scheme::Bio, Scheme::Bilou][seed as usize % 2];
+        let labels = ["A", "B"].map(str::to_owned).to_vec();
+        let states = States::new(TagSet::new(scheme, labels)).unwrap();
+        let mut draw = |n: usize, spread: f32| -> Vec<f32> {
+            (0..n).map(|_| spread * (random.random::<f32>() - 0.5)).collect()
+        };
+        let weights = draw(Layout::of(&states).len(), 4.0);
+        let tokens = 1 + seed as usize % 4;
+        let scores = draw(tokens * states.width(), 6.0);
+        Case {
+            chain: Chain::new(&states, &weights),
+            states,
+            weights,
+            scores,
+            tokens,
+        }
+    })
+}
+
+/// Every allowed path with its score, or its log-probability in a local chain.
+fn paths(case: &Case, local: bool) -> Vec<(Vec<usize>, f64)> {
+    let layout = Layout::of(&case.states);
+    let step = |before: Option<usize>, t: usize, next: usize| -> Option<f64> {
+        let at = layout.at(&case.states, before, next)?;
+        Some(f64::from(case.weights[at]) + f64::from(case.scores[t * case.states.width() + next]))
+    };
+    let mut paths = vec![(Vec::new(), 0.0)];
+    for t in 0..case.tokens {
+        let mut longer = Vec::new();
+        for (path, score) in paths {
+            let before = path.last().copied();
+            let nexts: Vec<(usize, f64)> = case
+                .states
+                .iter()
+                .filter_map(|next| Some((next, step(before, t, next)?)))
+                .collect();
+            let total = if local {
+                nexts.iter().map(|(_, s)| s.exp()).sum::<f64>().ln()
+            } else {
+                0.0
+            };
+            for (next, s) in nexts {
+                let mut path: Vec<usize> = path.clone();
+                path.push(next);
+                longer.push((path, score + s - total));
+            }
+        }
+        paths = longer;
+    }
+    // A local chain's mass may run into an open end; its best path may not.
+    let closed = |path: &[usize]| {
+        path.last()
+            .is_some_and(|&s| case.states.closed().contains(&(s as u8)))
+    };
+    paths.retain(|(path, _)| local || closed(path));
+    paths
+}
+
+#[test]
+fn the_best_path_is_the_best_of_all_paths() {
+    for case in cases() {
+        for local in [false, true] {
+            let chain = if local {
+                case.chain.clone().local()
+            } else {
+                case.chain.clone()
+            };
+            let mut found = Vec::new();
+            chain.best_path(&case.scores, &mut Scratch::default(), &mut found);
+            let closed = |p: &[usize]| case.states.closed().contains(&(p[p.len() - 1] as u8));
+            let all = paths(&case, local);
+            let best = all
+                .iter()
+                .filter(|(path, _)| closed(path))
+                .max_by(|a, b| a.1.total_cmp(&b.1))
+                .unwrap();
+            let found: Vec<usize> = found.into_iter().map(usize::from).collect();
+            assert_eq!(found, best.0, "local: {local}");
+        }
+    }
+}
+
+#[test]
+fn marginals_sum_to_one_and_equal_those_of_all_paths() {
+    for case in cases() {
+        for local in [false, true] {
+            let chain = if local {
+                case.chain.clone().local()
+            } else {
+                case.chain.clone()
+            };
+            let mut scratch = Scratch::default();
+            let (found, log_sum) = chain.marginals(&case.scores, &mut scratch);
+            let all = paths(&case, local);
+            let total: f64 = all.iter().map(|(_, score)| score.exp()).sum();
+            if !local {
+                assert!((log_sum - total.ln()).abs() < 1e-4, "{log_sum} {}", total.ln());
+            }
+            let width = case.states.width();
+            for t in 0..case.tokens {
+                let row = &found[t * width..][..width];
+                assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+                for (state, &marginal) in row.iter().enumerate() {
+                    let exact: f64 = all
+                        .iter()
+                        .filter(|(path, _)| path[t] == state)
+                        .map(|(_, score)| score.exp() / total)
+                        .sum();
+                    assert!((f64::from(marginal) - exact).abs() < 1e-5, "{marginal} {exact}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn expected_steps_equal_those_of_all_paths() {
+    for case in cases() {
+        let mut scratch = Scratch::default();
+        case.chain.marginals(&case.scores, &mut scratch);
+        let layout = Layout::of(&case.states);
+        let mut found = vec![0.0; layout.len()];
+        case.chain.add_expected_steps(case.tokens, &scratch, &mut found);
+        let all = paths(&case, false);
+        let total: f64 = all.iter().map(|(_, score)| score.exp()).sum();
+        let mut exact = vec![0.0; layout.len()];
+        for (path, score) in &all {
+            let mut before = None;
+            for &next in path {
+                exact[layout.at(&case.states, before, next).unwrap()] += score.exp() / total;
+                before = Some(next);
+            }
+        }
+        for (found, exact) in found.iter().zip(&exact) {
+            assert!((found - exact).abs() < 1e-5, "{found} {exact}");
+        }
+    }
+}
+
+#[test]
+fn a_very_long_note_is_decoded_without_loss() {
+    let case = cases().next().unwrap();
+    let row = &case.scores[..case.states.width()];
+    let long: Vec<f32> = row
+        .iter()
+        .map(|s| s * 50.0)
+        .cycle()
+        .take(row.len() * 20_000)
+        .collect();
+    let mut scratch = Scratch::default();
+    let (marginals, log_sum) = case.chain.marginals(&long, &mut scratch);
+    assert!(log_sum.is_finite() && marginals.iter().all(|m| m.is_finite()));
+    let mut path = Vec::new();
+    case.chain.best_path(&long, &mut scratch, &mut path);
+    assert_eq!(path.len(), 20_000);
+    // The same token all along: once away from the ends the path repeats.
+    assert!(
+        path[100..19_900]
+            .chunks(60)
+            .all(|stretch| stretch == &path[100..100 + stretch.len()])
+    );
+}
