@@ -1,8 +1,12 @@
 //! What can be typed.
 
+mod learn;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use learn::{CrossvalArgs, EvaluateArgs, FoldUnit, LearningArgs, TrainArgs};
 
 /// Reads the command line, or prints help and ends.
 pub(crate) fn parse() -> Cli {
@@ -61,6 +65,12 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Bridge offsets that the log no longer has, so that a halted lane can go on
     Skip(SkipArgs),
+    /// Train a member on documents with gold spans
+    Train(TrainArgs),
+    /// Cross-validate a member: every document predicted by a model that was not fitted to it
+    Crossval(CrossvalArgs),
+    /// Score predictions against gold: measures, intervals, significance, errors
+    Evaluate(EvaluateArgs),
     /// Work on dictionaries
     #[command(subcommand)]
     Dictionary(DictionaryCommand),
@@ -110,6 +120,9 @@ pub(crate) struct AnnotateArgs {
     /// Take members and policy from here rather than the defaults
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// Annotate with this trained model alone, under its own labels, each span as the model says it
+    #[arg(long, value_name = "DIR", conflicts_with = "config")]
+    pub(crate) member: Option<PathBuf>,
     /// JSON lines, each with a note under `text`, or a folder of such or of .txt files; `-` for standard input
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) input: PathBuf,

@@ -170,6 +170,12 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// SHA-256 of the page, which holds those of all files: what a model is told by.
+    pub fn digest(&self) -> String {
+        // What was read from TOML can be written as TOML.
+        digest(toml::to_string(self).unwrap_or_default().as_bytes())
+    }
+
     /// Reads one of the folder's files whole, and checks it against its digest.
     ///
     /// # Errors

@@ -87,7 +87,7 @@ pub(crate) struct EvaluateArgs {
     pub(crate) beta: f64,
     /// How often documents are drawn for the 95 % intervals
     #[arg(long, value_name = "N", default_value_t = 2000)]
-    pub(crate) resamples: u32,
+    pub(crate) resamples: usize,
     /// The same seed draws the same documents
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

@@ -1,16 +1,23 @@
 //! `lethe annotate`: documents in, the same documents with `spans` out.
 
-use lethe_core::{Decision, Engine, Span};
+use std::path::Path;
+use std::sync::Arc;
+
+use lethe_core::{Action, Carried, Decision, Engine, Merging, Redactor, Span, Voting};
 use serde_json::{Value, json};
 
 use super::documents::{process, recipe};
 use crate::cli::{AnnotateArgs, OffsetUnit};
+use crate::exit::usage;
 
 /// Annotates documents.
 pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
-    let recipe = recipe(args.config.as_deref())?;
+    let engine = match &args.member {
+        Some(folder) => alone(folder)?,
+        None => recipe(args.config.as_deref())?.engine,
+    };
     let documents = process(
-        &recipe.engine,
+        &engine,
         &args.input,
         &args.output,
         &|engine, batch, row, outcome, document| {
@@ -28,6 +35,21 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
     )?;
     tracing::info!("{documents} documents annotated");
     Ok(())
+}
+
+/// An engine of one trained model, that changes nothing of what the model says.
+fn alone(folder: &Path) -> anyhow::Result<Arc<Engine>> {
+    let model = lethe_members::open(folder, None).map_err(usage)?;
+    let labels = model.labels;
+    let redactor = Redactor::new(&labels, Action::default(), Carried::default());
+    let merging = Merging::none(&labels);
+    Ok(Arc::new(Engine::new(
+        labels,
+        vec![model.member],
+        Voting::default(),
+        merging,
+        redactor,
+    )))
 }
 
 fn spans(engine: &Engine, text: &str, decisions: &[Decision], unit: OffsetUnit, explain: bool) -> Value {

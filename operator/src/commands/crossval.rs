@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context as _;
 use lethe_corpus::{Counts, Document, Folds, Group, Split, folds, hold_out, write_jsonl};
-use lethe_members::{Job, predict};
+use lethe_members::{Job, TrainError, predict};
 use serde::{Deserialize, Serialize};
 
 use super::learning::{Passes, read, settings};
@@ -144,7 +144,9 @@ impl Run<'_> {
                 });
             }
         });
-        let mut results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut results = results
+            .into_inner()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         results.sort_by_key(|(fold, _)| *fold);
         results.into_iter().map(|(_, result)| result).collect()
     }
@@ -180,9 +182,16 @@ impl Run<'_> {
         };
         let trained = lethe_members::train(&job, &mut passes);
         passes.finish();
-        trained.with_context(|| name.clone())?;
+        match trained {
+            // A run that was stopped between model and predictions.
+            Err(TrainError::Done { .. }) => {}
+            trained => {
+                trained.with_context(|| name.clone())?;
+            }
+        }
         let model = lethe_members::open(&folder, None)?;
-        let predictions = predict(model.member.as_ref(), &model.labels, &held).with_context(|| name.clone())?;
+        let predictions =
+            predict(model.member.as_ref(), &model.labels, &held).with_context(|| name.clone())?;
         whole(&path, &predictions)?;
         Ok(predictions)
     }

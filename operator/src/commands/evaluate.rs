@@ -21,14 +21,20 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<()> {
         systems.push((name, read(Path::new(path))?));
     }
     let train = args.train.as_deref().map(read).transpose()?;
-    let labels = args.labels.as_deref().map(label_set).transpose()?;
+    let labels = args
+        .labels
+        .as_deref()
+        .map(|name| label_set(name, "--labels"))
+        .transpose()?;
     let options = Options {
         beta: args.beta,
         resamples: args.resamples,
         seed: args.seed,
+        labels: labels.as_ref(),
+        training: train.as_deref(),
         ..Options::default()
     };
-    let report = evaluate(&gold, &systems, train.as_deref(), labels.as_ref(), &options).map_err(usage)?;
+    let report = evaluate(&gold, &systems, &options).map_err(usage)?;
     let mut out = create(Path::new("-"))?;
     if args.json {
         serde_json::to_writer_pretty(&mut out, &report)?;
@@ -38,7 +44,11 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<()> {
     }
     out.flush()?;
     if let Some(path) = &args.html {
-        let html = page(&report, &gold, &systems, PageOptions { contexts: !args.no_contexts });
+        let options = PageOptions {
+            contexts: !args.no_contexts,
+            ..PageOptions::default()
+        };
+        let html = page(&report, &gold, &options);
         std::fs::write(path, html).with_context(|| path.display().to_string())?;
         tracing::info!("the page is {}", path.display());
     }

@@ -120,7 +120,12 @@ mod tests {
     #[test]
     fn settings_are_numbers_flags_lists_or_words_under_dotted_keys() {
         let mut table = Table::new();
-        for (key, value) in [("l2", "0.1"), ("features.rules", "false"), ("sizes", "[1, 2]"), ("scheme", "bilou")] {
+        for (key, value) in [
+            ("l2", "0.1"),
+            ("features.rules", "false"),
+            ("sizes", "[1, 2]"),
+            ("scheme", "bilou"),
+        ] {
             put(&mut table, key, parse(value)).unwrap();
         }
         let expected = "l2 = 0.1\nsizes = [1, 2]\nscheme = \"bilou\"\n[features]\nrules = false";

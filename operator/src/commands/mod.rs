@@ -2,13 +2,17 @@
 
 mod annotate;
 mod check;
+mod crossval;
 mod demo;
 mod dictionary;
 mod documents;
+mod evaluate;
 mod inspect;
+mod learning;
 mod redact;
 mod run;
 mod skip;
+mod train;
 
 use crate::cli::{Command, DictionaryCommand};
 
@@ -22,6 +26,9 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Check(args) => check::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Skip(args) => skip::run(&args),
+        Command::Train(args) => train::run(&args),
+        Command::Crossval(args) => crossval::run(&args),
+        Command::Evaluate(args) => evaluate::run(&args),
         Command::Dictionary(DictionaryCommand::Build(args)) => dictionary::build(&args),
     }
 }

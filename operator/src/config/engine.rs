@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use lethe_core::{Action, Carried, CarriedField, Engine, LabelSet, MemberSet, Merging, Redactor, Voting};
 use lethe_dictionaries::Dictionary;
-use lethe_taggers::registry::{MemberConfig, default_rules};
+use lethe_members::registry::{MemberConfig, default_rules};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
@@ -96,7 +96,7 @@ impl EngineConfig {
     /// # Errors
     /// A usage error that names the key.
     pub(crate) fn build(&self) -> anyhow::Result<Recipe> {
-        let labels = Arc::new(self.label_set()?);
+        let labels = Arc::new(label_set(&self.labels, "key `engine.labels`")?);
         let dictionary = match &self.dictionary {
             Some(path) => Arc::new(
                 Dictionary::load(path).map_err(|error| usage(format!("key `engine.dictionary`: {error}")))?,
@@ -109,13 +109,11 @@ impl EngineConfig {
                 "key `engine.members`: without members notes come out unredacted; leave the key out for the rule members, or say `pass_through = true`",
             ));
         }
-        let mut members = Vec::new();
+        let (mut members, mut identities) = (Vec::new(), Vec::new());
+        let refuse = |error| usage(format!("key `engine.members`: {error}"));
         for config in &configs {
-            members.push(
-                config
-                    .build(&labels, &dictionary)
-                    .map_err(|error| usage(format!("key `engine.members`: {error}")))?,
-            );
+            identities.push(config.identity().map_err(refuse)?);
+            members.push(config.build(&labels, &dictionary).map_err(refuse)?);
         }
         let mut always = MemberSet::default();
         for name in &self.vote.always {
@@ -140,25 +138,13 @@ impl EngineConfig {
             ..Merging::default()
         };
         let redactor = self.redactor(&labels)?;
-        let policy = format!("{configs:?}|{:?}|{:?}", self.vote, self.redaction);
+        let policy = format!("{identities:?}|{:?}|{:?}", self.vote, self.redaction);
         Ok(Recipe {
             labels: format!("{} v{}", labels.id(), labels.version()),
             dictionary: hex(dictionary.digest()),
             policy: hex(&Sha256::digest(policy.as_bytes())),
             engine: Arc::new(Engine::new(labels, members, voting, merging, redactor)),
         })
-    }
-
-    fn label_set(&self) -> anyhow::Result<LabelSet> {
-        match self.labels.as_str() {
-            "i2b2-2014" => Ok(LabelSet::i2b2_2014()),
-            "meddocan" => Ok(LabelSet::meddocan()),
-            path => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|error| usage(format!("key `engine.labels`: `{path}` is no set that ships (i2b2-2014, meddocan), and no file: {error}")))?;
-                LabelSet::parse(&text, path).map_err(usage)
-            }
-        }
     }
 
     fn redactor(&self, labels: &LabelSet) -> anyhow::Result<Redactor> {
@@ -178,6 +164,25 @@ impl EngineConfig {
             redactor = redactor.with(label, action);
         }
         Ok(redactor)
+    }
+}
+
+/// A label set that ships, by its name, or a file. `asked` is the key or option that named it, for messages.
+///
+/// # Errors
+/// A usage error.
+pub(crate) fn label_set(name: &str, asked: &str) -> anyhow::Result<LabelSet> {
+    match name {
+        "i2b2-2014" => Ok(LabelSet::i2b2_2014()),
+        "meddocan" => Ok(LabelSet::meddocan()),
+        path => {
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                usage(format!(
+                    "{asked}: `{path}` is no set that ships (i2b2-2014, meddocan), and no file: {error}"
+                ))
+            })?;
+            LabelSet::parse(&text, path).map_err(usage)
+        }
     }
 }
 

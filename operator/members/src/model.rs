@@ -1,0 +1,126 @@
+//! A model folder as a member.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lethe_core::{LabelError, LabelSet, Tagger};
+use lethe_dictionaries::Dictionary;
+use lethe_learn::{Manifest, ManifestError};
+use lethe_linear::{Learner, LinearMember};
+use serde::Deserialize;
+
+/// Settings of a `model` member: what `lethe train` made.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelConfig {
+    /// The model's folder.
+    pub path: PathBuf,
+    /// The member's name in votes and audit; the model's kind if not given.
+    #[serde(default)]
+    pub name: Option<String>,
+}
+
+/// Why a model folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The folder is not a sound model's.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// This program has no such kind of member.
+    #[error("{}: this program has no member of kind `{kind}`", folder.display())]
+    Kind {
+        /// The folder.
+        folder: PathBuf,
+        /// The kind.
+        kind: String,
+    },
+    /// The model's own labels make no set.
+    #[error("{}: {source}", folder.display())]
+    Labels {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong.
+        source: LabelError,
+    },
+    /// A linear model's folder.
+    #[error(transparent)]
+    Linear(#[from] lethe_linear::MemberError),
+}
+
+/// A model that was opened.
+pub struct Model {
+    /// Its page.
+    pub manifest: Manifest,
+    /// The label set that it runs under.
+    pub labels: Arc<LabelSet>,
+    /// The member.
+    pub member: Arc<dyn Tagger>,
+}
+
+impl ModelConfig {
+    /// The member, under the engine's labels.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub fn build(
+        &self,
+        labels: &LabelSet,
+        dictionary: &Arc<Dictionary>,
+    ) -> Result<Arc<dyn Tagger>, OpenError> {
+        let manifest = Manifest::read(&self.path)?;
+        let name = self.name.as_deref().unwrap_or(&manifest.kind);
+        member(&self.path, &manifest, name, labels, dictionary)
+    }
+}
+
+/// Opens a model's folder, under `labels`, or under labels of its own: a shipped set if one has them all, else the bare
+/// names.
+///
+/// # Errors
+/// [`OpenError`], naming folder or file.
+pub fn open(folder: &Path, labels: Option<&Arc<LabelSet>>) -> Result<Model, OpenError> {
+    let manifest = Manifest::read(folder)?;
+    let labels = match labels {
+        Some(labels) => Arc::clone(labels),
+        None => own_labels(&manifest, folder)?,
+    };
+    let member = member(folder, &manifest, &manifest.kind, &labels, &Dictionary::builtin())?;
+    Ok(Model {
+        manifest,
+        labels,
+        member,
+    })
+}
+
+fn own_labels(manifest: &Manifest, folder: &Path) -> Result<Arc<LabelSet>, OpenError> {
+    let names = manifest.tags.labels();
+    let shipped = [LabelSet::i2b2_2014(), LabelSet::meddocan()]
+        .into_iter()
+        .find(|set| names.iter().all(|name| set.by_name(name).is_some()));
+    let set = match shipped {
+        Some(set) => set,
+        None => LabelSet::of_names("model", names).map_err(|source| OpenError::Labels {
+            folder: folder.to_owned(),
+            source,
+        })?,
+    };
+    Ok(Arc::new(set))
+}
+
+fn member(
+    folder: &Path,
+    manifest: &Manifest,
+    name: &str,
+    labels: &LabelSet,
+    dictionary: &Arc<Dictionary>,
+) -> Result<Arc<dyn Tagger>, OpenError> {
+    if Learner::KINDS.contains(&manifest.kind.as_str()) {
+        let member = LinearMember::open(folder, labels, dictionary)?;
+        return Ok(Arc::new(member.named(name)));
+    }
+    Err(OpenError::Kind {
+        folder: folder.to_owned(),
+        kind: manifest.kind.clone(),
+    })
+}

@@ -1,0 +1,264 @@
+//! What can be trained, and the one way to train it: documents in, a model folder out.
+
+use std::path::{Path, PathBuf};
+
+use lethe_corpus::Document;
+use lethe_dictionaries::Dictionary;
+use lethe_learn::{Manifest, Watch};
+use lethe_linear::{FeatureConfig, Learner, Task};
+
+/// What to train, on what, and where to.
+pub struct Job<'a> {
+    /// One of [`kinds`].
+    pub kind: &'a str,
+    /// What the member is fitted to.
+    pub train: &'a [Document],
+    /// What it is judged by while it is trained, and never fitted to. May be empty.
+    pub held_out: &'a [Document],
+    /// The member's own settings; those that are not named are the defaults. `features` is a table of its own.
+    pub settings: toml::Table,
+    /// The same seed gives the same model, byte for byte.
+    pub seed: u64,
+    /// The folder that becomes the model.
+    pub folder: &'a Path,
+    /// Whether to begin again where the folder holds a model, or a training that was stopped.
+    pub restart: bool,
+}
+
+/// Why a training failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrainError {
+    /// There is no such kind of member.
+    #[error("there is no member `{kind}` to train; there are {}", kinds().join(", "))]
+    Kind {
+        /// What was asked for.
+        kind: String,
+    },
+    /// The settings are not the member's.
+    #[error("settings of `{kind}`: {message}")]
+    Settings {
+        /// The member.
+        kind: String,
+        /// What the parser says, with the key.
+        message: String,
+    },
+    /// There is a model already.
+    #[error("{}: holds a trained model; give another folder, or train it again with --restart", folder.display())]
+    Done {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The folder cannot be prepared.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A linear member's training failed.
+    #[error(transparent)]
+    Linear(#[from] lethe_linear::TrainError),
+}
+
+impl TrainError {
+    /// Whether what was asked for was wrong, so that asking again does not help.
+    pub const fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Self::Kind { .. } | Self::Settings { .. } | Self::Done { .. }
+        )
+    }
+}
+
+/// Everything that can be trained.
+pub fn kinds() -> Vec<&'static str> {
+    Learner::KINDS.to_vec()
+}
+
+/// State of a training under way, within the model's folder; gone when the model is whole.
+const STATE: &str = "training";
+
+/// Trains a member into a folder. A training that was killed goes on when the same job is asked for again.
+///
+/// # Errors
+/// [`TrainError`].
+pub fn train(job: &Job<'_>, watch: &mut dyn Watch) -> Result<Manifest, TrainError> {
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        move |source| TrainError::Io { path, source }
+    };
+    let page = job.folder.join("member.toml");
+    let state = job.folder.join(STATE);
+    if job.restart {
+        for path in [&page, &state] {
+            remove(path).map_err(io(path))?;
+        }
+    } else if page.exists() {
+        return Err(TrainError::Done {
+            folder: job.folder.to_owned(),
+        });
+    }
+    // Settings are read before anything is written: a typing error leaves no folder behind.
+    let trainer = Trainer::new(job)?;
+    std::fs::create_dir_all(&state).map_err(io(&state))?;
+    let manifest = trainer.train(job, &state, watch)?;
+    remove(&state).map_err(io(&state))?;
+    Ok(manifest)
+}
+
+fn remove(path: &Path) -> std::io::Result<()> {
+    let removed = if path.is_dir() {
+        std::fs::remove_dir_all(path)
+    } else {
+        std::fs::remove_file(path)
+    };
+    match removed {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// A kind with its settings, read and checked.
+enum Trainer {
+    Linear(Learner, FeatureConfig),
+}
+
+impl Trainer {
+    fn new(job: &Job<'_>) -> Result<Self, TrainError> {
+        let mut settings = job.settings.clone();
+        if Learner::of_kind(job.kind).is_some() {
+            let features = match settings.remove("features") {
+                Some(table) => read(job.kind, table)?,
+                None => FeatureConfig::default(),
+            };
+            settings.insert("kind".to_owned(), job.kind.into());
+            return Ok(Self::Linear(
+                read(job.kind, toml::Value::Table(settings))?,
+                features,
+            ));
+        }
+        Err(TrainError::Kind {
+            kind: job.kind.to_owned(),
+        })
+    }
+
+    fn train(&self, job: &Job<'_>, state: &Path, watch: &mut dyn Watch) -> Result<Manifest, TrainError> {
+        let held_out = (!job.held_out.is_empty()).then_some(job.held_out);
+        match self {
+            Self::Linear(learner, features) => {
+                let task = Task {
+                    learner,
+                    documents: job.train,
+                    held_out,
+                    features,
+                    dictionary: &Dictionary::builtin(),
+                    seed: job.seed,
+                    state: Some(state),
+                };
+                let mut trained = lethe_linear::train(&task, watch)?;
+                trained
+                    .write(job.folder)
+                    .map_err(lethe_linear::TrainError::from)?;
+                Ok(trained.manifest)
+            }
+        }
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(kind: &str, table: toml::Value) -> Result<T, TrainError> {
+    table
+        .try_into()
+        .map_err(|error: toml::de::Error| TrainError::Settings {
+            kind: kind.to_owned(),
+            message: error.message().to_owned(),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_core::Span;
+    use lethe_corpus::Mark;
+    use lethe_learn::Quiet;
+
+    use super::*;
+    use crate::{open, predict};
+
+    /// Notes of a form that any learner gets.
+    fn documents() -> Vec<Document> {
+        let names = ["Ana", "Luis", "Marta", "Pedro", "Elena", "Jorge"];
+        let mark = |text: &str, part: &str, label: &str| {
+            let start = text.find(part).unwrap();
+            Mark::gold(Span::new(start, start + part.len()).unwrap(), label)
+        };
+        let each = |i: usize| {
+            let (name, year) = (names[i % 6], format!("19{:02}", 40 + i));
+            let text = format!("Name: {name}.\nBorn in {year}, seen today and well.\n");
+            Document {
+                id: format!("n{i}"),
+                patient: None,
+                marks: vec![mark(&text, name, "NAME"), mark(&text, &year, "DATE")],
+                text,
+            }
+        };
+        (0..36).map(each).collect()
+    }
+
+    fn job<'a>(kind: &'a str, train: &'a [Document], folder: &'a Path) -> Job<'a> {
+        Job {
+            kind,
+            train,
+            held_out: &[],
+            settings: toml::Table::new(),
+            seed: 3,
+            folder,
+            restart: false,
+        }
+    }
+
+    #[test]
+    fn every_kind_trains_opens_and_finds_what_it_was_shown() {
+        let documents = documents();
+        for kind in kinds() {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("model");
+            let manifest = train(&job(kind, &documents, &path), &mut Quiet).unwrap();
+            assert_eq!(manifest.kind, kind);
+            assert!(!path.join(STATE).exists());
+            let model = open(&path, None).unwrap();
+            let predicted = predict(model.member.as_ref(), &model.labels, &documents).unwrap();
+            let mut counts = lethe_corpus::Counts::default();
+            for (gold, said) in documents.iter().zip(&predicted) {
+                counts += lethe_corpus::Counts::strict(&gold.marks, &said.marks);
+            }
+            assert!(counts.f1() > 0.9, "{kind}: {counts:?}");
+            let again = train(&job(kind, &documents, &path), &mut Quiet).unwrap_err();
+            assert!(
+                again.is_usage() && again.to_string().contains("--restart"),
+                "{again}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_wrong_kind_or_setting_is_named_and_leaves_no_folder() {
+        let (documents, folder) = (documents(), tempfile::tempdir().unwrap());
+        let path = folder.path().join("model");
+        let error = train(&job("hmm", &documents, &path), &mut Quiet).unwrap_err();
+        assert!(
+            error.to_string().contains("`hmm`") && error.to_string().contains("crf"),
+            "{error}"
+        );
+        for kind in kinds() {
+            let mut job = job(kind, &documents, &path);
+            job.settings.insert("colour".to_owned(), 3.into());
+            let error = train(&job, &mut Quiet).unwrap_err();
+            assert!(
+                error.is_usage() && error.to_string().contains("colour"),
+                "{error}"
+            );
+        }
+        assert!(!path.exists());
+    }
+}
