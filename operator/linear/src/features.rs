@@ -9,6 +9,9 @@ mod hits;
 mod intern;
 mod layout;
 mod lists;
+mod templates;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use std::sync::{Arc, Mutex};
@@ -20,12 +23,15 @@ use serde::{Deserialize, Serialize};
 use crate::pos::PosTagger;
 use crate::{Columns, View};
 use document::Document;
-use hash::{feature, of_bytes, pair};
+use hash::{of_bytes, pair};
 use hits::{Hits, Rules};
 use intern::{Interned, Interner, each, end_each};
 use layout::{Gap, Place, gap_of, lay_out};
 use lists::Groups;
-use words::{Form, Lists, TABLES, Word, Words};
+use templates::{
+    COMBINED, combine, push_all, push_chunk, push_cue, push_field, push_hits, push_layout, push_parts,
+};
+use words::{Lists, TABLES, Word, Words};
 
 /// Goes up with every change of the templates: a model runs over the features it was trained over, or not at all.
 pub const FEATURES_VERSION: u32 = 1;
@@ -139,7 +145,7 @@ pub struct Extractor {
 #[derive(Default)]
 struct Scratch {
     words: Words,
-    interners: [Interner; 7],
+    interners: [Interner; 8],
     document: Document,
     places: Vec<Place>,
     note: Vec<Word>,
@@ -151,7 +157,7 @@ struct Scratch {
 }
 
 /// What is read of the tables, and where: the order of [`Extractor::columns`]' tables.
-const VIEWS: [(usize, i8); 20] = [
+const VIEWS: [(usize, i8); 21] = [
     (0, 0),
     (1, -1),
     (1, 1),
@@ -172,10 +178,8 @@ const VIEWS: [(usize, i8); 20] = [
     (8, -1),
     (9, 0),
     (10, 0),
+    (11, 0),
 ];
-
-/// Features of combinations a token has at most.
-const COMBINED: usize = 16;
 
 impl Extractor {
     /// The settings.
@@ -212,7 +216,7 @@ impl Extractor {
 
         let Scratch {
             words: store,
-            interners: [a, b, c, d, e, f, g],
+            interners: [a, b, c, d, e, f, g, h],
             places,
             note: own,
             gaps,
@@ -229,6 +233,7 @@ impl Extractor {
         let mut phrases = Interned::new(d, total, total / 8, &[]);
         let mut rules = Interned::new(e, total, total / 8, &[]);
         let mut document = Interned::new(f, total, total / 4, &[]);
+        let mut cues = Interned::new(h, total, total / 4, &[]);
         let mut parts = Interned::new(g, total, 512, &[]);
         let mut combined = each(total, COMBINED);
         let ruled = self.rules.as_ref().map(|rules| rules.tag(batch));
@@ -257,11 +262,12 @@ impl Extractor {
                 own.push(words.words[id as usize]);
             }
             gaps.push(Gap::Edge);
-            lay_out(own, gaps, places);
+            lay_out(own, gaps, note.sentence_ends, places);
             for (i, place) in places.iter().enumerate() {
                 push_layout(&mut layout, place);
                 push_field(&mut fields, place);
                 push_chunk(&mut chunks, place);
+                push_cue(&mut cues, place, own[i].form);
                 combine(own, places, i, &mut combined.features);
                 end_each(&mut combined);
             }
@@ -311,6 +317,7 @@ impl Extractor {
                 document.table,
                 combined,
                 parts.table,
+                cues.table,
             ],
             views: VIEWS.map(|(table, shift)| View { table, shift }).to_vec(),
         }
@@ -320,153 +327,5 @@ impl Extractor {
 impl std::fmt::Debug for Extractor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Extractor({:?})", self.config)
-    }
-}
-
-/// A distance by ever wider steps.
-fn bucket(n: u16) -> u64 {
-    match n {
-        0..=5 => u64::from(n),
-        6..=7 => 6,
-        8..=11 => 7,
-        12..=19 => 8,
-        20..=39 => 9,
-        40..=99 => 10,
-        _ => 11,
-    }
-}
-
-fn push_layout(table: &mut Interned<'_>, place: &Place) {
-    let (before, after) = (place.before as u64, place.after as u64);
-    let (from_start, to_end) = (bucket(place.from_start), bucket(place.to_end).min(6));
-    let (above, below) = (u64::from(place.line.min(24)), bucket(place.lines_after).min(9));
-    let key = before | after << 4 | from_start << 8 | to_end << 12 | above << 16 | below << 24;
-    table.push(hash::mix(key + 1), |out| {
-        out.push(feature(100, before));
-        out.push(feature(101, after));
-        out.push(feature(102, pair(before, after)));
-        out.push(feature(103, from_start));
-        out.push(feature(104, to_end));
-        out.push(feature(105, above));
-        out.push(feature(106, below));
-        out.push(feature(107, pair(below, from_start)));
-    });
-}
-
-fn push_field(table: &mut Interned<'_>, place: &Place) {
-    let since = bucket(place.since).min(9);
-    let flags = u64::from(place.in_key) | since << 1;
-    let line = bucket(place.from_start).min(6);
-    let near = place.from_start < 12;
-    let key = [
-        place.key2,
-        place.head,
-        place.section,
-        flags,
-        if near { place.first2 } else { 0 },
-        line,
-    ]
-    .iter()
-    .fold(3, |key, &part| pair(key, part));
-    table.push(key, |out| {
-        out.push(feature(110, place.key));
-        out.push(feature(111, place.key2));
-        out.push(feature(112, pair(place.key2, flags)));
-        out.push(feature(113, pair(place.head, u64::from(place.in_key))));
-        out.push(feature(114, place.section));
-        out.push(feature(115, pair(place.section, pair(place.head, since))));
-        out.push(feature(116, u64::from(place.in_key)));
-        out.push(feature(117, flags));
-        if near {
-            out.push(feature(118, pair(place.first, line)));
-            out.push(feature(119, pair(place.first2, line)));
-        }
-    });
-}
-
-fn push_chunk(table: &mut Interned<'_>, place: &Place) {
-    let part = u64::from(place.in_chunk);
-    let length = u64::from(place.chunk_len.min(12));
-    let key = pair(pair(place.chunk, part), length);
-    table.push(key, |out| {
-        out.push(feature(120, pair(length, part)));
-        if place.chunk != 0 {
-            out.push(feature(121, place.chunk));
-            out.push(feature(122, pair(place.chunk, part)));
-        }
-    });
-}
-
-/// One type for each set of features.
-fn push_all(table: &mut Interned<'_>, features: &[u64]) {
-    let key = features.iter().fold(5, |key, &one| pair(key, one));
-    table.push(key, |out| out.extend_from_slice(features));
-}
-
-/// Tokens with what hits them, in the note's order.
-fn push_hits(table: &mut Interned<'_>, tokens: usize, hits: &mut Hits) {
-    hits.sort_unstable();
-    hits.dedup();
-    let mut rest = hits.as_slice();
-    for i in 0..tokens as u32 {
-        let own = rest.iter().take_while(|hit| hit.0 == i).count();
-        let key = rest[..own].iter().fold(7, |key, hit| pair(key, hit.1));
-        table.push(key, |out| out.extend(rest[..own].iter().map(|hit| hit.1)));
-        rest = &rest[own..];
-    }
-}
-
-/// Parts of speech of a token and of those around it.
-fn push_parts(table: &mut Interned<'_>, tokens: usize, pos: &[u8]) {
-    for i in 0..tokens {
-        let at = |i: Option<usize>| i.and_then(|i| pos.get(i)).map_or(31, |&tag| u64::from(tag));
-        let own = at(Some(i));
-        let (before2, before) = (at(i.checked_sub(2)), at(i.checked_sub(1)));
-        let (next, next2) = (at(Some(i + 1)), at(Some(i + 2)));
-        let key = own | before << 5 | next << 10 | before2 << 15 | next2 << 20;
-        table.push(hash::mix(key + 1), |out| {
-            if own < 31 {
-                out.push(feature(150, own));
-                out.push(feature(151, pair(before, own)));
-                out.push(feature(152, pair(own, next)));
-                out.push(feature(153, pair(pair(before, own), next)));
-                out.push(feature(154, pair(before2, before)));
-                out.push(feature(155, pair(next, next2)));
-            }
-        });
-    }
-}
-
-/// What stands beyond a note's ends.
-const NOTHING: (u64, u64, u64) = (2, 2, 2);
-
-/// Combinations of a token with its neighbours and its field.
-fn combine(words: &[Word], places: &[Place], i: usize, out: &mut Vec<u64>) {
-    let at = |ahead: isize| {
-        i.checked_add_signed(ahead)
-            .and_then(|i| words.get(i))
-            .map_or(NOTHING, |word| (word.norm, word.shape, word.short))
-    };
-    let (p2, p1, own, n1, n2) = (at(-2), at(-1), at(0), at(1), at(2));
-    let place = &places[i];
-    let (word, form) = (&words[i], words[i].form);
-    let mut push = |template: u64, a: u64, b: u64| out.push(feature(template, pair(a, b)));
-    push(130, p1.0, own.0);
-    push(131, own.0, n1.0);
-    push(132, p1.0, n1.0);
-    push(133, p2.0, p1.0);
-    push(134, n1.0, n2.0);
-    push(135, pair(p1.1, own.1), n1.1);
-    push(136, pair(pair(p2.2, p1.2), own.2), pair(n1.2, n2.2));
-    push(137, p1.0, own.1);
-    push(138, own.1, n1.0);
-    push(139, pair(p2.0, p1.0), own.2);
-    push(140, place.key2, own.0);
-    push(141, place.key2, pair(own.1, place.before as u64));
-    push(142, place.key2, pair(p1.0, own.2));
-    if form != Form::Mark {
-        push(143, place.section, own.1);
-        push(144, pair(word.groups, form as u64), p1.0);
-        push(145, pair(word.groups, form as u64), place.key2);
     }
 }

@@ -97,3 +97,30 @@ fn key_of(place: &Place) -> u64 {
         place.key2
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lethe_core::NoteBatch;
+    use lethe_dictionaries::Dictionary;
+
+    use crate::FeatureConfig;
+    use crate::features::FeatureError;
+
+    /// How many features of the document's two tokens, by their index, have in common.
+    fn common(text: &str, a: usize, b: usize) -> Result<usize, FeatureError> {
+        let extractor = FeatureConfig::default().build(&Dictionary::builtin())?;
+        let columns = extractor.columns(&NoteBatch::from_texts([text]).unwrap());
+        let table = &columns.tables[8];
+        let of = |i: usize| table.of(table.ids[i]);
+        Ok(of(a).iter().filter(|f| of(b).contains(f)).count())
+    }
+
+    #[test]
+    fn names_that_stand_in_one_field_are_alike_in_running_text() {
+        let common = |text| common(text, 8, 10).unwrap();
+        let one = common("Médico: Ruiz\nMédico: Vega\n\nLo vio Ruiz con Vega ayer");
+        let two = common("Médico: Ruiz\nCalle: Vega\n\nLo vio Ruiz con Vega ayer");
+        let alone = common("Médico: Ruiz\nCalle: Sol\n\nLo vio Ruiz con Vega ayer");
+        assert!(one > two && two > alone, "{one} {two} {alone}");
+    }
+}

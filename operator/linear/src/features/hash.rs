@@ -11,7 +11,7 @@ pub(super) const fn mix(mut x: u64) -> u64 {
 /// Two numbers as one, in this order.
 #[inline]
 pub(super) const fn pair(a: u64, b: u64) -> u64 {
-    mix(a.rotate_left(23) ^ b.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(a)
+    mix(a.rotate_left(23) ^ b.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d).wrapping_add(a)
 }
 
 /// The feature that template `template` makes of a value.

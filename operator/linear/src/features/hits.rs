@@ -115,3 +115,38 @@ impl Rules {
         hits
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<u32> {
+        let dictionary = Dictionary::builtin();
+        let (groups, batch) = (Groups::new(&dictionary), NoteBatch::from_texts([text]).unwrap());
+        let mut hits = Hits::new();
+        phrases(&batch.note(0), &mut dictionary.matcher(), &groups, &mut hits);
+        hits.sort_unstable();
+        hits.iter().map(|hit| hit.0).collect()
+    }
+
+    #[test]
+    fn every_token_of_an_entry_of_several_words_is_hit_and_no_other() {
+        let hits = found("vive en Las Palmas de Gran Canaria desde ayer");
+        assert!((2..=6).all(|i| hits.contains(&i)), "{hits:?}");
+        assert!(!hits.contains(&1) && !hits.contains(&8));
+        assert!(
+            found("Madrid").is_empty(),
+            "a single word has its lists with the word"
+        );
+    }
+
+    #[test]
+    fn rules_hit_every_token_of_their_spans() {
+        let rules = Rules::new(&Dictionary::builtin());
+        let batch = NoteBatch::from_texts(["no hay", "Email: ana@ejemplo.es"]).unwrap();
+        let hits = rules.tag(&batch);
+        assert!(hits[0].is_empty());
+        assert!((2..=6).all(|i| hits[1].iter().any(|hit| hit.0 == i)));
+        assert_eq!(rules.members.len(), default_rules().len() - 1);
+    }
+}

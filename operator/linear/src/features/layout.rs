@@ -47,11 +47,16 @@ pub(super) struct Place {
     /// The line's first word, and its first two.
     pub(super) first: u64,
     pub(super) first2: u64,
+    /// The nearest cue before it in its sentence, what lists hold that, and how far back it stands; 0 without one.
+    pub(super) cue: u64,
+    pub(super) cue_lists: u64,
+    pub(super) since_cue: u16,
     /// The shape of the run of glued tokens that it stands in, and whether it begins, goes on, ends or is it.
     pub(super) chunk: u64,
     pub(super) in_chunk: u8,
-    /// How many tokens the run has.
+    /// How many tokens the run has, and which of some telling marks.
     pub(super) chunk_len: u16,
+    pub(super) chunk_marks: u8,
 }
 
 /// A head has at most so many tokens.
@@ -70,8 +75,9 @@ pub(super) fn gap_of(between: &[u8]) -> Gap {
     }
 }
 
-/// Places of a note's tokens. `words` are its words in order; `gaps[i]` lies before token `i`, and one more ends them.
-pub(super) fn lay_out(words: &[Word], gaps: &[Gap], out: &mut Vec<Place>) {
+/// Places of a note's tokens. `words` are its words in order; `gaps[i]` lies before token `i`, and one more ends them;
+/// `sentences` are the exclusive ends of its sentences.
+pub(super) fn lay_out(words: &[Word], gaps: &[Gap], sentences: &[u32], out: &mut Vec<Place>) {
     out.clear();
     let lines = gaps.iter().skip(1).filter(|gap| **gap >= Gap::Line).count() as u16;
     let (mut start, mut section, mut line) = (0, 0, 0);
@@ -85,6 +91,25 @@ pub(super) fn lay_out(words: &[Word], gaps: &[Gap], out: &mut Vec<Place>) {
         start = end;
     }
     chunks(words, gaps, out);
+    cues(words, sentences, out);
+}
+
+/// What was last announced in each sentence.
+fn cues(words: &[Word], sentences: &[u32], out: &mut [Place]) {
+    let mut start = 0;
+    for &end in sentences {
+        let end = (end as usize).min(words.len());
+        let (mut cue, mut lists, mut since) = (0, 0, 0u16);
+        for i in start..end {
+            (out[i].cue, out[i].cue_lists, out[i].since_cue) = (cue, lists, since);
+            if words[i].cue {
+                (cue, lists, since) = (words[i].norm, words[i].groups, 0);
+            } else {
+                since = since.saturating_add(1);
+            }
+        }
+        start = end;
+    }
 }
 
 /// One line; gives the section that the next one stands in.
@@ -141,6 +166,10 @@ fn lay_line(
             chunk: 0,
             in_chunk: 0,
             chunk_len: 0,
+            chunk_marks: 0,
+            cue: 0,
+            cue_lists: 0,
+            since_cue: 0,
         });
         since = since.saturating_add(1);
     }
@@ -184,12 +213,104 @@ fn chunks(words: &[Word], gaps: &[Gap], out: &mut [Place]) {
             }),
             _ => 2,
         };
+        let marks = words[start..end].iter().fold(0, |marks, word| marks | word.mark);
         let length = (end - start).min(usize::from(u16::MAX)) as u16;
         for (i, place) in out[start..end].iter_mut().enumerate() {
             place.chunk = shape;
             place.in_chunk = u8::from(i > 0) | u8::from(start + i + 1 < end) << 1;
             place.chunk_len = length;
+            place.chunk_marks = marks;
         }
         start = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_core::NoteBatch;
+    use lethe_dictionaries::Dictionary;
+
+    use super::*;
+    use crate::features::lists::Groups;
+    use crate::features::words::{Lists, Words};
+
+    /// Each token's text and place.
+    fn places(text: &str) -> Vec<(String, Place)> {
+        let (batch, dictionary) = (NoteBatch::from_texts([text]).unwrap(), Dictionary::builtin());
+        let (note, groups) = (batch.note(0), Groups::new(&dictionary));
+        let lists = Lists {
+            tagger: None,
+            dictionary: Some((&*dictionary, &groups)),
+        };
+        let (mut store, mut words, mut gaps, mut out) =
+            (Words::default(), Vec::new(), vec![Gap::Edge], Vec::new());
+        let mut own = store.begin(note.tokens.len());
+        for i in 0..note.tokens.len() {
+            let (start, end) = (note.tokens.starts[i] as usize, note.tokens.ends[i] as usize);
+            let id = store.push(&mut own, text, (start, end, note.tokens.kind(i)), &lists);
+            words.push(own.words[id as usize]);
+            gaps.push(gap_of(note.gap_after(i).as_bytes()));
+        }
+        if let Some(last) = gaps.last_mut() {
+            *last = Gap::Edge;
+        }
+        lay_out(&words, &gaps, note.sentence_ends, &mut out);
+        (0..out.len())
+            .map(|i| (note.word(i).to_owned(), out[i]))
+            .collect()
+    }
+
+    fn of<'p>(places: &'p [(String, Place)], word: &str) -> &'p Place {
+        &places.iter().find(|(text, _)| text == word).unwrap().1
+    }
+
+    #[test]
+    fn a_cell_has_its_own_key_and_the_lines_head() {
+        let form = places("Edad: 70 años Sexo: H\nNombre: Ana\nEdad: 3");
+        let (seventy, sex, name, three) = (of(&form, "70"), of(&form, "H"), of(&form, "Ana"), of(&form, "3"));
+        assert_eq!((seventy.key, seventy.head), (three.key, three.head));
+        assert_eq!(sex.head, seventy.head);
+        assert_ne!(sex.key, seventy.key);
+        assert_ne!(name.head, seventy.head);
+        assert_eq!((seventy.since, sex.since), (1, 1));
+        assert!(of(&form, "Sexo").in_key && of(&form, "Edad").in_key && !seventy.in_key);
+    }
+
+    #[test]
+    fn a_times_colon_and_a_schemes_make_no_field() {
+        let prose = places("Vino a las 10:30 y vio http://ejemplo luego");
+        assert!(prose.iter().all(|(_, place)| place.key == 0));
+    }
+
+    #[test]
+    fn lines_below_a_head_stand_in_its_section() {
+        let note = places("Datos del paciente.\nfue visto\nPlan: reposo\ny agua");
+        assert_eq!(of(&note, "Datos").section, 0);
+        assert_ne!(of(&note, "visto").section, 0);
+        assert_eq!(of(&note, "agua").section, of(&note, "reposo").head);
+    }
+
+    #[test]
+    fn an_address_of_the_net_is_one_run_without_the_stop_that_ends_its_sentence() {
+        let note = places("Escriba a ana.ruiz@ejemplo.es. Gracias");
+        let (first, last) = (of(&note, "ana"), of(&note, "es"));
+        assert_eq!((first.chunk, first.chunk_marks), (last.chunk, last.chunk_marks));
+        assert_eq!((first.chunk_len, first.in_chunk, last.in_chunk), (7, 2, 1));
+        assert_eq!(of(&note, "Gracias").chunk, 0);
+    }
+
+    #[test]
+    fn what_a_cue_announces_ends_with_its_sentence() {
+        let note = places("Su hermano de 40 años vino. Come bien");
+        let forty = of(&note, "40");
+        assert_eq!((forty.cue == 0, forty.since_cue), (false, 1));
+        assert_eq!(of(&note, "Come").cue, 0);
+    }
+
+    #[test]
+    fn gaps_tell_blanks_cells_lines_and_paragraphs_apart() {
+        let gaps = ["", " ", "  ", "\t", "\n", "\r\n", " \n \n"].map(|gap| gap_of(gap.as_bytes()));
+        use Gap::{Blank, Glued, Line, Paragraph, Wide};
+        assert_eq!(gaps, [Glued, Blank, Wide, Wide, Line, Line, Paragraph]);
     }
 }

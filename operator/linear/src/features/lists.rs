@@ -21,11 +21,21 @@ pub(super) struct Groups {
     numbered: ListSet,
     /// Lists of which entries of several words are looked for.
     pub(super) phrases: ListSet,
+    /// Lists of words that say what stands after them: "hermano", "calle", "hospital", "Dr".
+    cues: ListSet,
 }
 
 /// The languages and countries that list names begin or end with.
 const ENDS: [&str; 2] = ["-en", "-es"];
 const STARTS: [&str; 3] = ["us-", "es-", "world-"];
+/// What the names of cues' lists begin with.
+const CUES: [&str; 5] = [
+    "relatives",
+    "titles",
+    "institution-heads",
+    "street-types",
+    "departments",
+];
 
 impl Groups {
     pub(super) fn new(dictionary: &Dictionary) -> Self {
@@ -50,8 +60,14 @@ impl Groups {
             by_list: dictionary.lists().iter().map(bit).collect(),
             numbered: dictionary.lists_where(|list| !list.number.is_empty()),
             phrases: dictionary.lists_where(|list| !list.id.ends_with("-words")),
+            cues: dictionary.lists_where(|list| CUES.iter().any(|cue| list.id.starts_with(cue))),
             groups,
         }
+    }
+
+    /// Whether an entry says what stands after it.
+    pub(super) fn is_cue(&self, entry: Entry<'_>) -> bool {
+        entry.lists().intersects(self.cues)
     }
 
     /// The groups that hold an entry, as bits.

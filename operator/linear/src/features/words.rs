@@ -42,6 +42,10 @@ pub(super) struct Word {
     pub(super) number: u32,
     pub(super) form: Form,
     pub(super) colon: bool,
+    /// A bit for a mark that tells what it stands in: of addresses of the net, dates, numbers.
+    pub(super) mark: u8,
+    /// Whether a list has it as a word that says what stands after it.
+    pub(super) cue: bool,
 }
 
 /// The tables of words: everything of the word itself, less of its neighbours, little of those further off.
@@ -80,6 +84,8 @@ const OUTSIDE: Word = Word {
     number: 0,
     form: Form::Mark,
     colon: false,
+    mark: 0,
+    cue: false,
 };
 
 impl Default for Words {
@@ -98,6 +104,12 @@ impl Default for Words {
 }
 
 impl Words {
+    /// How many words are remembered.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.words.len()
+    }
+
     /// Begins a batch of about this many tokens.
     pub(super) fn begin(&mut self, tokens: usize) -> BatchWords {
         if self.words.len() > REMEMBERED || self.batch == u32::MAX {
@@ -237,7 +249,7 @@ fn templates(
     far.push(feature(31, norm));
     far.push(feature(32, short));
 
-    let mut groups = 0;
+    let (mut groups, mut cue) = (0, false);
     if let Some((dictionary, names)) = lists.dictionary
         && kind != TokenKind::Punctuation
     {
@@ -245,6 +257,7 @@ fn templates(
         let held = names.of(entry);
         let all = names.all(held);
         groups = all;
+        cue = names.is_cue(entry);
         for name in names.names(held) {
             own.push(feature(40, name));
             near.push(feature(41, name));
@@ -265,7 +278,22 @@ fn templates(
         groups,
         form,
         colon: text == ":" || text == "：",
+        mark: mark(text),
         number: 0,
+        cue,
+    }
+}
+
+fn mark(text: &str) -> u8 {
+    match text {
+        "@" => 1,
+        "." => 2,
+        "/" => 4,
+        "-" => 8,
+        ":" => 16,
+        "_" => 32,
+        "(" | ")" => 64,
+        _ => 0,
     }
 }
 
@@ -357,5 +385,58 @@ impl Hasher for KeyHasher {
 
     fn finish(&self) -> u64 {
         self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_core::tokenize;
+
+    use super::*;
+
+    fn word(text: &str) -> Word {
+        let mut kind = TokenKind::Letters;
+        tokenize(text, |token| kind = token.kind);
+        let lists = Lists {
+            tagger: None,
+            dictionary: None,
+        };
+        templates(
+            text,
+            kind,
+            &lists,
+            &mut Vec::new(),
+            &mut Vec::new(),
+            &mut Vec::new(),
+        )
+    }
+
+    #[test]
+    fn words_that_fold_alike_are_one_and_their_forms_differ() {
+        assert_eq!(word("IBÁÑEZ").folded, word("Ibañez").folded);
+        let forms = ["ruiz", "Ruiz", "RUIZ", "R", "28", ","].map(|text| word(text).form);
+        use Form::{Digits, Lower, Mark, Title, Upper};
+        assert_eq!(forms, [Lower, Title, Upper, Upper, Digits, Mark]);
+    }
+
+    #[test]
+    fn long_numbers_are_told_apart_by_their_length_alone_and_short_ones_by_themselves() {
+        assert_eq!(word("28013").norm, word("41001").norm);
+        assert_ne!(word("28013").norm, word("410012").norm);
+        assert_ne!(word("12").norm, word("13").norm);
+    }
+
+    #[test]
+    fn shapes_keep_case_and_length_and_short_shapes_case_alone() {
+        assert_eq!(word("Ruiz").shape, word("Vega").shape);
+        assert_ne!(word("Ruiz").shape, word("Gómez").shape);
+        assert_eq!(word("Ruiz").short, word("Gómez").short);
+        assert_ne!(word("Ruiz").short, word("RUIZ").short);
+    }
+
+    #[test]
+    fn numbers_are_days_years_or_postcodes() {
+        let classes = ["7", "31", "70", "1946", "2016", "28016", "99999", "123456"].map(number_class);
+        assert_eq!(classes, [1, 2, 3, 6, 7, 9, 10, 106]);
     }
 }
