@@ -3,3 +3,4 @@
 mod bilstm;
 mod bucket;
 pub mod kernel;
+pub mod transformer;
