@@ -11,7 +11,7 @@ use crate::chain::{Chain, Layout};
 use crate::{Data, States};
 
 /// Weights a model keeps at most: about 3 bytes each, and 5 a feature.
-pub const MOST_WEIGHTS: usize = 900_000;
+pub const MOST_WEIGHTS: usize = 250_000;
 
 /// Most weights of one feature; the count shares a word with their place.
 const MOST_OF_ONE: usize = 255;
@@ -80,13 +80,6 @@ pub(crate) struct Weight {
     pub(crate) count: u32,
 }
 
-/// A place of the feature table: a part of the hash, and where the weights lie (24 bits) and how many there are (8).
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Place {
-    mark: u32,
-    at: u32,
-}
-
 /// Weights of features and steps.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -101,7 +94,11 @@ pub struct Model {
     hashes: Vec<u64>,
     counts: Vec<u8>,
     entries: Vec<(u8, i16)>,
-    table: Vec<Place>,
+    /// The table of features, by hash: a part of the hash, 0 where the place is free. Apart from the rest, since most
+    /// look-ups are of features that the model does not have and need nothing else.
+    marks: Vec<u32>,
+    /// For each place where the weights lie (24 bits) and how many there are (8).
+    places: Vec<u32>,
     shift: u32,
 }
 
@@ -197,7 +194,8 @@ impl Model {
             warmth,
             steps,
             history,
-            table: vec![Place::default(); 1 << bits],
+            marks: vec![0; 1 << bits],
+            places: vec![0; 1 << bits],
             shift: 64 - bits,
             hashes,
             counts,
@@ -207,13 +205,11 @@ impl Model {
         for (&hash, &count) in model.hashes.iter().zip(&model.counts) {
             let hash = hash << 24;
             let mut at = (hash >> model.shift) as usize;
-            while model.table[at].at != 0 {
-                at = (at + 1) & (model.table.len() - 1);
+            while model.marks[at] != 0 {
+                at = (at + 1) & (model.marks.len() - 1);
             }
-            model.table[at] = Place {
-                mark: mark(hash),
-                at: start << 8 | u32::from(count),
-            };
+            model.marks[at] = mark(hash);
+            model.places[at] = start << 8 | u32::from(count);
             start += u32::from(count);
         }
         model
@@ -273,19 +269,26 @@ impl Model {
     /// The weights of a feature, by its salted hash.
     #[inline]
     pub fn of(&self, hash: u64) -> &[(u8, i16)] {
-        let mark = mark(hash);
+        let wanted = mark(hash);
         let mut at = (hash >> self.shift) as usize;
         loop {
-            let place = self.table[at];
-            if place.at == 0 {
+            let found = self.marks[at];
+            if found == wanted {
+                let place = self.places[at];
+                let start = (place >> 8) as usize;
+                return &self.entries[start..start + (place & 255) as usize];
+            }
+            if found == 0 {
                 return &[];
             }
-            if place.mark == mark {
-                let start = (place.at >> 8) as usize;
-                return &self.entries[start..start + (place.at & 255) as usize];
-            }
-            at = (at + 1) & (self.table.len() - 1);
+            at = (at + 1) & (self.marks.len() - 1);
         }
+    }
+
+    /// Reads where a feature would be, so that it is at hand when [`Model::of`] is asked a little later.
+    #[inline]
+    pub(crate) fn touch(&self, hash: u64) -> u32 {
+        self.marks[(hash >> self.shift) as usize]
     }
 
     /// Adds a feature's weights to a row over the states.
@@ -382,10 +385,10 @@ impl Model {
     }
 }
 
-/// The part of a hash that tells features of neighbouring places apart: bits 24 to 55.
+/// The part of a hash that tells features of neighbouring places apart: bits 24 to 55, and never 0.
 #[inline]
 const fn mark(hash: u64) -> u32 {
-    (hash >> 24) as u32
+    (hash >> 24) as u32 | 1
 }
 
 /// The largest score, up or down, of a training token. Weights are in the order of their features.

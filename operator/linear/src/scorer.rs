@@ -1,12 +1,17 @@
 //! A batch's scores under a model: each type's weights are added up once, a token's scores are the sum of a row a view.
+//!
+//! What costs time is memory, not sums: so rows are kept from batch to batch, a type's rows are found by one look-up for all
+//! views of its table, and while one token's rows are added the next one's are read.
 
+use std::hint::black_box;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::model::Model;
-use crate::{Columns, kernel, salted};
+use crate::{Columns, salted};
 
-/// Rows that are kept between batches at most: a few MB, and most words of most batches.
-const MOST_ROWS: usize = 1 << 16;
+/// Types that are remembered between batches at most: a few MB of rows, and most words of most batches.
+const MOST_TYPES: usize = 1 << 15;
 
 /// What stands for the row that is all zeros, which is never added.
 const ZERO: u32 = 0;
@@ -16,117 +21,132 @@ const ZERO: u32 = 0;
 pub(crate) struct Cache {
     /// Keys by hash, 0 where free.
     keys: Vec<u64>,
-    /// The row of each key.
+    /// Where each key's rows are listed.
     at: Vec<u32>,
+    /// For each type one row a view of its table.
+    lists: Vec<u32>,
     /// Rows, one after another; row 0 is all zeros.
     rows: Vec<i16>,
     used: usize,
 }
 
-/// Where a token's scores come from, view by view.
-pub(crate) struct Plan<'c> {
-    views: Vec<Source<'c>>,
-}
-
-enum Source<'c> {
-    /// Types recur: each has a row.
-    Rows {
-        ids: &'c [u32],
-        shift: isize,
-        row_of: Vec<u32>,
-    },
-    /// Nearly every token is a type of its own: its features are looked up at once.
-    Features {
-        table: &'c crate::Table,
-        shift: isize,
-        view: usize,
-    },
-}
-
 impl Cache {
     fn begin(&mut self, width: usize) {
-        if self.keys.is_empty() || self.used > MOST_ROWS {
-            self.keys = vec![0; 4 * MOST_ROWS];
-            self.at = vec![ZERO; 4 * MOST_ROWS];
+        if self.keys.is_empty() || self.used > MOST_TYPES {
+            self.keys = vec![0; 4 * MOST_TYPES];
+            self.at = vec![0; 4 * MOST_TYPES];
+            self.lists.clear();
             self.rows = vec![0; width];
             self.used = 0;
         }
     }
 
-    /// The row of a key; made if it is not there.
-    fn row(&mut self, key: u64, width: usize, make: impl FnOnce(&mut [i16])) -> u32 {
+    /// Appends a type's rows under each of the views to `list`.
+    fn find(&mut self, key: u64, model: &Model, features: &[u64], views: &[usize], list: &mut Vec<u32>) {
         let mask = self.keys.len() - 1;
         let mut at = (key >> 32) as usize & mask;
         while self.keys[at] != 0 {
             if self.keys[at] == key {
-                return self.at[at];
+                let start = self.at[at] as usize;
+                list.extend_from_slice(&self.lists[start..start + views.len()]);
+                return;
             }
             at = (at + 1) & mask;
         }
-        let start = self.rows.len();
-        self.rows.resize(start + width, 0);
-        let row = &mut self.rows[start..];
-        make(row);
-        let row = if row.iter().all(|&score| score == 0) {
-            self.rows.truncate(start);
-            ZERO
-        } else {
-            (start / width) as u32
-        };
+        let first = list.len();
+        for &view in views {
+            list.push(self.make(model, features, view));
+        }
         // A batch of very many types: the table stays at most half full, the rest is made anew each time.
         if self.used < self.keys.len() / 2 {
             self.used += 1;
             self.keys[at] = key;
-            self.at[at] = row;
+            self.at[at] = self.lists.len() as u32;
+            self.lists.extend_from_slice(&list[first..]);
         }
-        row
     }
+
+    fn make(&mut self, model: &Model, features: &[u64], view: usize) -> u32 {
+        let width = model.states().width();
+        let start = self.rows.len();
+        self.rows.resize(start + width, 0);
+        let row = &mut self.rows[start..];
+        // 0 stands for no feature.
+        for &feature in features.iter().filter(|&&feature| feature != 0) {
+            model.add(salted(feature, view), row);
+        }
+        if row.iter().all(|&score| score == 0) {
+            self.rows.truncate(start);
+            return ZERO;
+        }
+        (start / width) as u32
+    }
+}
+
+/// Where a token's scores come from.
+pub(crate) struct Plan<'c> {
+    recurring: Vec<Recurring<'c>>,
+    single: Vec<Single<'c>>,
+}
+
+/// A view of types that recur: each has a row.
+struct Recurring<'c> {
+    ids: &'c [u32],
+    shift: isize,
+    /// Rows of the table's types, `stride` each; this view's is the `nth`.
+    rows: Arc<Vec<u32>>,
+    stride: usize,
+    nth: usize,
+}
+
+/// A view in which nearly every token is a type of its own: its features are looked up at once.
+struct Single<'c> {
+    table: &'c crate::Table,
+    shift: isize,
+    view: usize,
+}
+
+/// One token's rows and looked-up features.
+#[derive(Default)]
+struct Ahead {
+    rows: Vec<u32>,
+    hashes: Vec<u64>,
 }
 
 impl<'c> Plan<'c> {
     /// Finds or makes the rows of all types of a batch.
     pub(crate) fn new(model: &Model, columns: &'c Columns, cache: &mut Cache) -> Self {
-        let width = model.states().width();
-        cache.begin(width);
+        cache.begin(model.states().width());
         let tokens = columns.tokens();
-        let recurring: Vec<bool> = columns
-            .tables
-            .iter()
-            .map(|table| table.types() <= 64 + tokens / 2)
-            .collect();
-        let keys: Vec<Vec<u64>> = columns
-            .tables
-            .iter()
-            .zip(&recurring)
-            .map(|(table, &recurring)| {
-                let types = if recurring { table.types() } else { 0 };
-                (0..types as u32).map(|id| key_of(table.of(id))).collect()
-            })
-            .collect();
-        let source = |(v, view): (usize, &crate::View)| {
-            let table = &columns.tables[view.table];
-            let shift = isize::from(view.shift);
-            if !recurring[view.table] {
-                return Source::Features {
+        let (mut recurring, mut single) = (Vec::new(), Vec::new());
+        for (number, table) in columns.tables.iter().enumerate() {
+            let views: Vec<usize> = (0..columns.views.len())
+                .filter(|&view| columns.views[view].table == number)
+                .collect();
+            let shift = |view: usize| isize::from(columns.views[view].shift);
+            if table.types() > 64 + tokens / 2 {
+                single.extend(views.iter().map(|&view| Single {
                     table,
-                    shift,
-                    view: v,
-                };
+                    shift: shift(view),
+                    view,
+                }));
+                continue;
             }
-            let row_of = keys[view.table].iter().enumerate().map(|(id, &key)| {
-                cache.row(salted(key, v), width, |row| {
-                    add_features(model, table.of(id as u32), v, row);
-                })
-            });
-            Source::Rows {
+            let mut rows = Vec::with_capacity(table.types() * views.len());
+            for id in 0..table.types() as u32 {
+                let features = table.of(id);
+                cache.find(key_of(number, features), model, features, &views, &mut rows);
+            }
+            let rows = Arc::new(rows);
+            recurring.extend(views.iter().enumerate().map(|(nth, &view)| Recurring {
                 ids: &table.ids,
-                shift,
-                row_of: row_of.collect(),
-            }
-        };
-        Self {
-            views: columns.views.iter().enumerate().map(source).collect(),
+                shift: shift(view),
+                rows: Arc::clone(&rows),
+                stride: views.len(),
+                nth,
+            }));
         }
+        Self { recurring, single }
     }
 
     /// The scores of a note's tokens, a row a token. `cache` is the one that the plan was made with.
@@ -136,30 +156,56 @@ impl<'c> Plan<'c> {
         scores.resize(note.len() * width, 0.0);
         let mut sum = [0i16; 256];
         let sum = &mut sum[..width];
+        let (mut now, mut next) = (Ahead::default(), Ahead::default());
+        if !note.is_empty() {
+            self.look_ahead(model, cache, note, 0, &mut next);
+        }
         for (i, row) in scores.chunks_exact_mut(width).enumerate() {
+            std::mem::swap(&mut now, &mut next);
+            if i + 1 < note.len() {
+                self.look_ahead(model, cache, note, i + 1, &mut next);
+            }
             sum.fill(0);
-            for source in &self.views {
-                match source {
-                    Source::Rows { ids, shift, row_of } => {
-                        let row = row_of[id_at(ids, note, i, *shift) as usize];
-                        if row != ZERO {
-                            let from = &cache.rows[row as usize * width..][..width];
-                            for (s, r) in sum.iter_mut().zip(from) {
-                                *s = s.saturating_add(*r);
-                            }
-                        }
-                    }
-                    Source::Features { table, shift, view } => {
-                        let id = id_at(&table.ids, note, i, *shift);
-                        add_features(model, table.of(id), *view, sum);
-                    }
+            for &row in &now.rows {
+                let from = &cache.rows[row as usize * width..][..width];
+                for (s, r) in sum.iter_mut().zip(from) {
+                    *s = s.saturating_add(*r);
                 }
+            }
+            for &hash in &now.hashes {
+                model.add(hash, sum);
             }
             for (score, &whole) in row.iter_mut().zip(&*sum) {
                 *score = f32::from(whole) * model.scale();
             }
         }
-        debug_assert!(scores.is_empty() || kernel::largest(scores).is_finite());
+    }
+
+    /// Notes which rows and features a token has, and reads a little of each so that the memory is at hand.
+    fn look_ahead(&self, model: &Model, cache: &Cache, note: &Range<usize>, i: usize, ahead: &mut Ahead) {
+        let width = model.states().width();
+        ahead.rows.clear();
+        ahead.hashes.clear();
+        let mut touched = 0;
+        for view in &self.recurring {
+            let id = id_at(view.ids, note, i, view.shift) as usize;
+            let row = view.rows[id * view.stride + view.nth];
+            if row != ZERO {
+                let from = &cache.rows[row as usize * width..][..width];
+                touched ^= from[0] ^ from[width - 1];
+                ahead.rows.push(row);
+            }
+        }
+        let mut marks = 0;
+        for view in &self.single {
+            let id = id_at(&view.table.ids, note, i, view.shift);
+            for &feature in view.table.of(id).iter().filter(|&&feature| feature != 0) {
+                let hash = salted(feature, view.view);
+                marks ^= model.touch(hash);
+                ahead.hashes.push(hash);
+            }
+        }
+        black_box((touched, marks));
     }
 }
 
@@ -169,22 +215,13 @@ fn id_at(ids: &[u32], note: &Range<usize>, i: usize, shift: isize) -> u32 {
     if note.contains(&at) { ids[at] } else { 0 }
 }
 
-#[inline]
-fn add_features(model: &Model, features: &[u64], view: usize, row: &mut [i16]) {
-    for &feature in features {
-        // 0 stands for no feature.
-        if feature != 0 {
-            model.add(salted(feature, view), row);
-        }
-    }
-}
-
-/// A type's features as one number. Types of the same features share a row; that others do is as likely as a fault of the
-/// memory.
-fn key_of(features: &[u64]) -> u64 {
-    features.iter().fold(features.len() as u64 + 1, |key, &feature| {
+/// A type's features as one number, never 0. Types of the same table and features share rows; that others do is as likely as
+/// a fault of the memory.
+fn key_of(table: usize, features: &[u64]) -> u64 {
+    let key = features.iter().fold(table as u64 + 1, |key, &feature| {
         (key ^ feature)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
             .rotate_left(29)
-    })
+    });
+    salted(key, table)
 }
