@@ -1,20 +1,23 @@
 //! A bidirectional LSTM layer over a bucket, forward and backward, on the kernels.
 
 use crate::bucket::Bucket;
-use crate::kernel::{Back, Buffer, Gates, Isa, Matrix, Step, add_product, back_step, step};
+use crate::kernel::{Back, Buffer, Gates, Isa, Matrix, Step, add_outer, back_step, step};
 
 /// One direction's weights, row after row: `input` is inputs x 4 hidden, `recurrent` hidden x 4 hidden, `bias` 4 hidden;
 /// columns are gate after gate: input, forget, update, output.
 #[derive(Clone, Copy)]
-pub(crate) struct Weights<'a> {
-    pub(crate) input: &'a [f32],
-    pub(crate) recurrent: &'a [f32],
-    pub(crate) bias: &'a [f32],
+pub struct Weights<'a> {
+    /// What the inputs put into the gates.
+    pub input: &'a [f32],
+    /// What the hidden states before put into the gates.
+    pub recurrent: &'a [f32],
+    /// What the gates have of themselves.
+    pub bias: &'a [f32],
 }
 
 /// A layer, packed for running. Its output has [`BiLstm::width`] numbers a row: forward, then backward, each padded.
 #[derive(Clone)]
-pub(crate) struct BiLstm {
+pub struct BiLstm {
     gates: Gates,
     inputs: usize,
     sides: [Side; 2],
@@ -29,29 +32,31 @@ struct Side {
 
 /// What a pass over a bucket leaves: reused from bucket to bucket.
 #[derive(Clone, Default)]
-pub(crate) struct Trace {
+pub struct Trace {
     gates: [Buffer; 2],
     cells: [Buffer; 2],
     /// Hidden states, [`BiLstm::width`] a row.
-    pub(crate) hidden: Buffer,
+    pub hidden: Buffer,
 }
 
 impl BiLstm {
     /// Packs the weights of the two directions, forward first.
-    pub(crate) fn new(isa: Isa, hidden: usize, weights: [Weights<'_>; 2]) -> Self {
+    pub fn new(isa: Isa, hidden: usize, weights: [Weights<'_>; 2]) -> Self {
         let gates = Gates { hidden, isa };
         let plain = 4 * hidden;
         let pack = |rows: &[f32]| {
-            Matrix::pack(isa, rows.len() / plain, gates.width(), |row, column| {
-                gates.plain(column).map_or(0.0, |at| rows[row * plain + at])
+            Matrix::pack(isa, rows.len() / plain, gates.width(), |row, line| {
+                gates.gather(&rows[row * plain..(row + 1) * plain], line);
             })
         };
         let sides = weights.map(|w| Side {
             input: pack(w.input),
             recurrent: pack(w.recurrent),
-            bias: (0..gates.width())
-                .map(|column| gates.plain(column).map_or(0.0, |at| w.bias[at]))
-                .collect(),
+            bias: {
+                let mut bias = vec![0.0; gates.width()];
+                gates.gather(w.bias, &mut bias);
+                bias
+            },
         });
         Self {
             gates,
@@ -61,17 +66,17 @@ impl BiLstm {
     }
 
     /// Numbers in a row of hidden states.
-    pub(crate) const fn width(&self) -> usize {
+    pub const fn width(&self) -> usize {
         2 * self.gates.padded()
     }
 
-    /// Numbers that both directions' gates of one row take together.
-    pub(crate) const fn gates_width(&self) -> usize {
-        2 * self.gates.width()
+    /// Numbers in a row of one direction's gates.
+    pub const fn gates_width(&self) -> usize {
+        self.gates.width()
     }
 
     /// Where unit `unit` of 2 x hidden (forward, then backward) stands in a row of hidden states.
-    pub(crate) const fn column(&self, unit: usize) -> usize {
+    pub const fn column(&self, unit: usize) -> usize {
         let hidden = self.gates.hidden;
         if unit < hidden {
             unit
@@ -80,20 +85,32 @@ impl BiLstm {
         }
     }
 
-    /// What `rows` rows of inputs, `stride` apart, put into both directions' gates, bias included: forward's
-    /// [`Gates::width`] numbers, then backward's, row after row.
-    pub(crate) fn project(&self, rows: usize, inputs: &[f32], stride: usize, out: [&mut Buffer; 2]) {
+    /// What `rows` rows of inputs, `stride` apart, put into each direction's gates: appended, a row of
+    /// [`BiLstm::gates_width`] each. With `bias` that is the gates' whole input, without it a part to be added to one.
+    pub fn project(
+        &self,
+        rows: usize,
+        inputs: &[f32],
+        stride: usize,
+        bias: bool,
+        out: [&mut Buffer; 2],
+    ) {
+        let width = self.gates.width();
         for (side, out) in self.sides.iter().zip(out) {
-            out.resize(rows * self.gates.width());
-            for row in out.chunks_exact_mut(self.gates.width()) {
-                row.copy_from_slice(&side.bias);
+            let old = out.len();
+            out.resize(old + rows * width);
+            let new = &mut out[old..];
+            new.fill(0.0);
+            if bias {
+                new.chunks_exact_mut(width)
+                    .for_each(|row| row.copy_from_slice(&side.bias));
             }
-            side.input.product(rows, inputs, stride, out);
+            side.input.product(rows, inputs, stride, new);
         }
     }
 
     /// Runs over a bucket whose inputs stand `stride` apart, in the bucket's order.
-    pub(crate) fn forward(
+    pub fn forward(
         &self,
         bucket: &Bucket,
         inputs: &[f32],
@@ -102,12 +119,14 @@ impl BiLstm {
         trace: &mut Trace,
     ) {
         let [fore, back] = &mut trace.gates;
-        self.project(bucket.rows(), inputs, stride, [fore, back]);
+        fore.reset(0);
+        back.reset(0);
+        self.project(bucket.rows(), inputs, stride, true, [fore, back]);
         self.recur(bucket, keep, trace);
     }
 
     /// The gates' inputs of a trace, for callers who project by other means: forward's, backward's.
-    pub(crate) fn gates_of<'t>(&self, rows: usize, trace: &'t mut Trace) -> [&'t mut [f32]; 2] {
+    pub fn gates_of<'t>(&self, rows: usize, trace: &'t mut Trace) -> [&'t mut [f32]; 2] {
         let [fore, back] = &mut trace.gates;
         fore.resize(rows * self.gates.width());
         back.resize(rows * self.gates.width());
@@ -115,7 +134,7 @@ impl BiLstm {
     }
 
     /// Runs over a bucket whose gates' inputs are in the trace.
-    pub(crate) fn recur(&self, bucket: &Bucket, keep: bool, trace: &mut Trace) {
+    pub fn recur(&self, bucket: &Bucket, keep: bool, trace: &mut Trace) {
         let (rows, padded) = (bucket.rows(), self.gates.padded());
         trace.hidden.resize(rows * self.width());
         for (direction, side) in self.sides.iter().enumerate() {
@@ -142,9 +161,9 @@ impl BiLstm {
     }
 
     /// The gradient of the layer: `above` is that of its hidden states ([`BiLstm::width`] a row). Adds to the
-    /// weights' gradients, and to `d_inputs` (`d_stride` a row) that of its inputs. Uses up the trace's gates.
+    /// weights' gradients, and to `d_inputs` ([`columns`] of the inputs a row) that of its inputs. Uses up the gates.
     #[expect(clippy::too_many_arguments, reason = "the operands of a layer's gradient")]
-    pub(crate) fn backward(
+    pub fn backward(
         &self,
         bucket: &Bucket,
         weights: [Weights<'_>; 2],
@@ -154,24 +173,21 @@ impl BiLstm {
         trace: &mut Trace,
         grads: [[&mut [f32]; 3]; 2],
         d_inputs: &mut [f32],
-        d_stride: usize,
     ) {
         let (rows, padded, width) = (bucket.rows(), self.gates.padded(), self.gates.width());
-        let (isa, hidden, plain) = (self.gates.isa, self.gates.hidden, 4 * self.gates.hidden);
+        let (isa, hidden) = (self.gates.isa, self.gates.hidden);
         let mut before = Buffer::zeros(rows * hidden);
         for (direction, (w, [g_input, g_recurrent, g_bias])) in weights.into_iter().zip(grads).enumerate() {
-            let turned = Matrix::pack(isa, width, padded, |column, unit| {
-                let at = self.gates.plain(column).filter(|_| unit < hidden);
-                at.map_or(0.0, |at| w.recurrent[unit * plain + at])
-            });
+            let turned_recurrent = turned(isa, &self.gather(w.recurrent), width);
+            let d_width = turned_recurrent.width();
             let sequences = bucket.lengths().len();
-            let mut after = Buffer::zeros(sequences * turned.width());
+            let mut after = Buffer::zeros(sequences * d_width);
             let mut d_cells = Buffer::zeros(sequences * padded);
             before.fill(0.0);
             let gates = &mut trace.gates[direction];
             let mut run = |rows: usize, from: Option<usize>, to: usize, fresh: usize| {
                 // `fresh` is the first of this step's sequences whose gradient begins here, or whose rows end here.
-                let shift = fresh * turned.width();
+                let shift = fresh * d_width;
                 back_step(
                     self.gates,
                     Back {
@@ -182,16 +198,16 @@ impl BiLstm {
                         stride: 2 * padded,
                         column: direction * padded,
                         after: &after[shift..],
-                        after_stride: turned.width(),
+                        after_stride: d_width,
                         cells: &trace.cells[direction],
                         d_cells: &mut d_cells[fresh * padded..],
                         gates,
                     },
                 );
                 if let Some(from) = from {
-                    let d = &mut after[shift..shift + rows * turned.width()];
+                    let d = &mut after[shift..shift + rows * d_width];
                     d.fill(0.0);
-                    turned.product(rows, &gates[to * width..], width, d);
+                    turned_recurrent.product(rows, &gates[to * width..], width, d);
                     for r in 0..rows {
                         let at = (from + r) * 2 * padded + direction * padded;
                         before[(to + r) * hidden..][..hidden]
@@ -202,46 +218,45 @@ impl BiLstm {
             each_back_step(bucket, direction, &mut run);
             let mut sum = vec![0.0; (self.inputs + hidden) * width];
             let (d_input, d_recurrent) = sum.split_at_mut(self.inputs * width);
-            add_product(
-                (self.inputs, rows, width), inputs, stride, true, gates, width, false, d_input, width,
-            );
-            add_product(
-                (hidden, rows, width), &before, hidden, true, gates, width, false, d_recurrent, width,
-            );
+            add_outer(isa, rows, self.inputs, inputs, stride, gates, width, d_input);
+            add_outer(isa, rows, hidden, &before, hidden, gates, width, d_recurrent);
             self.spread(d_input, g_input);
             self.spread(d_recurrent, g_recurrent);
             let mut bias = vec![0.0; width];
-            for row in gates.chunks_exact(width) {
+            for row in gates[..rows * width].chunks_exact(width) {
                 bias.iter_mut().zip(row).for_each(|(sum, d)| *sum += d);
             }
             self.spread(&bias, g_bias);
-            let ordered = self.gather(w.input);
-            add_product(
-                (rows, width, self.inputs), gates, width, false, &ordered, width, true, d_inputs, d_stride,
-            );
+            let turned = turned(isa, &self.gather(w.input), width);
+            turned.product(rows, gates, width, d_inputs);
         }
     }
 
     /// Adds gradients in the gates' order to those in plain order.
     fn spread(&self, from: &[f32], to: &mut [f32]) {
-        let width = self.gates.width();
-        for (from, to) in from.chunks_exact(width).zip(to.chunks_exact_mut(4 * self.gates.hidden)) {
-            for (column, d) in from.iter().enumerate() {
-                if let Some(at) = self.gates.plain(column) {
-                    to[at] += d;
-                }
-            }
+        let rows = from.chunks_exact(self.gates.width());
+        for (from, to) in rows.zip(to.chunks_exact_mut(4 * self.gates.hidden)) {
+            self.gates.add_to_plain(from, to);
         }
     }
 
     /// Plain rows in the gates' order.
     fn gather(&self, plain: &[f32]) -> Vec<f32> {
-        let mut out = Vec::with_capacity(plain.len() / 4 / self.gates.hidden * self.gates.width());
-        for row in plain.chunks_exact(4 * self.gates.hidden) {
-            out.extend((0..self.gates.width()).map(|column| self.gates.plain(column).map_or(0.0, |at| row[at])));
+        let (width, row) = (self.gates.width(), 4 * self.gates.hidden);
+        let mut out = vec![0.0; plain.len() / row * width];
+        for (from, to) in plain.chunks_exact(row).zip(out.chunks_exact_mut(width)) {
+            self.gates.gather(from, to);
         }
         out
     }
+}
+
+/// A matrix turned over and packed: `rows` stand `width` numbers apart and become columns.
+pub(crate) fn turned(isa: Isa, rows: &[f32], width: usize) -> Matrix {
+    Matrix::pack(isa, width, rows.len() / width, |column, line| {
+        let column = rows.iter().skip(column).step_by(width);
+        line.iter_mut().zip(column).for_each(|(to, from)| *to = *from);
+    })
 }
 
 /// Calls `run(rows, from, to)` for each step of a direction (0 forward, 1 backward), in the order of reading.
@@ -364,7 +379,8 @@ mod tests {
                     above[row * layer.width() + layer.column(unit)] = slopes[row * 2 * HIDDEN + unit];
                 }
             }
-            let (mut grads, mut d_inputs) = (vec![0.0; SIZE], vec![0.0; inputs.len()]);
+            let d_stride = crate::kernel::columns(INPUTS, isa);
+            let (mut grads, mut d_inputs) = (vec![0.0; SIZE], vec![0.0; bucket.rows() * d_stride]);
             let (a, rest) = grads.split_at_mut(INPUTS * 4 * HIDDEN);
             let (b, rest) = rest.split_at_mut(HIDDEN * 4 * HIDDEN);
             let (c, rest) = rest.split_at_mut(4 * HIDDEN);
@@ -372,7 +388,7 @@ mod tests {
             let (e, f) = rest.split_at_mut(HIDDEN * 4 * HIDDEN);
             layer.backward(
                 &bucket, weights(&all), &inputs, INPUTS, &above, &mut trace,
-                [[a, b, c], [d, e, f]], &mut d_inputs, INPUTS,
+                [[a, b, c], [d, e, f]], &mut d_inputs,
             );
             let step = 1e-3_f32;
             for at in (0..SIZE).step_by(7) {
@@ -385,7 +401,7 @@ mod tests {
                 let (mut more, mut less) = (inputs.clone(), inputs.clone());
                 (more[at], less[at]) = (inputs[at] + step, inputs[at] - step);
                 let difference = (value(&all, &more) - value(&all, &less)) / f64::from(more[at] - less[at]);
-                assert!((difference - f64::from(d_inputs[at])).abs() < 1e-4, "input {at}");
+                assert!((difference - f64::from(d_inputs[at / INPUTS * d_stride + at % INPUTS])).abs() < 1e-4, "input {at}");
             }
         }
     }

@@ -5,15 +5,21 @@ use std::ops::Range;
 /// The shape of a bucket. Rows of step `t` are those of the sequences longer than `t`, the longest sequence first, and
 /// steps follow one another: so no row is padding, and the sequences of a step are one block of rows.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bucket {
+pub struct Bucket {
     lengths: Vec<usize>,
     starts: Vec<usize>,
 }
 
 impl Bucket {
-    /// A bucket of sequences of these lengths, which must fall and be at least 1.
-    pub(crate) fn new(lengths: Vec<usize>) -> Self {
-        debug_assert!(lengths.is_sorted_by(|a, b| a >= b) && lengths.iter().all(|&n| n > 0));
+    /// A bucket of sequences of these lengths.
+    ///
+    /// # Panics
+    /// If the lengths do not fall, or one is 0.
+    pub fn new(lengths: Vec<usize>) -> Self {
+        assert!(
+            lengths.is_sorted_by(|a, b| a >= b) && lengths.iter().all(|&n| n > 0),
+            "a bucket's sequences have falling lengths of at least 1"
+        );
         let mut starts = vec![0];
         let (mut rows, mut live) = (0, lengths.len());
         for t in 0..lengths.first().copied().unwrap_or(0) {
@@ -27,28 +33,28 @@ impl Bucket {
     }
 
     /// Lengths of the sequences.
-    pub(crate) fn lengths(&self) -> &[usize] {
+    pub fn lengths(&self) -> &[usize] {
         &self.lengths
     }
 
     /// Rows in all.
-    pub(crate) fn rows(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.starts.last().copied().unwrap_or(0)
     }
 
     /// Steps of the longest sequence.
-    pub(crate) fn steps(&self) -> usize {
+    pub fn steps(&self) -> usize {
         self.starts.len() - 1
     }
 
     /// The rows of a step; none beyond the last.
-    pub(crate) fn step(&self, t: usize) -> Range<usize> {
+    pub fn step(&self, t: usize) -> Range<usize> {
         let at = |t: usize| self.starts[t.min(self.steps())];
         at(t)..at(t + 1)
     }
 
     /// The row of step `t` of a sequence.
-    pub(crate) fn row(&self, sequence: usize, t: usize) -> usize {
+    pub fn row(&self, sequence: usize, t: usize) -> usize {
         debug_assert!(t < self.lengths[sequence]);
         self.starts[t] + sequence
     }

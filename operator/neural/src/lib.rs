@@ -1,6 +1,33 @@
 //! Neural members: recurrent networks with and without a CRF layer, and transformer checkpoints.
+//!
+//! [`train`] fits a network, [`Network`] saves and loads it, [`NeuralMember`] runs it. The hot loops are in [`kernel`].
 
+mod adam;
 mod bilstm;
 mod bucket;
+mod checkpoint;
+mod crf;
 pub mod kernel;
+mod member;
+mod model;
+mod network;
+mod reader;
+mod rng;
+mod runner;
+mod skipgram;
+mod tape;
+mod train;
 pub mod transformer;
+mod types;
+mod vectors;
+
+pub use bilstm::{BiLstm, Trace, Weights};
+pub use bucket::Bucket;
+pub use checkpoint::CheckpointError;
+pub use member::NeuralMember;
+pub use model::Architecture;
+pub use network::{Network, NetworkError};
+pub use skipgram::SkipGram;
+pub use train::{Data, Schedule, TrainError, train};
+pub use types::Casing;
+pub use vectors::{Vectors, VectorsError};

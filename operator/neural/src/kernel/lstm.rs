@@ -25,16 +25,29 @@ impl Gates {
         4 * self.padded()
     }
 
-    /// Where `column` of the gates stands in a plain matrix of four times `hidden` columns, gate after gate; `None` for
-    /// padding.
-    pub const fn plain(self, column: usize) -> Option<usize> {
-        let lanes = self.isa.lanes();
-        let (panel, gate, lane) = (column / (4 * lanes), column / lanes % 4, column % lanes);
-        let unit = panel * lanes + lane;
-        if unit < self.hidden {
-            Some(gate * self.hidden + unit)
-        } else {
-            None
+    /// Runs of columns that stand together in a plain row of four times `hidden` numbers, gate after gate: where each
+    /// begins there, where it begins in the gates, and its length. What no run covers is padding.
+    pub fn runs(self) -> impl Iterator<Item = (usize, usize, usize)> {
+        let (lanes, hidden) = (self.isa.lanes(), self.hidden);
+        (0..self.padded() / lanes).flat_map(move |panel| {
+            let unit = panel * lanes;
+            let len = lanes.min(hidden - unit);
+            (0..4).map(move |gate| (gate * hidden + unit, (4 * panel + gate) * lanes, len))
+        })
+    }
+
+    /// Puts a plain row into the gates' order.
+    pub fn gather(self, plain: &[f32], out: &mut [f32]) {
+        for (from, to, len) in self.runs() {
+            out[to..to + len].copy_from_slice(&plain[from..from + len]);
+        }
+    }
+
+    /// Adds a row in the gates' order to a plain one.
+    pub fn add_to_plain(self, gates: &[f32], plain: &mut [f32]) {
+        for (to, from, len) in self.runs() {
+            let both = plain[to..to + len].iter_mut().zip(&gates[from..from + len]);
+            both.for_each(|(to, from)| *to += from);
         }
     }
 }
@@ -115,7 +128,7 @@ pub fn step(gates: Gates, recurrent: &Matrix, s: Step<'_>) {
         }
     };
     // SAFETY: the rows read (`from`) and written (`to`) are apart and in bounds; an `Isa` exists only where the
-    // processor has it. With `k` = 0 the panels' offset is 0, within the packed weights.
+    // processor has it. With `k` = 0 no weight is read.
     unsafe { dispatch!(gates.isa, step_tile(task: StepTask)) }
 }
 

@@ -21,15 +21,17 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// Packs `value(row, column)`, for `k` rows and `columns(n, isa)` columns.
-    pub fn pack(isa: Isa, k: usize, n: usize, value: impl Fn(usize, usize) -> f32) -> Self {
+    /// Packs `k` rows of `n` columns, rounded up to whole panels; `fill(row, out)` writes a row, whose padding it finds
+    /// zero.
+    pub fn pack(isa: Isa, k: usize, n: usize, mut fill: impl FnMut(usize, &mut [f32])) -> Self {
         let width = 4 * isa.lanes();
         let panels = n.div_ceil(width);
         let mut data = Buffer::zeros(panels * k * width);
-        for (at, line) in data.chunks_exact_mut(width).enumerate() {
-            let (panel, row) = (at / k, at % k);
-            for (i, slot) in line.iter_mut().enumerate() {
-                *slot = value(row, panel * width + i);
+        let mut line = vec![0.0; panels * width];
+        for row in 0..k {
+            fill(row, &mut line);
+            for (panel, part) in line.chunks_exact(width).enumerate() {
+                data[(panel * k + row) * width..][..width].copy_from_slice(part);
             }
         }
         Self {
@@ -42,9 +44,9 @@ impl Matrix {
 
     /// Packs a matrix that stands row after row, `n` columns each; the padding is `pad`.
     pub fn of_rows(isa: Isa, rows: &[f32], n: usize, pad: f32) -> Self {
-        let k = rows.len() / n.max(1);
-        Self::pack(isa, k, n, |row, column| {
-            if column < n { rows[row * n + column] } else { pad }
+        Self::pack(isa, rows.len() / n.max(1), n, |row, line| {
+            line[..n].copy_from_slice(&rows[row * n..(row + 1) * n]);
+            line[n..].fill(pad);
         })
     }
 
@@ -112,7 +114,10 @@ impl Matrix {
             k: self.k,
             a,
             a_stride,
+            a_step: 1,
             b: self.data.as_ptr(),
+            b_step: 4 * self.isa.lanes(),
+            b_panel: 4 * self.isa.lanes() * self.k,
             panels: self.panels,
             c,
             c_stride,

@@ -23,7 +23,7 @@ pub use buffer::Buffer;
 pub use isa::Isa;
 pub use lstm::{Back, Gates, Step, back_step, step};
 pub use matrix::{Matrix, columns};
-pub use plain::{add_product, exp_in_place, tanh_in_place};
+pub use plain::{add_outer, exp_in_place, tanh_in_place};
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -1,88 +1,53 @@
-//! Products of the backward pass and functions over whole slices.
+//! The product of the backward pass, and functions over whole slices.
 
 use super::Isa;
 use super::isa::dispatch;
 use super::simd::Simd;
+use super::tile::{Task, product};
 
-/// A matrix in memory: its numbers, its shape, and how far apart its rows and columns begin.
-#[derive(Clone, Copy)]
-struct Shape {
-    rows: usize,
-    columns: usize,
-    row_stride: usize,
-    column_stride: usize,
-}
-
-impl Shape {
-    fn fits(self, len: usize) -> bool {
-        self.rows == 0
-            || self.columns == 0
-            || (self.rows - 1) * self.row_stride + (self.columns - 1) * self.column_stride < len
-    }
-}
-
-/// `c += a b` (or with either side turned) by the `gemm` crate on one thread; all three stand row after row.
-///
-/// `m`, `k`, `n` are the shape of the product: `a` is `m` x `k` after turning, `b` is `k` x `n`. Strides are between
-/// rows as stored. The sums' order depends on the shape, so this is for training, where the shape is given.
+/// `c += a' b` for `rows` rows of `a` (`a_stride` apart, `m` numbers each) and of `b` (`width` numbers each, a whole
+/// number of panels): the gradient of a matrix from its inputs and its outputs' gradient. `c` has `m` rows of `width`.
 ///
 /// # Panics
-/// If a side is shorter than its shape.
+/// If a side is shorter than its shape, or `width` is no whole number of panels.
 #[expect(clippy::too_many_arguments, reason = "the operands of a matrix product")]
-pub fn add_product(
-    (m, k, n): (usize, usize, usize),
+pub fn add_outer(
+    isa: Isa,
+    rows: usize,
+    m: usize,
     a: &[f32],
     a_stride: usize,
-    turn_a: bool,
     b: &[f32],
-    b_stride: usize,
-    turn_b: bool,
+    width: usize,
     c: &mut [f32],
-    c_stride: usize,
 ) {
-    let shape = |rows, columns, stride, turn| {
-        let (row_stride, column_stride) = if turn { (1, stride) } else { (stride, 1) };
-        Shape {
-            rows,
-            columns,
-            row_stride,
-            column_stride,
-        }
+    let Some(last) = rows.checked_sub(1) else {
+        return;
     };
-    let (left, right) = (shape(m, k, a_stride, turn_a), shape(k, n, b_stride, turn_b));
-    let to = shape(m, n, c_stride, false);
+    let panel = 4 * isa.lanes();
     assert!(
-        left.fits(a.len()) && right.fits(b.len()) && to.fits(c.len()) && c_stride >= n,
+        width.is_multiple_of(panel)
+            && a.len() >= last * a_stride + m
+            && b.len() >= rows * width
+            && c.len() >= m * width,
         "the product's sides have all their rows"
     );
-    if m == 0 || n == 0 || k == 0 {
-        return;
-    }
-    // SAFETY: all three sides hold every element that their shapes and strides reach (checked above), `c` is borrowed
-    // mutably and so apart from the others, and its rows do not overlap since `c_stride >= n`.
-    unsafe {
-        gemm::gemm(
-            m,
-            n,
-            k,
-            c.as_mut_ptr(),
-            1,
-            to.row_stride as isize,
-            true,
-            a.as_ptr(),
-            left.column_stride as isize,
-            left.row_stride as isize,
-            b.as_ptr(),
-            right.column_stride as isize,
-            right.row_stride as isize,
-            1.0,
-            1.0,
-            false,
-            false,
-            false,
-            gemm::Parallelism::None,
-        );
-    }
+    let task = Task {
+        rows: m,
+        k: rows,
+        a: a.as_ptr(),
+        a_stride: 1,
+        a_step: a_stride,
+        b: b.as_ptr(),
+        b_step: width,
+        b_panel: panel,
+        panels: width / panel,
+        c: c.as_mut_ptr(),
+        c_stride: width,
+    };
+    // SAFETY: the task reads `a[row * a_stride + i]` for rows below `rows` and `i` below `m`, whole rows of `b`, and
+    // writes `m` whole rows of `c`: all checked above; `c` is borrowed mutably and so apart from the others.
+    unsafe { dispatch!(isa, product(task: Task)) }
 }
 
 #[derive(Clone, Copy)]
@@ -163,17 +128,18 @@ mod tests {
     }
 
     #[test]
-    fn a_turned_product_equals_plain_loops() {
-        let (m, k, n) = (5, 7, 3);
-        let (a, b) = (numbers(k * m, 5), numbers(n * k, 6));
-        let mut c = vec![1.0; m * 4];
-        add_product((m, k, n), &a, m, true, &b, k, true, &mut c, 4);
-        for i in 0..m {
-            for j in 0..n {
-                let plain: f32 = (0..k).map(|p| a[p * m + i] * b[j * k + p]).sum();
-                assert!((c[i * 4 + j] - 1.0 - plain).abs() < 1e-5);
+    fn an_outer_product_equals_plain_loops_on_every_instruction_set() {
+        for isa in Isa::all() {
+            let (rows, m, stride, width) = (5, 7, 9, 8 * isa.lanes());
+            let (a, b) = (numbers(rows * stride, 5), numbers(rows * width, 6));
+            let mut c = vec![1.0; m * width];
+            add_outer(isa, rows, m, &a, stride, &b, width, &mut c);
+            for i in 0..m {
+                for j in 0..width {
+                    let plain: f32 = (0..rows).map(|p| a[p * stride + i] * b[p * width + j]).sum();
+                    assert!((c[i * width + j] - 1.0 - plain).abs() < 1e-5);
+                }
             }
-            assert_eq!(c[i * 4 + 3], 1.0);
         }
     }
 }

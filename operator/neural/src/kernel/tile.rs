@@ -10,45 +10,53 @@ pub(super) struct Task {
     pub(super) rows: usize,
     pub(super) k: usize,
     pub(super) a: *const f32,
+    /// From a row to the next.
     pub(super) a_stride: usize,
+    /// From a term of the sum to the next.
+    pub(super) a_step: usize,
     pub(super) b: *const f32,
+    /// From a term of the sum to the next.
+    pub(super) b_step: usize,
+    /// From a panel to the next.
+    pub(super) b_panel: usize,
     pub(super) panels: usize,
     pub(super) c: *mut f32,
     pub(super) c_stride: usize,
 }
 
-/// One tile's sums.
+/// One tile's sums: rows `r` to `r + R` of a panel.
 ///
 /// # Safety
-/// `a` must hold `R` rows of `k` numbers, `b` a panel of `k`.
+/// The task's `a` and `b` must hold these rows and this panel.
 #[inline(always)]
 unsafe fn tile<S: Simd, const R: usize, const BEST: bool>(
-    k: usize,
-    a: *const f32,
-    a_stride: usize,
-    b: *const f32,
+    t: &Task,
+    r: usize,
+    panel: usize,
     mut acc: [[S::V; 4]; R],
 ) -> [[S::V; 4]; R] {
     // SAFETY: the function's own contract; every read lies within the rows and the panel.
     unsafe {
-        for p in 0..k {
-            let w = b.add(p * 4 * S::LANES);
-            let w = [
-                S::load(w),
-                S::load(w.add(S::LANES)),
-                S::load(w.add(2 * S::LANES)),
-                S::load(w.add(3 * S::LANES)),
-            ];
-            for r in 0..R {
-                let x = S::splat(*a.add(r * a_stride + p));
-                for j in 0..4 {
-                    acc[r][j] = if BEST {
-                        S::max(acc[r][j], S::add(x, w[j]))
+        let mut a = t.a.add(r * t.a_stride);
+        let mut b = t.b.add(panel * t.b_panel);
+        for _ in 0..t.k {
+            let mut x = [S::splat(0.0); R];
+            for (i, x) in x.iter_mut().enumerate() {
+                *x = S::splat(*a.add(i * t.a_stride));
+            }
+            // One vector of `b` at a time: with sixteen registers there is room for no more.
+            for j in 0..4 {
+                let w = S::load(b.add(j * S::LANES));
+                for i in 0..R {
+                    acc[i][j] = if BEST {
+                        S::max(acc[i][j], S::add(x[i], w))
                     } else {
-                        S::fma(x, w[j], acc[r][j])
+                        S::fma(x[i], w, acc[i][j])
                     };
                 }
             }
+            a = a.wrapping_add(t.a_step);
+            b = b.wrapping_add(t.b_step);
         }
         acc
     }
@@ -94,9 +102,7 @@ unsafe fn product_rows<S: Simd, const R: usize, const BEST: bool>(t: Task, r: us
                 }
             }
         }
-        let a = t.a.add(r * t.a_stride);
-        let b = t.b.add(panel * t.k * 4 * S::LANES);
-        let acc = tile::<S, R, BEST>(t.k, a, t.a_stride, b, acc);
+        let acc = tile::<S, R, BEST>(&t, r, panel, acc);
         for (i, acc) in acc.iter().enumerate() {
             for (j, &acc) in acc.iter().enumerate() {
                 let to = c.add(i * t.c_stride + j * S::LANES);
@@ -158,9 +164,7 @@ unsafe fn step_rows<S: Simd, const R: usize>(s: StepTask, r: usize, panel: usize
                 *acc = S::load(c.add(i * t.c_stride + j * S::LANES));
             }
         }
-        let a = t.a.add(r * t.a_stride);
-        let b = t.b.add(panel * t.k * 4 * S::LANES);
-        let acc = tile::<S, R, false>(t.k, a, t.a_stride, b, acc);
+        let acc = tile::<S, R, false>(&t, r, panel, acc);
         for (i, acc) in acc.iter().enumerate() {
             let at = (r + i) * s.cells_stride + panel * S::LANES;
             let (input, forget) = (S::sigmoid(acc[0]), S::sigmoid(acc[1]));

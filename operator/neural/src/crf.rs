@@ -1,0 +1,421 @@
+//! The layer that scores whole sequences of tags (Lafferty et al. 2001): its gradient, best paths and marginals, over a
+//! bucket at once.
+//!
+//! Sums run over probabilities, scaled at every step (Rabiner 1989, section V.A), so that a step of all sequences is one
+//! matrix product; emissions are held above e^-60 of their row's best, so that no step's sum is zero.
+
+use lethe_learn::TagSet;
+
+use crate::bucket::Bucket;
+use crate::kernel::{Buffer, Isa, Matrix, add_outer, columns, exp_in_place};
+
+/// A score that no path of the scheme can make up for.
+const NEVER: f32 = -1e8;
+const FLOOR: f32 = -60.0;
+
+/// Transitions between tags, with what the scheme forbids left out.
+#[derive(Clone)]
+pub(crate) struct Crf {
+    isa: Isa,
+    tags: usize,
+    /// exp(transition), and turned.
+    ahead: Matrix,
+    aback: Matrix,
+    /// Transitions' scores for best paths.
+    best: Matrix,
+    /// Scores of the transitions into each tag, one row a tag.
+    into: Vec<f32>,
+    /// exp(transition), exp(start), exp(end).
+    factors: Vec<f32>,
+    first: Vec<f32>,
+    last: Vec<f32>,
+    start: Vec<f32>,
+    end: Vec<f32>,
+}
+
+/// Which transitions a scheme allows: tag x tag, starts, ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Allowed {
+    pairs: Vec<bool>,
+    starts: Vec<bool>,
+    ends: Vec<bool>,
+}
+
+impl Allowed {
+    /// Those of a set of tags.
+    pub(crate) fn new(tags: &TagSet) -> Self {
+        let all = || (0..tags.len()).map(|tag| tag as u16);
+        Self {
+            pairs: all()
+                .flat_map(|i| all().map(move |j| tags.may_follow(Some(i), Some(j))))
+                .collect(),
+            starts: all().map(|j| tags.may_follow(None, Some(j))).collect(),
+            ends: all().map(|i| tags.may_follow(Some(i), None)).collect(),
+        }
+    }
+}
+
+/// Gradients of transitions, starts and ends.
+pub(crate) struct Grads<'a> {
+    pub(crate) pairs: &'a mut [f32],
+    pub(crate) starts: &'a mut [f32],
+    pub(crate) ends: &'a mut [f32],
+}
+
+impl Crf {
+    /// Packs scores of transitions (tag x tag, from row to column), starts and ends.
+    pub(crate) fn new(isa: Isa, allowed: &Allowed, pairs: &[f32], starts: &[f32], ends: &[f32]) -> Self {
+        let tags = starts.len();
+        let held = |scores: &[f32], allowed: &[bool]| -> Vec<f32> {
+            let one = scores.iter().zip(allowed);
+            one.map(|(&s, &ok)| if ok { s } else { NEVER }).collect()
+        };
+        let exp = |scores: &[f32]| -> Vec<f32> {
+            scores
+                .iter()
+                .map(|&s| if s == NEVER { 0.0 } else { s.exp() })
+                .collect()
+        };
+        let pairs = held(pairs, &allowed.pairs);
+        let (start, end) = (held(starts, &allowed.starts), held(ends, &allowed.ends));
+        let factors = exp(&pairs);
+        let into = (0..tags * tags).map(|at| pairs[at % tags * tags + at / tags]).collect();
+        Self {
+            isa,
+            tags,
+            ahead: Matrix::of_rows(isa, &factors, tags, 0.0),
+            aback: Matrix::pack(isa, tags, tags, |j, line| {
+                let column = factors.iter().skip(j).step_by(tags.max(1));
+                line.iter_mut().zip(column).for_each(|(to, from)| *to = *from);
+            }),
+            best: Matrix::of_rows(isa, &pairs, tags, NEVER),
+            into,
+            first: exp(&start),
+            last: exp(&end),
+            factors,
+            start,
+            end,
+        }
+    }
+
+    /// Numbers in a row of emissions: the tags, padded.
+    pub(crate) fn width(&self) -> usize {
+        columns(self.tags, self.isa)
+    }
+
+    /// Each token's probability of each tag, in place of the emissions; the sum of the sequences' log partition
+    /// functions. Adds to `expected`, where given, how often each transition is expected.
+    pub(crate) fn marginals(
+        &self,
+        bucket: &Bucket,
+        scores: &mut Buffer,
+        expected: Option<Grads<'_>>,
+    ) -> f64 {
+        let (width, tags, rows) = (self.width(), self.tags, bucket.rows());
+        let mut log_sum = 0.0;
+        for row in scores.chunks_exact_mut(width) {
+            let top = row[..tags].iter().copied().fold(f32::MIN, f32::max);
+            row[..tags].iter_mut().for_each(|s| *s = (*s - top).max(FLOOR));
+            log_sum += f64::from(top);
+        }
+        exp_in_place(self.isa, scores);
+        let mut alpha = Buffer::zeros(rows * width);
+        let mut scales = vec![0.0_f32; rows];
+        for t in 0..bucket.steps() {
+            let now = bucket.step(t);
+            let (before, rest) = alpha.split_at_mut(now.start * width);
+            let here = &mut rest[..now.len() * width];
+            if t == 0 {
+                here.chunks_exact_mut(width)
+                    .for_each(|row| row[..tags].copy_from_slice(&self.first));
+            } else {
+                let from = bucket.step(t - 1).start * width;
+                self.ahead.product(now.len(), &before[from..], width, here);
+            }
+            let emitted = scores[now.start * width..].chunks_exact(width);
+            for ((row, e), scale) in here.chunks_exact_mut(width).zip(emitted).zip(&mut scales[now]) {
+                row.iter_mut().zip(e).for_each(|(a, e)| *a *= e);
+                let sum: f32 = row[..tags].iter().sum();
+                *scale = 1.0 / sum;
+                row.iter_mut().for_each(|a| *a *= *scale);
+                log_sum += f64::from(sum).ln();
+            }
+        }
+        // From here on `beta` holds, row by row, what alpha must be multiplied with to give the probabilities.
+        let mut beta = Buffer::zeros(rows * width);
+        let mut ahead = Buffer::default();
+        for t in (0..bucket.steps()).rev() {
+            let (now, next) = (bucket.step(t), bucket.step(t + 1));
+            // The next step's scores become its emissions times beta, scaled: the right side of transitions.
+            for r in next.clone() {
+                let e = &mut scores[r * width..(r + 1) * width];
+                let b = &beta[r * width..(r + 1) * width];
+                e.iter_mut().zip(b).for_each(|(e, b)| *e *= b * scales[r]);
+            }
+            ahead.reset(next.len() * width);
+            self.aback
+                .product(next.len(), &scores[next.start * width..], width, &mut ahead);
+            for (i, r) in now.enumerate() {
+                let b = &mut beta[r * width..(r + 1) * width];
+                if i < next.len() {
+                    b.copy_from_slice(&ahead[i * width..(i + 1) * width]);
+                } else {
+                    let sum: f32 = alpha[r * width..][..tags].iter().zip(&self.last).map(|(a, l)| a * l).sum();
+                    log_sum += f64::from(sum).ln();
+                    b[..tags].iter_mut().zip(&self.last).for_each(|(b, l)| *b = l / sum);
+                }
+            }
+        }
+        if let Some(grads) = expected {
+            let mut counts = vec![0.0; tags * width];
+            for t in 1..bucket.steps() {
+                let (before, now) = (bucket.step(t - 1).start * width, bucket.step(t));
+                let right = &scores[now.start * width..];
+                add_outer(self.isa, now.len(), tags, &alpha[before..], width, right, width, &mut counts);
+            }
+            let factors = self.factors.chunks_exact(tags);
+            for ((grads, counts), factors) in grads.pairs.chunks_exact_mut(tags).zip(counts.chunks_exact(width)).zip(factors) {
+                let expected = counts.iter().zip(factors).map(|(c, f)| c * f);
+                grads.iter_mut().zip(expected).for_each(|(g, e)| *g += e);
+            }
+            for (s, &length) in bucket.lengths().iter().enumerate() {
+                for (row, sums) in [(bucket.row(s, 0), &mut *grads.starts), (bucket.row(s, length - 1), &mut *grads.ends)] {
+                    let both = alpha[row * width..].iter().zip(&beta[row * width..]);
+                    sums.iter_mut().zip(both).for_each(|(g, (a, b))| *g += a * b);
+                }
+            }
+        }
+        scores.iter_mut().zip(alpha.iter().zip(beta.iter())).for_each(|(p, (a, b))| *p = a * b);
+        log_sum
+    }
+
+    /// The gradient of the negative log-likelihood of `gold` (one tag a row), in place of the emissions, with that of
+    /// the transitions added to `grads`; the loss.
+    pub(crate) fn loss(&self, bucket: &Bucket, scores: &mut Buffer, gold: &[u16], grads: Grads<'_>) -> f64 {
+        let (width, tags) = (self.width(), self.tags);
+        let mut path = 0.0_f64;
+        for (row, &tag) in gold.iter().enumerate() {
+            path += f64::from(scores[row * width + usize::from(tag)]);
+        }
+        for (s, &length) in bucket.lengths().iter().enumerate() {
+            let mut before: Option<usize> = None;
+            for t in 0..length {
+                let tag = usize::from(gold[bucket.row(s, t)]);
+                match before {
+                    None => {
+                        path += f64::from(self.start[tag]);
+                        grads.starts[tag] -= 1.0;
+                    }
+                    Some(before) => {
+                        let at = before * tags + tag;
+                        path += f64::from(self.into[tag * tags + before]);
+                        grads.pairs[at] -= 1.0;
+                    }
+                }
+                before = Some(tag);
+            }
+            if let Some(tag) = before {
+                path += f64::from(self.end[tag]);
+                grads.ends[tag] -= 1.0;
+            }
+        }
+        let log_sum = self.marginals(bucket, scores, Some(grads));
+        for (row, &tag) in gold.iter().enumerate() {
+            scores[row * width + usize::from(tag)] -= 1.0;
+        }
+        log_sum - path
+    }
+
+    /// The best path of each sequence (Viterbi 1967), one tag a row. `scores` is used up.
+    pub(crate) fn decode(&self, bucket: &Bucket, scores: &mut Buffer, out: &mut Vec<u16>) {
+        let (width, tags) = (self.width(), self.tags);
+        out.clear();
+        out.resize(bucket.rows(), 0);
+        for t in 0..bucket.steps() {
+            let now = bucket.step(t);
+            let (before, rest) = scores.split_at_mut(now.start * width);
+            let here = &mut rest[..now.len() * width];
+            if t == 0 {
+                for row in here.chunks_exact_mut(width) {
+                    row.iter_mut().zip(&self.start).for_each(|(s, start)| *s += start);
+                }
+            } else {
+                let from = bucket.step(t - 1).start * width;
+                self.best.best(now.len(), &before[from..], width, here);
+            }
+        }
+        for (s, &length) in bucket.lengths().iter().enumerate() {
+            let row = |t: usize| &scores[bucket.row(s, t) * width..][..tags];
+            let mut tag = best_of(row(length - 1), &self.end);
+            out[bucket.row(s, length - 1)] = tag as u16;
+            for t in (0..length - 1).rev() {
+                tag = best_of(row(t), &self.into[tag * tags..(tag + 1) * tags]);
+                out[bucket.row(s, t)] = tag as u16;
+            }
+        }
+    }
+}
+
+/// The index of the largest sum, the first of equals.
+fn best_of(scores: &[f32], steps: &[f32]) -> usize {
+    let (mut best, mut at) = (f32::MIN, 0);
+    for (i, (score, step)) in scores.iter().zip(steps).enumerate() {
+        if score + step > best {
+            (best, at) = (score + step, i);
+        }
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_learn::Scheme;
+
+    use super::*;
+    use crate::kernel::tests::numbers;
+
+    fn tags() -> TagSet {
+        TagSet::new(Scheme::Bilou, vec!["A".to_owned()])
+    }
+
+    struct Case {
+        crf: Crf,
+        bucket: Bucket,
+        scores: Buffer,
+        weights: Vec<f32>,
+    }
+
+    fn case(isa: Isa, weights: Vec<f32>, emissions: &[f32]) -> Case {
+        let (set, bucket) = (tags(), Bucket::new(vec![4, 3, 1]));
+        let n = set.len();
+        let crf = Crf::new(
+            isa,
+            &Allowed::new(&set),
+            &weights[..n * n],
+            &weights[n * n..n * n + n],
+            &weights[n * n + n..],
+        );
+        let mut scores = Buffer::zeros(bucket.rows() * crf.width());
+        for row in 0..bucket.rows() {
+            scores[row * crf.width()..][..n].copy_from_slice(&emissions[row * n..(row + 1) * n]);
+        }
+        Case {
+            crf,
+            bucket,
+            scores,
+            weights,
+        }
+    }
+
+    /// Every allowed path of a sequence with its score.
+    fn paths(case: &Case, sequence: usize) -> Vec<(Vec<u16>, f64)> {
+        let (set, n) = (tags(), tags().len());
+        let length = case.bucket.lengths()[sequence];
+        let mut out = Vec::new();
+        for code in 0..n.pow(length as u32) {
+            let path: Vec<u16> = (0..length).map(|t| (code / n.pow(t as u32) % n) as u16).collect();
+            let ends: Vec<_> = std::iter::once(None)
+                .chain(path.iter().map(|&tag| Some(tag)))
+                .chain([None])
+                .collect();
+            if !ends.windows(2).all(|pair| set.may_follow(pair[0], pair[1])) {
+                continue;
+            }
+            let at = |tag: u16| usize::from(tag);
+            let mut score = f64::from(case.weights[n * n + at(path[0])])
+                + f64::from(case.weights[n * n + n + at(path[length - 1])]);
+            for (t, &tag) in path.iter().enumerate() {
+                score += f64::from(case.scores[case.bucket.row(sequence, t) * case.crf.width() + at(tag)]);
+                if t > 0 {
+                    score += f64::from(case.weights[at(path[t - 1]) * n + at(tag)]);
+                }
+            }
+            out.push((path, score));
+        }
+        out
+    }
+
+    fn random(isa: Isa) -> Case {
+        let n = tags().len();
+        let scale = |numbers: Vec<f32>| numbers.into_iter().map(|x| 3.0 * x).collect::<Vec<_>>();
+        case(isa, scale(numbers(n * n + 2 * n, 1)), &scale(numbers(8 * n, 2)))
+    }
+
+    #[test]
+    fn marginals_and_partition_equal_those_of_all_paths() {
+        for isa in Isa::all() {
+            let case = random(isa);
+            let mut found = case.scores.clone();
+            let log_sum = case.crf.marginals(&case.bucket, &mut found, None);
+            let mut expected = 0.0;
+            for s in 0..3 {
+                let all = paths(&case, s);
+                let sum: f64 = all.iter().map(|(_, score)| score.exp()).sum();
+                expected += sum.ln();
+                for t in 0..case.bucket.lengths()[s] {
+                    for tag in 0..tags().len() as u16 {
+                        let with = all.iter().filter(|(path, _)| path[t] == tag);
+                        let share = with.map(|(_, score)| score.exp()).sum::<f64>() / sum;
+                        let at = case.bucket.row(s, t) * case.crf.width() + usize::from(tag);
+                        assert!((f64::from(found[at]) - share).abs() < 1e-5);
+                    }
+                }
+            }
+            assert!((log_sum - expected).abs() < 1e-4);
+        }
+    }
+
+    #[test]
+    fn the_best_path_is_the_best_of_all_paths() {
+        for isa in Isa::all() {
+            let case = random(isa);
+            let mut found = Vec::new();
+            case.crf.decode(&case.bucket, &mut case.scores.clone(), &mut found);
+            for s in 0..3 {
+                let all = paths(&case, s);
+                let (best, _) = all.iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+                let path: Vec<u16> = (0..best.len()).map(|t| found[case.bucket.row(s, t)]).collect();
+                assert_eq!(&path, best);
+            }
+        }
+    }
+
+    #[test]
+    fn the_gradient_of_the_loss_equals_finite_differences() {
+        let isa = Isa::best();
+        let n = tags().len();
+        let (weights, emissions) = (numbers(n * n + 2 * n, 3), numbers(8 * n, 4));
+        // Paths O B L O, U O U and U, time-major.
+        let gold = [0, 4, 4, 1, 0, 3, 4, 0];
+        let run = |weights: &[f32], emissions: &[f32]| {
+            let case = case(isa, weights.to_vec(), emissions);
+            let mut scores = case.scores.clone();
+            let mut grads = vec![0.0; weights.len()];
+            let (pairs, rest) = grads.split_at_mut(n * n);
+            let (starts, ends) = rest.split_at_mut(n);
+            let loss = case.crf.loss(&case.bucket, &mut scores, &gold, Grads { pairs, starts, ends });
+            (loss, grads, scores, case.crf.width())
+        };
+        let (_, grads, scores, width) = run(&weights, &emissions);
+        let step = 1e-2;
+        let moved = |all: &[f32], at: usize, by: f32| {
+            let mut all = all.to_vec();
+            all[at] += by;
+            all
+        };
+        for at in 0..weights.len() {
+            // What the scheme forbids has no gradient but gold's, which never takes it.
+            let more = run(&moved(&weights, at, step), &emissions).0;
+            let less = run(&moved(&weights, at, -step), &emissions).0;
+            let difference = (more - less) / f64::from(2.0 * step);
+            assert!((difference - f64::from(grads[at])).abs() < 1e-3, "{at}: {difference} {}", grads[at]);
+        }
+        for at in 0..emissions.len() {
+            let more = run(&weights, &moved(&emissions, at, step)).0;
+            let less = run(&weights, &moved(&emissions, at, -step)).0;
+            let difference = (more - less) / f64::from(2.0 * step);
+            let found = scores[at / n * width + at % n];
+            assert!((difference - f64::from(found)).abs() < 1e-3, "{at}: {difference} {found}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The member that runs a recurrent network.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lethe_core::{Annotations, Collector, NoteBatch, TagError, Tagger};
+use lethe_dictionaries::{Dictionary, UnknownList};
+use lethe_learn::{LabelMap, Marginals, TagSet};
+
+use crate::kernel::Isa;
+use crate::model::Model;
+use crate::reader::Reader;
+use crate::runner::{Kept, Runner};
+
+/// Tags whole batches with a recurrent network. Spans do not depend on what else is in the batch.
+pub struct NeuralMember {
+    name: String,
+    tags: TagSet,
+    labels: LabelMap,
+    reader: Reader,
+    runner: Runner,
+    /// What threads keep between batches: words already spelt, among others.
+    pool: Mutex<Vec<Kept>>,
+}
+
+impl NeuralMember {
+    pub(crate) fn new(
+        name: &str,
+        model: &Model,
+        labels: LabelMap,
+        dictionary: &Arc<Dictionary>,
+    ) -> Result<Self, UnknownList> {
+        Self::on(Isa::best(), name, model, labels, dictionary)
+    }
+
+    /// As [`NeuralMember::new`], on a given instruction set.
+    pub(crate) fn on(
+        isa: Isa,
+        name: &str,
+        model: &Model,
+        labels: LabelMap,
+        dictionary: &Arc<Dictionary>,
+    ) -> Result<Self, UnknownList> {
+        let reader = Reader::new(model, dictionary)?;
+        Ok(Self {
+            name: name.to_owned(),
+            tags: model.tags.clone(),
+            labels,
+            runner: Runner::new(isa, model, &model.tags, reader.knowledge_rows()),
+            reader,
+            pool: Mutex::default(),
+        })
+    }
+
+    /// Runs `f` with what a thread keeps.
+    fn with<T>(&self, f: impl FnOnce(&mut Kept) -> T) -> T {
+        // Nothing panics while the lock is held.
+        let pool = || self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = pool().pop().unwrap_or_default();
+        kept.tidy();
+        let value = f(&mut kept);
+        pool().push(kept);
+        value
+    }
+}
+
+impl Tagger for NeuralMember {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
+        self.with(|kept| {
+            let read = self.reader.read(batch, &mut kept.memory);
+            let tagged = self.runner.tag(&read, kept, true, |_, _| {});
+            let one = |(note, range): (_, &std::ops::Range<usize>)| {
+                let mut collector = Collector::new(note);
+                for span in self.tags.decode(&tagged.tags[range.clone()]) {
+                    // A span is as sure as its least sure token.
+                    let sure = &tagged.sure[range.start + span.first..=range.start + span.last];
+                    let score = sure.iter().copied().fold(1.0, f32::min);
+                    collector.tokens(span.first, span.last, self.labels.get(span.label), score, "");
+                }
+                Ok(collector.finish()?)
+            };
+            batch.notes().zip(&read.notes).map(one).collect()
+        })
+    }
+}
+
+impl Marginals for NeuralMember {
+    fn tags(&self) -> &TagSet {
+        &self.tags
+    }
+
+    /// Given all of its sequence where a CRF layer is, else by its own scores alone.
+    fn marginals(&self, batch: &NoteBatch) -> Vec<Vec<f32>> {
+        self.with(|kept| {
+            let read = self.reader.read(batch, &mut kept.memory);
+            let tags = self.tags.len();
+            let mut all = vec![0.0; read.types.len() * tags];
+            self.runner.tag(&read, kept, true, |token, probabilities| {
+                all[token * tags..(token + 1) * tags].copy_from_slice(probabilities);
+            });
+            let note = |range: &std::ops::Range<usize>| all[range.start * tags..range.end * tags].to_vec();
+            read.notes.iter().map(note).collect()
+        })
+    }
+}
+
+impl std::fmt::Debug for NeuralMember {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "NeuralMember({}, {} tags)", self.name, self.tags.len())
+    }
+}

@@ -1,0 +1,239 @@
+//! What a network consists of: its architecture, its parameters, its vocabulary.
+
+use lethe_learn::{Scheme, TagSet};
+use serde::{Deserialize, Serialize};
+
+use crate::rng::Rng;
+use crate::types::{CAPS, Casing, SHAPES, Vocabulary};
+
+/// The shape of a recurrent network. Sizes are those of Lample 2016, NeuroNER and Yang 2019 unless set otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Architecture {
+    /// Whether a CRF layer scores whole sequences; without it each token's tag stands alone.
+    pub crf: bool,
+    /// How spans are spread over tags.
+    pub scheme: Scheme,
+    /// How words are looked up.
+    pub casing: Casing,
+    /// Size of a word's vector.
+    pub word: usize,
+    /// Size of a character's vector.
+    pub char: usize,
+    /// Units of the characters' LSTM, each direction.
+    pub char_hidden: usize,
+    /// Size of the embedding of the way of writing capitals; 0 for none (Lample 2016).
+    pub cap: usize,
+    /// Size of the embedding of word shapes; 0 for none (Yang 2019).
+    pub lexical: usize,
+    /// Size of the embedding of what the dictionary says; 0 for none (Yang 2019).
+    pub knowledge: usize,
+    /// Size of the embedding of the token's field: the words before the nearest colon; 0 for none.
+    pub field: usize,
+    /// Units of the words' LSTM, each direction.
+    pub hidden: usize,
+    /// Units of the tanh layer between LSTM and tags; 0 for none.
+    pub layer: usize,
+    /// Sentences are read together as long as they have at most this many tokens; 0 reads each alone.
+    pub window: usize,
+}
+
+impl Default for Architecture {
+    fn default() -> Self {
+        Self {
+            crf: true,
+            scheme: Scheme::Bilou,
+            casing: Casing::Folded,
+            word: 100,
+            char: 25,
+            char_hidden: 25,
+            cap: 5,
+            lexical: 15,
+            knowledge: 20,
+            field: 0,
+            hidden: 100,
+            layer: 100,
+            window: 0,
+        }
+    }
+}
+
+/// One matrix of parameters, row after row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Tensor {
+    pub(crate) name: &'static str,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) data: Vec<f32>,
+}
+
+/// Places of the parameters in [`Params`].
+pub(crate) mod slot {
+    pub(crate) const WORD: usize = 0;
+    pub(crate) const CHAR: usize = 1;
+    pub(crate) const CAP: usize = 2;
+    pub(crate) const SHAPE: usize = 3;
+    pub(crate) const KNOWLEDGE: usize = 4;
+    pub(crate) const FIELD: usize = 5;
+    /// Input, recurrent and bias of the forward, then of the backward direction.
+    pub(crate) const CHAR_LSTM: usize = 6;
+    pub(crate) const WORD_LSTM: usize = 12;
+    pub(crate) const LAYER: usize = 18;
+    pub(crate) const LAYER_BIAS: usize = 19;
+    pub(crate) const OUT: usize = 20;
+    pub(crate) const OUT_BIAS: usize = 21;
+    pub(crate) const PAIRS: usize = 22;
+    pub(crate) const STARTS: usize = 23;
+    pub(crate) const ENDS: usize = 24;
+    pub(crate) const ALL: usize = 25;
+}
+
+/// A network's parameters, in the order of [`slot`].
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Params(pub(crate) Vec<Tensor>);
+
+/// How many rows the tables have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rows {
+    pub(crate) words: usize,
+    pub(crate) chars: usize,
+    pub(crate) knowledge: usize,
+    pub(crate) fields: usize,
+}
+
+impl Architecture {
+    /// Where each part of a token's input begins, and the input's size: word, characters, capitals, shape, knowledge,
+    /// field, end.
+    pub(crate) fn parts(&self) -> [usize; 7] {
+        let sizes = [self.word, 2 * self.char_hidden, self.cap, self.lexical, self.knowledge, self.field];
+        let mut at = [0; 7];
+        for (i, size) in sizes.into_iter().enumerate() {
+            at[i + 1] = at[i] + size;
+        }
+        at
+    }
+
+    /// Size of a token's input.
+    pub(crate) fn inputs(&self) -> usize {
+        self.parts()[6]
+    }
+
+    /// Names and shapes of the parameters.
+    pub(crate) fn shapes(&self, rows: Rows, tags: usize) -> [(&'static str, usize, usize); slot::ALL] {
+        let (char, word) = (4 * self.char_hidden, 4 * self.hidden);
+        let top = if self.layer > 0 { self.layer } else { 2 * self.hidden };
+        let table = |rows: usize, size: usize| if size == 0 { (0, 0) } else { (rows, size) };
+        let (caps, shapes) = (table(CAPS, self.cap), table(SHAPES, self.lexical));
+        let (known, field) = (table(rows.knowledge, self.knowledge), table(rows.fields, self.field));
+        let layer = if self.layer > 0 { 2 * self.hidden } else { 0 };
+        let crf = if self.crf { tags } else { 0 };
+        [
+            ("word", rows.words, self.word),
+            ("char", rows.chars, self.char),
+            ("cap", caps.0, caps.1),
+            ("shape", shapes.0, shapes.1),
+            ("knowledge", known.0, known.1),
+            ("field", field.0, field.1),
+            ("char_lstm.forward.input", self.char, char),
+            ("char_lstm.forward.recurrent", self.char_hidden, char),
+            ("char_lstm.forward.bias", 1, char),
+            ("char_lstm.backward.input", self.char, char),
+            ("char_lstm.backward.recurrent", self.char_hidden, char),
+            ("char_lstm.backward.bias", 1, char),
+            ("word_lstm.forward.input", self.inputs(), word),
+            ("word_lstm.forward.recurrent", self.hidden, word),
+            ("word_lstm.forward.bias", 1, word),
+            ("word_lstm.backward.input", self.inputs(), word),
+            ("word_lstm.backward.recurrent", self.hidden, word),
+            ("word_lstm.backward.bias", 1, word),
+            ("layer", layer, self.layer),
+            ("layer.bias", usize::from(layer > 0), self.layer),
+            ("out", top, tags),
+            ("out.bias", 1, tags),
+            ("crf.pairs", crf, crf),
+            ("crf.starts", usize::from(crf > 0), crf),
+            ("crf.ends", usize::from(crf > 0), crf),
+        ]
+    }
+}
+
+impl Params {
+    /// Parameters to begin with: uniform, by the sizes of a matrix's sides (Glorot and Bengio 2010); word vectors as
+    /// Lample 2016 draws them; biases 0, that of forget gates 1 (Jozefowicz et al. 2015).
+    pub(crate) fn random(architecture: &Architecture, rows: Rows, tags: usize, seed: u64) -> Self {
+        let tensor = |(at, (name, rows, columns)): (usize, (&'static str, usize, usize))| {
+            let mut rng = Rng::new(&[seed, at as u64]);
+            let bias = name.ends_with("bias") || name.starts_with("crf");
+            let fans = if at < slot::CHAR_LSTM { columns } else { rows + columns };
+            let bound = if bias { 0.0 } else { (6.0 / fans.max(1) as f32).sqrt() };
+            let bound = if at < slot::CHAR_LSTM { bound / 2.0_f32.sqrt() } else { bound };
+            let mut data: Vec<f32> = (0..rows * columns).map(|_| (2.0 * rng.unit() - 1.0) * bound).collect();
+            if name.ends_with("lstm.forward.bias") || name.ends_with("lstm.backward.bias") {
+                data[columns / 4..columns / 2].fill(1.0);
+            }
+            Tensor {
+                name,
+                rows,
+                columns,
+                data,
+            }
+        };
+        Self(architecture.shapes(rows, tags).into_iter().enumerate().map(tensor).collect())
+    }
+
+    /// The same shapes, all zeros.
+    pub(crate) fn zeros_like(&self) -> Self {
+        let mut zeros = self.clone();
+        zeros.0.iter_mut().for_each(|tensor| tensor.data.fill(0.0));
+        zeros
+    }
+
+    /// A tensor's numbers.
+    pub(crate) fn get(&self, slot: usize) -> &[f32] {
+        &self.0[slot].data
+    }
+
+    /// A row of a table.
+    pub(crate) fn row(&self, slot: usize, row: usize) -> &[f32] {
+        let columns = self.0[slot].columns;
+        &self.0[slot].data[row * columns..(row + 1) * columns]
+    }
+
+    /// A row of a table, to change it.
+    pub(crate) fn row_mut(&mut self, slot: usize, row: usize) -> &mut [f32] {
+        let columns = self.0[slot].columns;
+        &mut self.0[slot].data[row * columns..(row + 1) * columns]
+    }
+}
+
+/// A network: everything that is saved.
+#[derive(Clone, Debug)]
+pub(crate) struct Model {
+    pub(crate) architecture: Architecture,
+    pub(crate) tags: TagSet,
+    /// Words of the word table from row 1 on, and characters.
+    pub(crate) words: Vec<String>,
+    pub(crate) chars: Vec<char>,
+    /// The fields that have rows of their own, from row 1 on.
+    pub(crate) fields: Vec<String>,
+    /// The dictionary's lists whose say is known, in the order of their rows.
+    pub(crate) lists: Vec<String>,
+    pub(crate) params: Params,
+}
+
+impl Model {
+    /// The vocabulary, ready for looking up.
+    pub(crate) fn vocabulary(&self) -> Vocabulary {
+        Vocabulary::new(self.words.iter().map(String::as_str), self.chars.iter().copied())
+    }
+
+    /// How many rows its tables have.
+    pub(crate) fn rows(&self) -> Rows {
+        Rows {
+            words: self.words.len() + 1,
+            chars: self.chars.len() + 1,
+            knowledge: crate::reader::KNOWLEDGE * self.lists.len(),
+            fields: crate::reader::field_rows(self.fields.len()),
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A trained network and its folder: weights as safetensors, words as text, the rest on the manifest's page.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use lethe_core::LabelSet;
+use lethe_dictionaries::{Dictionary, UnknownList};
+use lethe_learn::{LabelMap, LabelMapError, Manifest, ManifestError, TagSet, Training};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde::{Deserialize, Serialize};
+
+use crate::member::NeuralMember;
+use crate::model::{Architecture, Model, Params, Tensor};
+
+const WEIGHTS: &str = "weights.safetensors";
+const WORDS: &str = "words.txt";
+
+/// A trained recurrent network, as it is saved and loaded.
+#[derive(Clone, Debug)]
+pub struct Network {
+    kind: String,
+    pub(crate) model: Model,
+    training: Training,
+}
+
+/// Why a network could not be saved, loaded or run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetworkError {
+    /// The folder.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// The folder is whole, but what it holds does not fit together.
+    #[error("the model is inconsistent: {0}")]
+    Inconsistent(&'static str),
+    /// The settings on the page.
+    #[error("the model's settings: {0}")]
+    Settings(String),
+    /// The labels.
+    #[error(transparent)]
+    Labels(#[from] LabelMapError),
+    /// The dictionary.
+    #[error("{0}; run the model with the dictionary it was trained with")]
+    Dictionary(#[from] UnknownList),
+}
+
+/// What the page says beside the tags.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Page {
+    chars: String,
+    fields: Vec<String>,
+    lists: Vec<String>,
+    architecture: Architecture,
+}
+
+impl Network {
+    pub(crate) fn new(kind: &str, model: Model, training: Training) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            model,
+            training,
+        }
+    }
+
+    /// The member's kind, for instance `lstm-crf-l`.
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// How it was trained.
+    pub const fn training(&self) -> &Training {
+        &self.training
+    }
+
+    /// Its shape.
+    pub const fn architecture(&self) -> &Architecture {
+        &self.model.architecture
+    }
+
+    /// Its tags.
+    pub const fn tags(&self) -> &TagSet {
+        &self.model.tags
+    }
+
+    /// Writes the model's folder.
+    ///
+    /// # Errors
+    /// [`NetworkError::Manifest`], naming the file.
+    pub fn save(&self, folder: &Path) -> Result<(), NetworkError> {
+        let model = &self.model;
+        let page = Page {
+            chars: model.chars.iter().collect(),
+            fields: model.fields.clone(),
+            lists: model.lists.clone(),
+            architecture: model.architecture.clone(),
+        };
+        let settings = toml::Table::try_from(page).map_err(|error| NetworkError::Settings(error.to_string()))?;
+        let bytes: Vec<(&str, [usize; 2], Vec<u8>)> = model
+            .params
+            .0
+            .iter()
+            .filter(|tensor| !tensor.data.is_empty())
+            .map(|tensor| {
+                let bytes = tensor.data.iter().flat_map(|x| x.to_le_bytes()).collect();
+                (tensor.name, [tensor.rows, tensor.columns], bytes)
+            })
+            .collect();
+        let mut views = Vec::with_capacity(bytes.len());
+        for (name, shape, bytes) in &bytes {
+            let view = TensorView::new(Dtype::F32, shape.to_vec(), bytes)
+                .map_err(|_| NetworkError::Inconsistent("a tensor has not the numbers of its shape"))?;
+            views.push((*name, view));
+        }
+        let weights = safetensors::serialize(views, None)
+            .map_err(|_| NetworkError::Inconsistent("the weights cannot be written as safetensors"))?;
+        let words = model.words.join("\n");
+        let mut manifest = Manifest::new(&self.kind, model.tags.clone(), self.training.clone(), settings);
+        manifest.write(folder, &[(WEIGHTS, &weights), (WORDS, words.as_bytes())])?;
+        Ok(())
+    }
+
+    /// Reads a model's folder.
+    ///
+    /// # Errors
+    /// [`NetworkError`], if anything was cut short, altered, or does not fit together.
+    pub fn load(folder: &Path) -> Result<Self, NetworkError> {
+        let manifest = Manifest::read(folder)?;
+        let page: Page = toml::Value::Table(manifest.settings.clone())
+            .try_into()
+            .map_err(|error: toml::de::Error| NetworkError::Settings(error.to_string()))?;
+        let weights = manifest.file(folder, WEIGHTS)?;
+        let words = String::from_utf8(manifest.file(folder, WORDS)?)
+            .map_err(|_| NetworkError::Inconsistent("its words are not UTF-8"))?;
+        let mut model = Model {
+            architecture: page.architecture,
+            tags: manifest.tags.clone(),
+            words: words.split('\n').filter(|word| !word.is_empty()).map(str::to_owned).collect(),
+            chars: page.chars.chars().collect(),
+            fields: page.fields,
+            lists: page.lists,
+            params: Params(Vec::new()),
+        };
+        let tensors = SafeTensors::deserialize(&weights)
+            .map_err(|_| NetworkError::Inconsistent("its weights are not safetensors"))?;
+        let shapes = model.architecture.shapes(model.rows(), model.tags.len());
+        for (name, rows, columns) in shapes {
+            let data = if rows * columns == 0 {
+                Vec::new()
+            } else {
+                read(&tensors, name, [rows, columns])?
+            };
+            model.params.0.push(Tensor {
+                name,
+                rows,
+                columns,
+                data,
+            });
+        }
+        Ok(Self {
+            kind: manifest.kind,
+            model,
+            training: manifest.training,
+        })
+    }
+
+    /// The member that runs this network, called `name` in votes and audit.
+    ///
+    /// # Errors
+    /// [`NetworkError::Labels`] if the label set has no place for one of its labels, [`NetworkError::Dictionary`] if the
+    /// dictionary lacks a list that it was trained with.
+    pub fn member(
+        &self,
+        name: &str,
+        labels: &LabelSet,
+        dictionary: &Arc<Dictionary>,
+    ) -> Result<NeuralMember, NetworkError> {
+        let map = LabelMap::new(self.model.tags.labels(), labels)?;
+        Ok(NeuralMember::new(name, &self.model, map, dictionary)?)
+    }
+}
+
+fn read(tensors: &SafeTensors<'_>, name: &str, shape: [usize; 2]) -> Result<Vec<f32>, NetworkError> {
+    let view = tensors
+        .tensor(name)
+        .map_err(|_| NetworkError::Inconsistent("a tensor is missing"))?;
+    if view.dtype() != Dtype::F32 || view.shape() != shape {
+        return Err(NetworkError::Inconsistent("a tensor has another shape or type than the settings say"));
+    }
+    let numbers = view.data().as_chunks::<4>().0;
+    let numbers: Vec<f32> = numbers.iter().map(|&x| f32::from_le_bytes(x)).collect();
+    if numbers.iter().all(|x| x.is_finite()) {
+        Ok(numbers)
+    } else {
+        Err(NetworkError::Inconsistent("a weight is not finite"))
+    }
+}

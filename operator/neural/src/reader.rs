@@ -1,0 +1,314 @@
+//! Notes as a network reads them: sequences of tokens, each with its word type and its context.
+//!
+//! A token's context is what its word alone does not tell: what the dictionary says of the phrase it stands in (Yang
+//! 2019, knowledge-based features) and the field of the form that it fills in. Like word types, contexts are few: each is
+//! worked out once and called by its number.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasherDefault;
+use std::ops::Range;
+use std::sync::Arc;
+
+use lethe_core::{NoteBatch, NoteView, TokenKind};
+use lethe_dictionaries::{Dictionary, ListSet, Matcher, UnknownList, fold_into};
+
+use crate::model::{Architecture, Model};
+use crate::types::{Casing, Types, Vocabulary, WordHasher};
+
+/// Rows a list has: beginning and inside of an exact match, beginning and inside of a partial one.
+pub(crate) const KNOWLEDGE: usize = 4;
+/// Tokens of a sequence at most: a longer sentence is read in parts.
+const LONGEST: usize = 300;
+/// A field has a row of its own if train has it this often.
+const FIELD_TIMES: usize = 8;
+
+/// Rows of the field table for `n` fields: those, none and an unknown one, on this line and on the last that had one.
+pub(crate) const fn field_rows(n: usize) -> usize {
+    2 * (n + 2)
+}
+
+/// What is worked out once and kept from batch to batch. Holds words of notes: never printed, never written.
+#[derive(Clone, Default)]
+pub(crate) struct Memory {
+    pub(crate) types: Types,
+    pub(crate) contexts: Contexts,
+}
+
+/// Contexts by their first occurrence: each a set of rows, first of the knowledge table, then of the field table.
+#[derive(Clone, Default)]
+pub(crate) struct Contexts {
+    places: HashMap<Box<[u16]>, u32, BuildHasherDefault<WordHasher>>,
+    ends: Vec<u32>,
+    rows: Vec<u16>,
+}
+
+impl Contexts {
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.places.clear();
+        self.ends.clear();
+        self.rows.clear();
+    }
+
+    /// A context's rows.
+    pub(crate) fn rows(&self, at: u32) -> &[u16] {
+        let at = at as usize;
+        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
+        &self.rows[start..self.ends[at] as usize]
+    }
+
+    fn place(&mut self, rows: &[u16]) -> u32 {
+        if let Some(&at) = self.places.get(rows) {
+            return at;
+        }
+        let at = self.ends.len() as u32;
+        self.rows.extend_from_slice(rows);
+        self.ends.push(self.rows.len() as u32);
+        self.places.insert(rows.into(), at);
+        at
+    }
+}
+
+/// The tokens of a batch's notes, one after another.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Read {
+    /// Each row's tokens.
+    pub(crate) notes: Vec<Range<usize>>,
+    /// Each token's word type.
+    pub(crate) types: Vec<u32>,
+    /// Each token's context.
+    pub(crate) contexts: Vec<u32>,
+    /// Ranges of tokens that are read together; none is empty.
+    pub(crate) sequences: Vec<Range<usize>>,
+}
+
+/// Reads notes for one model.
+pub(crate) struct Reader {
+    vocabulary: Vocabulary,
+    casing: Casing,
+    window: usize,
+    dictionary: Option<(Arc<Dictionary>, ListSet, Vec<u16>)>,
+    fields: Option<HashMap<String, u16>>,
+    knowledge_rows: u16,
+}
+
+impl Reader {
+    /// A reader for a model; `dictionary` must have the lists that the model was trained with.
+    pub(crate) fn new(model: &Model, dictionary: &Arc<Dictionary>) -> Result<Self, UnknownList> {
+        let architecture = &model.architecture;
+        let known = architecture.knowledge > 0;
+        let dictionary = if known {
+            let wanted = dictionary.set(model.lists.iter().map(String::as_str))?;
+            let mut rows = vec![u16::MAX; 128];
+            for (i, list) in model.lists.iter().enumerate() {
+                rows[dictionary.list(list)?.index()] = (KNOWLEDGE * i) as u16;
+            }
+            Some((Arc::clone(dictionary), wanted, rows))
+        } else {
+            None
+        };
+        let fields = (architecture.field > 0).then(|| {
+            let rows = model.fields.iter().enumerate();
+            rows.map(|(i, field)| (field.clone(), i as u16 + 2)).collect()
+        });
+        Ok(Self {
+            vocabulary: model.vocabulary(),
+            casing: architecture.casing,
+            window: architecture.window,
+            dictionary,
+            fields,
+            knowledge_rows: if known { (KNOWLEDGE * model.lists.len()) as u16 } else { 0 },
+        })
+    }
+
+    /// The first row of the field table among a context's rows.
+    pub(crate) const fn knowledge_rows(&self) -> u16 {
+        self.knowledge_rows
+    }
+
+    /// Reads a batch.
+    pub(crate) fn read(&self, batch: &NoteBatch, memory: &mut Memory) -> Read {
+        let mut read = Read::default();
+        let mut matcher = self.dictionary.as_ref().map(|(dictionary, ..)| dictionary.matcher());
+        let mut said = Vec::new();
+        for note in batch.notes() {
+            let first = read.types.len();
+            for i in 0..note.tokens.len() {
+                let kind = note.tokens.kind(i);
+                let word = note.word(i);
+                read.types
+                    .push(memory.types.place(word, kind, &self.vocabulary, self.casing));
+            }
+            said.clear();
+            if let Some(matcher) = &mut matcher {
+                self.knowledge(&note, matcher, &mut said);
+            }
+            self.contexts(&note, &said, &mut memory.contexts, &mut read.contexts);
+            sequences(&note, first, self.window, &mut read.sequences);
+            read.notes.push(first..read.types.len());
+        }
+        read
+    }
+
+    /// What the lists say of the note's tokens, as token and row, by token and row.
+    fn knowledge(&self, note: &NoteView<'_>, matcher: &mut Matcher<'_>, said: &mut Vec<(u32, u16)>) {
+        let Some((_, wanted, rows)) = &self.dictionary else {
+            return;
+        };
+        matcher.each(note, *wanted, |found| {
+            let exceptions = found.entry.exceptions();
+            for list in found.entry.lists().iter() {
+                let partial = found.distance > 0 || exceptions.contains(list);
+                let row = rows[list.index()] + 2 * u16::from(partial);
+                said.push((found.first as u32, row));
+                said.extend((found.first + 1..=found.last).map(|i| (i as u32, row + 1)));
+            }
+        });
+        said.sort_unstable();
+        said.dedup();
+    }
+
+    fn contexts(&self, note: &NoteView<'_>, said: &[(u32, u16)], contexts: &mut Contexts, out: &mut Vec<u32>) {
+        let mut rows: Vec<u16> = Vec::new();
+        let mut said = said.iter().peekable();
+        let mut form = Form::default();
+        for i in 0..note.tokens.len() {
+            rows.clear();
+            while let Some(&&(_, row)) = said.peek().filter(|(token, _)| *token == i as u32) {
+                rows.push(row);
+                said.next();
+            }
+            if let Some(fields) = &self.fields {
+                let count = fields.len() as u16 + 2;
+                rows.push(self.knowledge_rows + form.here);
+                rows.push(self.knowledge_rows + count + form.above);
+                form.pass(note, i, |key| fields.get(key).copied().unwrap_or(1));
+            }
+            out.push(contexts.place(&rows));
+        }
+    }
+}
+
+/// Where in a form the reader stands.
+#[derive(Default)]
+struct Form {
+    /// The field before the last colon of this line; 0 for none.
+    here: u16,
+    /// The last field of the last line that had one.
+    above: u16,
+    /// The first token after the last colon or line break.
+    from: usize,
+    key: String,
+}
+
+impl Form {
+    /// Goes on past token `i`.
+    fn pass(&mut self, note: &NoteView<'_>, i: usize, row: impl Fn(&str) -> u16) {
+        if note.word(i) == ":" {
+            self.key.clear();
+            let words = (self.from..i).rev().filter(|&j| note.tokens.kinds[j] == TokenKind::Letters as u8);
+            let mut words: Vec<usize> = words.take(2).collect();
+            words.reverse();
+            for j in words {
+                if !self.key.is_empty() {
+                    self.key.push(' ');
+                }
+                fold_into(note.word(j), &mut self.key);
+            }
+            self.here = row(&self.key);
+            self.from = i + 1;
+        }
+        if note.gap_after(i).contains('\n') {
+            if self.here != 0 {
+                self.above = self.here;
+            }
+            self.here = 0;
+            self.from = i + 1;
+        }
+    }
+}
+
+/// The fields that a corpus has often enough, by name.
+pub(crate) fn fields(batch: &NoteBatch) -> Vec<String> {
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
+    for note in batch.notes() {
+        let mut form = Form::default();
+        for i in 0..note.tokens.len() {
+            form.pass(&note, i, |_| 1);
+            if note.word(i) == ":" {
+                *times.entry(form.key.clone()).or_default() += 1;
+            }
+        }
+    }
+    let often = times.into_iter().filter(|&(_, n)| n >= FIELD_TIMES);
+    often.map(|(key, _)| key).filter(|key| !key.is_empty()).collect()
+}
+
+/// The lists whose say a network is told: all that the dictionary has.
+pub(crate) fn lists(dictionary: &Dictionary, architecture: &Architecture) -> Vec<String> {
+    if architecture.knowledge == 0 {
+        return Vec::new();
+    }
+    dictionary.lists().iter().map(|list| list.id.clone()).collect()
+}
+
+/// The note's sequences: sentences, read together while they have at most `window` tokens; parts of those too long.
+fn sequences(note: &NoteView<'_>, first: usize, window: usize, out: &mut Vec<Range<usize>>) {
+    let mut open = 0..0;
+    let mut close = |range: Range<usize>| {
+        let mut start = range.start;
+        while start < range.end {
+            let end = range.end.min(start + LONGEST);
+            out.push(first + start..first + end);
+            start = end;
+        }
+    };
+    for &end in note.sentence_ends {
+        let end = end as usize;
+        if end - open.start > window && !open.is_empty() {
+            close(open.clone());
+            open.start = open.end;
+        }
+        open.end = end;
+    }
+    close(open);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_are_read_together_up_to_the_window_and_long_ones_in_parts() {
+        let batch = NoteBatch::from_texts([format!("A b.\nC d e.\nF.\n{}", "x ".repeat(700)).as_str()]).unwrap();
+        let ranges = |window| {
+            let mut out = Vec::new();
+            sequences(&batch.note(0), 10, window, &mut out);
+            out
+        };
+        assert_eq!(ranges(0)[..3], [10..13, 13..17, 17..719 - 402]);
+        assert_eq!(ranges(7)[0], 10..17);
+        assert!(ranges(0).iter().all(|range| range.len() <= LONGEST));
+        let end = 10 + batch.note(0).tokens.len();
+        for window in [0, 7, 50] {
+            let all = ranges(window);
+            assert!(all.windows(2).all(|pair| pair[0].end == pair[1].start));
+            assert_eq!((all[0].start, all[all.len() - 1].end), (10, end));
+        }
+    }
+
+    #[test]
+    fn a_token_knows_the_field_before_its_colon_and_that_of_the_line_above() {
+        let batch = NoteBatch::from_texts(["Nombre: Ana\nFecha de alta: 3\nx"]).unwrap();
+        let note = batch.note(0);
+        let (mut form, mut seen) = (Form::default(), Vec::new());
+        for i in 0..note.tokens.len() {
+            seen.push((form.here, form.above));
+            form.pass(&note, i, |key| ["nombre", "de alta"].iter().position(|k| *k == key).map_or(1, |at| at as u16 + 2));
+        }
+        assert_eq!(seen, [(0, 0), (0, 0), (2, 0), (0, 2), (0, 2), (0, 2), (0, 2), (3, 2), (0, 3)]);
+    }
+}

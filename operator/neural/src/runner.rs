@@ -1,0 +1,279 @@
+//! A trained network at work: many notes at once, nothing computed twice.
+//!
+//! What a word type puts into the LSTM's gates (its vector, its characters read by their own LSTM, capitals and shape) is
+//! one row, computed when the type is first met and kept; so is what a context adds. A token's input is then the sum of
+//! two rows, and the large matrix products are those of new types only. Sums run in the same order for every token, so
+//! that a note gets the same tags in every batch.
+
+use std::ops::Range;
+
+use lethe_learn::TagSet;
+
+use crate::bilstm::{BiLstm, Trace};
+use crate::bucket::Bucket;
+use crate::crf::{Allowed, Crf};
+use crate::kernel::{Buffer, Isa, Matrix, columns, tanh_in_place};
+use crate::model::{Architecture, Model, Params, slot};
+use crate::reader::{Memory, Read};
+use crate::tape::{Spelling, lstm, softmax};
+
+/// Rows of a bucket, about: what its gates take fits the second-level cache.
+const ROWS: usize = 512;
+/// Rows that are kept of word types and of contexts; beyond, all are forgotten before the next batch.
+const KEPT: usize = 1 << 14;
+
+/// A network packed for running.
+pub(crate) struct Runner {
+    isa: Isa,
+    architecture: Architecture,
+    tags: usize,
+    knowledge_rows: u16,
+    params: Params,
+    char_lstm: BiLstm,
+    word_lstm: BiLstm,
+    layer: Option<(Matrix, Vec<f32>)>,
+    out: (Matrix, Vec<f32>),
+    crf: Crf,
+}
+
+/// What one thread keeps from batch to batch.
+#[derive(Clone, Default)]
+pub(crate) struct Kept {
+    pub(crate) memory: Memory,
+    types: [Buffer; 2],
+    contexts: [Buffer; 2],
+    done: [usize; 2],
+    trace: Trace,
+    layer: Buffer,
+    scores: Buffer,
+    path: Vec<u16>,
+}
+
+impl Kept {
+    /// To be called before each batch: forgets what has grown too much.
+    pub(crate) fn tidy(&mut self) {
+        if self.memory.types.len() > KEPT || self.memory.contexts.len() > KEPT {
+            self.memory.types.clear();
+            self.memory.contexts.clear();
+            self.done = [0; 2];
+            for rows in self.types.iter_mut().chain(&mut self.contexts) {
+                rows.reset(0);
+            }
+        }
+    }
+}
+
+/// Tags of tokens, and the probability of each token's tag.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tagged {
+    pub(crate) tags: Vec<u16>,
+    pub(crate) sure: Vec<f32>,
+}
+
+impl Runner {
+    /// Packs a model. Word rows are taken from it, so that it need not be kept.
+    pub(crate) fn new(isa: Isa, model: &Model, tags: &TagSet, knowledge_rows: u16) -> Self {
+        let (a, params) = (&model.architecture, &model.params);
+        let word_lstm = BiLstm::new(isa, a.hidden, lstm(params, slot::WORD_LSTM));
+        // Rows of the matrix above the LSTM stand where the LSTM leaves its states.
+        let spread = |slot: usize| {
+            let tensor = &params.0[slot];
+            let n = tensor.columns;
+            let mut rows = vec![0.0; word_lstm.width() * n];
+            for (unit, row) in tensor.data.chunks_exact(n).enumerate() {
+                rows[word_lstm.column(unit) * n..][..n].copy_from_slice(row);
+            }
+            (Matrix::of_rows(isa, &rows, n, 0.0), params.get(slot + 1).to_vec())
+        };
+        let (layer, out) = if a.layer > 0 {
+            let out = &params.0[slot::OUT];
+            let matrix = Matrix::of_rows(isa, &out.data, out.columns, 0.0);
+            (Some(spread(slot::LAYER)), (matrix, params.get(slot::OUT_BIAS).to_vec()))
+        } else {
+            (None, spread(slot::OUT))
+        };
+        let n = tags.len();
+        let allowed = Allowed::new(tags);
+        let crf = if a.crf {
+            let [pairs, starts, ends] = [slot::PAIRS, slot::STARTS, slot::ENDS].map(|slot| params.get(slot));
+            Crf::new(isa, &allowed, pairs, starts, ends)
+        } else {
+            // Each token stands alone, but what the scheme forbids is forbidden.
+            Crf::new(isa, &allowed, &vec![0.0; n * n], &vec![0.0; n], &vec![0.0; n])
+        };
+        Self {
+            isa,
+            architecture: a.clone(),
+            tags: n,
+            knowledge_rows,
+            params: params.clone(),
+            char_lstm: BiLstm::new(isa, a.char_hidden, lstm(params, slot::CHAR_LSTM)),
+            word_lstm,
+            layer,
+            out,
+            crf,
+        }
+    }
+
+    /// Tags what was read; with `sure`, how sure of each tag. With `marginals`, calls it with each token and its
+    /// probability of each tag.
+    pub(crate) fn tag(
+        &self,
+        read: &Read,
+        kept: &mut Kept,
+        sure: bool,
+        mut marginals: impl FnMut(usize, &[f32]),
+    ) -> Tagged {
+        self.new_types(kept);
+        self.new_contexts(kept);
+        let tokens = read.types.len();
+        let mut tagged = Tagged {
+            tags: vec![0; tokens],
+            sure: vec![1.0; if sure { tokens } else { 0 }],
+        };
+        for group in buckets(&read.sequences) {
+            let bucket = Bucket::new(group.iter().map(Range::len).collect());
+            self.scores(&bucket, &group, read, kept);
+            let width = self.crf.width();
+            let mut probabilities = Buffer::default();
+            if sure {
+                probabilities = kept.scores.clone();
+                if self.architecture.crf {
+                    self.crf.marginals(&bucket, &mut probabilities, None);
+                } else {
+                    probabilities.chunks_exact_mut(width).for_each(|row| softmax(&mut row[..self.tags]));
+                }
+            }
+            self.crf.decode(&bucket, &mut kept.scores, &mut kept.path);
+            for (s, range) in group.iter().enumerate() {
+                for (t, token) in range.clone().enumerate() {
+                    let row = bucket.row(s, t);
+                    let tag = kept.path[row];
+                    tagged.tags[token] = tag;
+                    if sure {
+                        let all = &probabilities[row * width..][..self.tags];
+                        tagged.sure[token] = all[usize::from(tag)].clamp(0.0, 1.0);
+                        marginals(token, all);
+                    }
+                }
+            }
+        }
+        tagged
+    }
+
+    /// The tags' scores of a bucket, into `kept.scores`.
+    fn scores(&self, bucket: &Bucket, group: &[Range<usize>], read: &Read, kept: &mut Kept) {
+        let (rows, width) = (bucket.rows(), self.word_lstm.gates_width());
+        let gates = self.word_lstm.gates_of(rows, &mut kept.trace);
+        for ((gates, types), contexts) in gates.into_iter().zip(&kept.types).zip(&kept.contexts) {
+            for t in 0..bucket.steps() {
+                for (s, row) in bucket.step(t).enumerate() {
+                    let token = group[s].start + t;
+                    let to = &mut gates[row * width..(row + 1) * width];
+                    let own = &types[read.types[token] as usize * width..][..width];
+                    let context = read.contexts[token];
+                    if kept.memory.contexts.rows(context).is_empty() {
+                        to.copy_from_slice(own);
+                    } else {
+                        let more = &contexts[context as usize * width..][..width];
+                        to.iter_mut().zip(own.iter().zip(more)).for_each(|(to, (a, b))| *to = a + b);
+                    }
+                }
+            }
+        }
+        self.word_lstm.recur(bucket, false, &mut kept.trace);
+        let (mut top, mut stride) = (&kept.trace.hidden[..], self.word_lstm.width());
+        if let Some(layer) = &self.layer {
+            affine(rows, top, stride, layer, &mut kept.layer);
+            tanh_in_place(self.isa, &mut kept.layer);
+            (top, stride) = (&kept.layer[..], layer.0.width());
+        }
+        affine(rows, top, stride, &self.out, &mut kept.scores);
+    }
+
+    /// Computes the rows of word types that are new.
+    fn new_types(&self, kept: &mut Kept) {
+        let (first, end) = (kept.done[0], kept.memory.types.len());
+        if first == end {
+            return;
+        }
+        let (a, parts) = (&self.architecture, self.architecture.parts());
+        let inputs = a.inputs();
+        let spelling = Spelling::new((first as u32..end as u32).collect(), &kept.memory, &self.params);
+        self.char_lstm
+            .forward(&spelling.bucket, &spelling.inputs, a.char, false, &mut kept.trace);
+        let mut x = Buffer::zeros((end - first) * inputs);
+        for (i, &at) in spelling.types.iter().enumerate() {
+            let kind = kept.memory.types.get(at);
+            let x = &mut x[(at as usize - first) * inputs..][..inputs];
+            x[..a.word].copy_from_slice(self.params.row(slot::WORD, kind.word as usize));
+            for (direction, last) in spelling.last(i).into_iter().enumerate() {
+                let from = last * self.char_lstm.width() + self.char_lstm.column(direction * a.char_hidden);
+                x[parts[1] + direction * a.char_hidden..][..a.char_hidden]
+                    .copy_from_slice(&kept.trace.hidden[from..from + a.char_hidden]);
+            }
+            if a.cap > 0 {
+                x[parts[2]..parts[3]].copy_from_slice(self.params.row(slot::CAP, usize::from(kind.cap)));
+            }
+            if a.lexical > 0 {
+                x[parts[3]..parts[4]].copy_from_slice(self.params.row(slot::SHAPE, usize::from(kind.shape)));
+            }
+        }
+        let [fore, back] = &mut kept.types;
+        self.word_lstm.project(end - first, &x, inputs, true, [fore, back]);
+        kept.done[0] = end;
+    }
+
+    /// Computes the rows of contexts that are new.
+    fn new_contexts(&self, kept: &mut Kept) {
+        let (first, end) = (kept.done[1], kept.memory.contexts.len());
+        if first == end {
+            return;
+        }
+        let (parts, inputs) = (self.architecture.parts(), self.architecture.inputs());
+        let mut x = Buffer::zeros((end - first) * inputs);
+        for (at, x) in (first..end).zip(x.chunks_exact_mut(inputs)) {
+            for &row in kept.memory.contexts.rows(at as u32) {
+                let (table, row, part) = if row < self.knowledge_rows {
+                    (slot::KNOWLEDGE, row, 4)
+                } else {
+                    (slot::FIELD, row - self.knowledge_rows, 5)
+                };
+                let to = x[parts[part]..parts[part + 1]].iter_mut();
+                to.zip(self.params.row(table, usize::from(row))).for_each(|(x, v)| *x += v);
+            }
+        }
+        let [fore, back] = &mut kept.contexts;
+        self.word_lstm.project(end - first, &x, inputs, false, [fore, back]);
+        kept.done[1] = end;
+    }
+}
+
+/// `a W + b`.
+fn affine(rows: usize, a: &[f32], stride: usize, (matrix, bias): &(Matrix, Vec<f32>), out: &mut Buffer) {
+    let width = columns(bias.len(), matrix.isa());
+    out.reset(rows * width);
+    for row in out.chunks_exact_mut(width) {
+        row[..bias.len()].copy_from_slice(bias);
+    }
+    matrix.product(rows, a, stride, out);
+}
+
+/// Sequences by falling length, in groups of about [`ROWS`] tokens.
+pub(crate) fn buckets(sequences: &[Range<usize>]) -> Vec<Vec<Range<usize>>> {
+    let mut order: Vec<&Range<usize>> = sequences.iter().collect();
+    order.sort_by_key(|range| std::cmp::Reverse(range.len()));
+    let mut groups: Vec<Vec<Range<usize>>> = Vec::new();
+    let mut rows = 0;
+    for range in order {
+        match groups.last_mut() {
+            Some(group) if rows < ROWS => group.push(range.clone()),
+            _ => {
+                groups.push(vec![range.clone()]);
+                rows = 0;
+            }
+        }
+        rows += range.len();
+    }
+    groups
+}
