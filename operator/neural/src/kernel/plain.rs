@@ -59,17 +59,20 @@ struct Run {
 /// # Safety
 /// `run` must be a valid slice, and the processor must have `S`.
 #[inline(always)]
-unsafe fn over<S: Simd>(run: Run, f: impl Fn(S::V) -> S::V) {
+unsafe fn over<S: Simd, const TANH: bool>(run: Run) {
+    // No closure: one would not be compiled with the processor's instructions, and each intrinsic in it be a call.
     // SAFETY: the function's own contract; the tail goes through a buffer of one vector.
     unsafe {
         let whole = run.len - run.len % S::LANES;
         for at in (0..whole).step_by(S::LANES) {
-            S::store(run.at.add(at), f(S::load(run.at.add(at))));
+            let v = S::load(run.at.add(at));
+            S::store(run.at.add(at), if TANH { S::tanh(v) } else { S::exp(v) });
         }
         let mut tail = [0.0_f32; 16];
         let left = run.len - whole;
         std::ptr::copy_nonoverlapping(run.at.add(whole), tail.as_mut_ptr(), left);
-        S::store(tail.as_mut_ptr(), f(S::load(tail.as_ptr())));
+        let v = S::load(tail.as_ptr());
+        S::store(tail.as_mut_ptr(), if TANH { S::tanh(v) } else { S::exp(v) });
         std::ptr::copy_nonoverlapping(tail.as_ptr(), run.at.add(whole), left);
     }
 }
@@ -77,13 +80,13 @@ unsafe fn over<S: Simd>(run: Run, f: impl Fn(S::V) -> S::V) {
 #[inline(always)]
 unsafe fn tanh<S: Simd>(run: Run) {
     // SAFETY: the caller's.
-    unsafe { over::<S>(run, |v| S::tanh(v)) }
+    unsafe { over::<S, true>(run) }
 }
 
 #[inline(always)]
 unsafe fn exp<S: Simd>(run: Run) {
     // SAFETY: the caller's.
-    unsafe { over::<S>(run, |v| S::exp(v)) }
+    unsafe { over::<S, false>(run) }
 }
 
 fn run(values: &mut [f32]) -> Run {

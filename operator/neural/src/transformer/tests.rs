@@ -105,7 +105,8 @@ fn half_precision_and_older_names_of_tensors_are_read() {
             (name.replace("LayerNorm.bias", "LayerNorm.beta"), tensor)
         })
         .collect();
-    let convert: [(Dtype, fn(f32) -> [u8; 2]); 2] = [
+    type Convert = fn(f32) -> [u8; 2];
+    let convert: [(Dtype, Convert); 2] = [
         (Dtype::F16, |v| half::f16::from_f32(v).to_le_bytes()),
         (Dtype::BF16, |v| half::bf16::from_f32(v).to_le_bytes()),
     ];
@@ -229,7 +230,8 @@ fn a_vocabulary_that_is_larger_than_the_table_is_refused() {
 
 #[test]
 fn settings_that_do_not_fit_are_refused_by_key() {
-    let settings: [(&str, &str, fn(&mut TransformerConfig)); 7] = [
+    type Change = fn(&mut TransformerConfig);
+    let settings: [(&str, &str, Change); 7] = [
         ("window", "has 40 positions", |config| config.window = Some(41)),
         ("window", "no room beside the 2 special ones", |config| {
             config.window = Some(2)
