@@ -15,8 +15,15 @@ fn main() {
         (state >> 8) as f32 / (1 << 24) as f32 * 0.2 - 0.1
     };
     let mut some = |n: usize| -> Vec<f32> { (0..n).map(|_| next()).collect() };
-    let parts: Vec<[Vec<f32>; 3]> =
-        (0..2).map(|_| [some(inputs * 4 * hidden), some(hidden * 4 * hidden), some(4 * hidden)]).collect();
+    let parts: Vec<[Vec<f32>; 3]> = (0..2)
+        .map(|_| {
+            [
+                some(inputs * 4 * hidden),
+                some(hidden * 4 * hidden),
+                some(4 * hidden),
+            ]
+        })
+        .collect();
     let weights = || {
         [0, 1].map(|side: usize| Weights {
             input: &parts[side][0],
@@ -42,8 +49,19 @@ fn main() {
         for _ in 0..50 {
             let start = Instant::now();
             layer.forward(&bucket, &x, inputs, true, &mut trace);
-            let [a, b, c, d, e, f] = &mut grads[..] else { unreachable!("six parts") };
-            layer.backward(&bucket, weights(), &x, inputs, &above, &mut trace, [[a, b, c], [d, e, f]], &mut d_x);
+            let [a, b, c, d, e, f] = &mut grads[..] else {
+                unreachable!("six parts")
+            };
+            layer.backward(
+                &bucket,
+                weights(),
+                &x,
+                inputs,
+                &above,
+                &mut trace,
+                [[a, b, c], [d, e, f]],
+                &mut d_x,
+            );
             best[1] = best[1].min(start.elapsed().as_secs_f64());
         }
         println!(

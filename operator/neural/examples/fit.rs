@@ -2,7 +2,12 @@
 //!
 //! `fit TRAIN [--dev DEV] [--hold-out SHARE] [--vectors FILE] [--out FOLDER] [--checkpoint FILE] [--KEY VALUE]...` where
 //! KEY is a setting of the architecture or the schedule, as in a configuration file.
-#![allow(clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used, reason = "a measuring program")]
+#![allow(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a measuring program"
+)]
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -19,7 +24,10 @@ struct Progress(Instant);
 impl Watch for Progress {
     fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {
         let seconds = self.0.elapsed().as_secs_f64();
-        println!("{}/{} loss {:.4} held out {:?} after {seconds:.0} s", epoch.done, epoch.of, epoch.loss, epoch.held_out);
+        println!(
+            "{}/{} loss {:.4} held out {:?} after {seconds:.0} s",
+            epoch.done, epoch.of, epoch.loss, epoch.held_out
+        );
         ControlFlow::Continue(())
     }
 }
@@ -32,7 +40,9 @@ where
     for (key, value) in given {
         if table.contains_key(key) {
             let line = format!("x = {value}");
-            let parsed: toml::Table = line.parse().unwrap_or_else(|_| format!("x = \"{value}\"").parse().unwrap());
+            let parsed: toml::Table = line
+                .parse()
+                .unwrap_or_else(|_| format!("x = \"{value}\"").parse().unwrap());
             table.insert(key.clone(), parsed["x"].clone());
         }
     }
@@ -47,16 +57,30 @@ fn score(network: &Network, documents: &[Document], by_label: bool) -> Counts {
     let mut each: std::collections::BTreeMap<String, Counts> = std::collections::BTreeMap::new();
     for (document, found) in documents.iter().zip(member.tag(&batch)) {
         let found = found.unwrap();
-        let marks: Vec<Mark> = found.iter().map(|a| Mark::gold(a.span, labels.label(a.label).name.clone())).collect();
+        let marks: Vec<Mark> = found
+            .iter()
+            .map(|a| Mark::gold(a.span, labels.label(a.label).name.clone()))
+            .collect();
         all += Counts::strict(&document.marks, &marks);
         for label in network.tags().labels() {
-            let only = |marks: &[Mark]| marks.iter().filter(|m| m.label == *label).cloned().collect::<Vec<_>>();
+            let only = |marks: &[Mark]| {
+                marks
+                    .iter()
+                    .filter(|m| m.label == *label)
+                    .cloned()
+                    .collect::<Vec<_>>()
+            };
             *each.entry(label.clone()).or_default() += Counts::strict(&only(&document.marks), &only(&marks));
         }
     }
     if by_label {
         for (label, counts) in each {
-            println!("{label:40} P {:.4} R {:.4} F {:.4} ({counts:?})", counts.precision(), counts.recall(), counts.f1());
+            println!(
+                "{label:40} P {:.4} R {:.4} F {:.4} ({counts:?})",
+                counts.precision(),
+                counts.recall(),
+                counts.f1()
+            );
         }
     }
     all
@@ -64,19 +88,26 @@ fn score(network: &Network, documents: &[Document], by_label: bool) -> Counts {
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let given: HashMap<String, String> =
-        args[1..].chunks(2).map(|pair| (pair[0].trim_start_matches("--").to_owned(), pair[1].clone())).collect();
+    let given: HashMap<String, String> = args[1..]
+        .chunks(2)
+        .map(|pair| (pair[0].trim_start_matches("--").to_owned(), pair[1].clone()))
+        .collect();
     let documents = read_jsonl(args[0].as_ref()).unwrap();
     let architecture: Architecture = settings(&Architecture::default(), &given);
     let schedule: Schedule = settings(&Schedule::default(), &given);
     let share: f64 = given.get("hold-out").map_or(0.0, |share| share.parse().unwrap());
     let (fit, held) = if share > 0.0 {
         let split = hold_out(&documents, share, 7);
-        (Split::pick(&split.train, &documents), Split::pick(&split.held, &documents))
+        (
+            Split::pick(&split.train, &documents),
+            Split::pick(&split.held, &documents),
+        )
     } else {
         (documents, Vec::new())
     };
-    let vectors = given.get("vectors").map(|path| Vectors::read(path.as_ref(), |_| true).unwrap());
+    let vectors = given
+        .get("vectors")
+        .map(|path| Vectors::read(path.as_ref(), |_| true).unwrap());
     let dictionary = Dictionary::builtin();
     let data = Data {
         train: &fit,
@@ -86,15 +117,32 @@ fn main() {
     };
     let start = Instant::now();
     let checkpoint = given.get("checkpoint").map(std::path::Path::new);
-    let network = train("lstm-crf-l", &architecture, &schedule, data, checkpoint, &mut Progress(start)).unwrap();
+    let network = train(
+        "lstm-crf-l",
+        &architecture,
+        &schedule,
+        data,
+        checkpoint,
+        &mut Progress(start),
+    )
+    .unwrap();
     println!("trained in {:.0} s", start.elapsed().as_secs_f64());
     if let Some(out) = given.get("out") {
         network.save(out.as_ref()).unwrap();
     }
     let show = |name: &str, documents: &[Document]| {
         if !documents.is_empty() {
-            let counts = score(&network, documents, name == "held out" && given.contains_key("labels"));
-            println!("{name}: P {:.4} R {:.4} F1 {:.4}", counts.precision(), counts.recall(), counts.f1());
+            let counts = score(
+                &network,
+                documents,
+                name == "held out" && given.contains_key("labels"),
+            );
+            println!(
+                "{name}: P {:.4} R {:.4} F1 {:.4}",
+                counts.precision(),
+                counts.recall(),
+                counts.f1()
+            );
         }
     };
     show("held out", &held);

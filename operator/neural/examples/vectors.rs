@@ -5,7 +5,11 @@ use lethe_neural::{Casing, SkipGram};
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let casing = if args[1] == "folded" { Casing::Folded } else { Casing::AsWritten };
+    let casing = if args[1] == "folded" {
+        Casing::Folded
+    } else {
+        Casing::AsWritten
+    };
     let mut texts = Vec::new();
     for path in &args[2..] {
         let documents = lethe_corpus::read_jsonl(path.as_ref()).unwrap();

@@ -26,7 +26,15 @@ impl Adam {
 
     /// A step: gradients are scaled by `scale`, then so that their norm is at most `clip`; they are zeroed for the next.
     /// Of the word table only `words` (sorted, distinct rows) have gradients.
-    pub(crate) fn step(&mut self, params: &mut Params, grads: &mut Params, words: &[u32], rate: f32, scale: f32, clip: f32) {
+    pub(crate) fn step(
+        &mut self,
+        params: &mut Params,
+        grads: &mut Params,
+        words: &[u32],
+        rate: f32,
+        scale: f32,
+        clip: f32,
+    ) {
         self.steps += 1;
         let size = grads.0[slot::WORD].columns;
         let ranges = |at: usize, len: usize| -> Vec<std::ops::Range<usize>> {

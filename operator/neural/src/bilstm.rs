@@ -87,14 +87,7 @@ impl BiLstm {
 
     /// What `rows` rows of inputs, `stride` apart, put into each direction's gates: appended, a row of
     /// [`BiLstm::gates_width`] each. With `bias` that is the gates' whole input, without it a part to be added to one.
-    pub fn project(
-        &self,
-        rows: usize,
-        inputs: &[f32],
-        stride: usize,
-        bias: bool,
-        out: [&mut Buffer; 2],
-    ) {
+    pub fn project(&self, rows: usize, inputs: &[f32], stride: usize, bias: bool, out: [&mut Buffer; 2]) {
         let width = self.gates.width();
         for (side, out) in self.sides.iter().zip(out) {
             let old = out.len();
@@ -110,14 +103,7 @@ impl BiLstm {
     }
 
     /// Runs over a bucket whose inputs stand `stride` apart, in the bucket's order.
-    pub fn forward(
-        &self,
-        bucket: &Bucket,
-        inputs: &[f32],
-        stride: usize,
-        keep: bool,
-        trace: &mut Trace,
-    ) {
+    pub fn forward(&self, bucket: &Bucket, inputs: &[f32], stride: usize, keep: bool, trace: &mut Trace) {
         let [fore, back] = &mut trace.gates;
         fore.reset(0);
         back.reset(0);
@@ -210,8 +196,7 @@ impl BiLstm {
                     turned_recurrent.product(rows, &gates[to * width..], width, d);
                     for r in 0..rows {
                         let at = (from + r) * 2 * padded + direction * padded;
-                        before[(to + r) * hidden..][..hidden]
-                            .copy_from_slice(&trace.hidden[at..at + hidden]);
+                        before[(to + r) * hidden..][..hidden].copy_from_slice(&trace.hidden[at..at + hidden]);
                     }
                 }
             };
@@ -277,7 +262,11 @@ fn each_step(bucket: &Bucket, direction: usize, run: &mut impl FnMut(usize, Opti
 }
 
 /// As [`each_step`], in the reverse order; `run`'s last argument is the first of the sequences.
-fn each_back_step(bucket: &Bucket, direction: usize, run: &mut impl FnMut(usize, Option<usize>, usize, usize)) {
+fn each_back_step(
+    bucket: &Bucket,
+    direction: usize,
+    run: &mut impl FnMut(usize, Option<usize>, usize, usize),
+) {
     if direction == 0 {
         for t in (0..bucket.steps()).rev() {
             let now = bucket.step(t);
@@ -324,7 +313,8 @@ mod tests {
                     let mut z: Vec<f64> = w.bias.iter().map(|&b| f64::from(b)).collect();
                     for (j, z) in z.iter_mut().enumerate() {
                         for k in 0..INPUTS {
-                            *z += f64::from(inputs[row * INPUTS + k]) * f64::from(w.input[k * 4 * HIDDEN + j]);
+                            *z +=
+                                f64::from(inputs[row * INPUTS + k]) * f64::from(w.input[k * 4 * HIDDEN + j]);
                         }
                         for k in 0..HIDDEN {
                             *z += h[k] * f64::from(w.recurrent[k * 4 * HIDDEN + j]);
@@ -387,21 +377,35 @@ mod tests {
             let (d, rest) = rest.split_at_mut(INPUTS * 4 * HIDDEN);
             let (e, f) = rest.split_at_mut(HIDDEN * 4 * HIDDEN);
             layer.backward(
-                &bucket, weights(&all), &inputs, INPUTS, &above, &mut trace,
-                [[a, b, c], [d, e, f]], &mut d_inputs,
+                &bucket,
+                weights(&all),
+                &inputs,
+                INPUTS,
+                &above,
+                &mut trace,
+                [[a, b, c], [d, e, f]],
+                &mut d_inputs,
             );
             let step = 1e-3_f32;
             for at in (0..SIZE).step_by(7) {
                 let (mut more, mut less) = (all.clone(), all.clone());
                 (more[at], less[at]) = (all[at] + step, all[at] - step);
-                let difference = (value(&more, &inputs) - value(&less, &inputs)) / f64::from(more[at] - less[at]);
-                assert!((difference - f64::from(grads[at])).abs() < 1e-4, "weight {at}: {difference} {}", grads[at]);
+                let difference =
+                    (value(&more, &inputs) - value(&less, &inputs)) / f64::from(more[at] - less[at]);
+                assert!(
+                    (difference - f64::from(grads[at])).abs() < 1e-4,
+                    "weight {at}: {difference} {}",
+                    grads[at]
+                );
             }
             for at in 0..inputs.len() {
                 let (mut more, mut less) = (inputs.clone(), inputs.clone());
                 (more[at], less[at]) = (inputs[at] + step, inputs[at] - step);
                 let difference = (value(&all, &more) - value(&all, &less)) / f64::from(more[at] - less[at]);
-                assert!((difference - f64::from(d_inputs[at / INPUTS * d_stride + at % INPUTS])).abs() < 1e-4, "input {at}");
+                assert!(
+                    (difference - f64::from(d_inputs[at / INPUTS * d_stride + at % INPUTS])).abs() < 1e-4,
+                    "input {at}"
+                );
             }
         }
     }
@@ -423,7 +427,10 @@ mod tests {
                 layer.forward(&Bucket::new(vec![length]), &own, INPUTS, false, &mut one);
                 for t in 0..length {
                     let width = layer.width();
-                    assert_eq!(one.hidden[t * width..][..width], many.hidden[together.row(s, t) * width..][..width]);
+                    assert_eq!(
+                        one.hidden[t * width..][..width],
+                        many.hidden[together.row(s, t) * width..][..width]
+                    );
                 }
             }
         }

@@ -59,7 +59,11 @@ impl State {
     }
 
     /// Reads a state, if there is one; `like` has the parameters' shapes.
-    pub(crate) fn read(path: &Path, fingerprint: &[u8; 32], like: &Params) -> Result<Option<Self>, CheckpointError> {
+    pub(crate) fn read(
+        path: &Path,
+        fingerprint: &[u8; 32],
+        like: &Params,
+    ) -> Result<Option<Self>, CheckpointError> {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -71,12 +75,16 @@ impl State {
         };
         let cut = || foreign("the checkpoint was cut short or altered");
         let (body, sum) = bytes.split_last_chunk::<32>().ok_or_else(cut)?;
-        let mut rest = body.strip_prefix(MAGIC).ok_or_else(|| foreign("this is no checkpoint"))?;
+        let mut rest = body
+            .strip_prefix(MAGIC)
+            .ok_or_else(|| foreign("this is no checkpoint"))?;
         if <[u8; 32]>::from(Sha256::digest(body)) != *sum {
             return Err(cut());
         }
         if take(&mut rest, 32).ok_or_else(cut)? != fingerprint {
-            return Err(foreign("the checkpoint is of a training with other settings or data"));
+            return Err(foreign(
+                "the checkpoint is of a training with other settings or data",
+            ));
         }
         let mut state = Self::new(like);
         state.epochs = number(&mut rest).ok_or_else(cut)? as u32;
@@ -91,7 +99,11 @@ impl State {
             fill(&mut params, &mut rest).ok_or_else(cut)?;
             state.best = Some((best, params));
         }
-        if rest.is_empty() { Ok(Some(state)) } else { Err(cut()) }
+        if rest.is_empty() {
+            Ok(Some(state))
+        } else {
+            Err(cut())
+        }
     }
 
     /// Writes the state beside the file, then puts it in its place.
@@ -99,11 +111,19 @@ impl State {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(fingerprint);
         let best = self.best.as_ref().map_or(f64::NAN, |(best, _)| *best);
-        for number in [u64::from(self.epochs), u64::from(self.ended), self.adam.steps, best.to_bits()] {
+        for number in [
+            u64::from(self.epochs),
+            u64::from(self.ended),
+            self.adam.steps,
+            best.to_bits(),
+        ] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
         let best = self.best.as_ref().map(|(_, params)| params);
-        for params in [&self.params, &self.adam.mean, &self.adam.square].into_iter().chain(best) {
+        for params in [&self.params, &self.adam.mean, &self.adam.square]
+            .into_iter()
+            .chain(best)
+        {
             let numbers = params.0.iter().flat_map(|tensor| &tensor.data);
             bytes.extend(numbers.flat_map(|x| x.to_le_bytes()));
         }
@@ -149,13 +169,22 @@ fn fill(params: &mut Params, rest: &mut &[u8]) -> Option<()> {
     for tensor in &mut params.0 {
         let bytes = take(rest, 4 * tensor.data.len())?;
         let numbers = bytes.as_chunks::<4>().0;
-        tensor.data.iter_mut().zip(numbers).for_each(|(x, &b)| *x = f32::from_le_bytes(b));
+        tensor
+            .data
+            .iter_mut()
+            .zip(numbers)
+            .for_each(|(x, &b)| *x = f32::from_le_bytes(b));
     }
     Some(())
 }
 
 /// What tells one training from another.
-pub(crate) fn fingerprint(kind: &str, architecture: &Architecture, schedule: &Schedule, data: Data<'_>) -> [u8; 32] {
+pub(crate) fn fingerprint(
+    kind: &str,
+    architecture: &Architecture,
+    schedule: &Schedule,
+    data: Data<'_>,
+) -> [u8; 32] {
     let mut hash = Sha256::new();
     // Floats print so that they read back the same.
     hash.update(format!("{kind} {architecture:?} {schedule:?}"));

@@ -79,7 +79,9 @@ impl Crf {
         let pairs = held(pairs, &allowed.pairs);
         let (start, end) = (held(starts, &allowed.starts), held(ends, &allowed.ends));
         let factors = exp(&pairs);
-        let into = (0..tags * tags).map(|at| pairs[at % tags * tags + at / tags]).collect();
+        let into = (0..tags * tags)
+            .map(|at| pairs[at % tags * tags + at / tags])
+            .collect();
         Self {
             isa,
             tags,
@@ -105,12 +107,7 @@ impl Crf {
 
     /// Each token's probability of each tag, in place of the emissions; the sum of the sequences' log partition
     /// functions. Adds to `expected`, where given, how often each transition is expected.
-    pub(crate) fn marginals(
-        &self,
-        bucket: &Bucket,
-        scores: &mut Buffer,
-        expected: Option<Grads<'_>>,
-    ) -> f64 {
+    pub(crate) fn marginals(&self, bucket: &Bucket, scores: &mut Buffer, expected: Option<Grads<'_>>) -> f64 {
         let (width, tags, rows) = (self.width(), self.tags, bucket.rows());
         let mut log_sum = 0.0;
         for row in scores.chunks_exact_mut(width) {
@@ -160,9 +157,16 @@ impl Crf {
                 if i < next.len() {
                     b.copy_from_slice(&ahead[i * width..(i + 1) * width]);
                 } else {
-                    let sum: f32 = alpha[r * width..][..tags].iter().zip(&self.last).map(|(a, l)| a * l).sum();
+                    let sum: f32 = alpha[r * width..][..tags]
+                        .iter()
+                        .zip(&self.last)
+                        .map(|(a, l)| a * l)
+                        .sum();
                     log_sum += f64::from(sum).ln();
-                    b[..tags].iter_mut().zip(&self.last).for_each(|(b, l)| *b = l / sum);
+                    b[..tags]
+                        .iter_mut()
+                        .zip(&self.last)
+                        .for_each(|(b, l)| *b = l / sum);
                 }
             }
         }
@@ -171,21 +175,41 @@ impl Crf {
             for t in 1..bucket.steps() {
                 let (before, now) = (bucket.step(t - 1).start * width, bucket.step(t));
                 let right = &scores[now.start * width..];
-                add_outer(self.isa, now.len(), tags, &alpha[before..], width, right, width, &mut counts);
+                add_outer(
+                    self.isa,
+                    now.len(),
+                    tags,
+                    &alpha[before..],
+                    width,
+                    right,
+                    width,
+                    &mut counts,
+                );
             }
             let factors = self.factors.chunks_exact(tags);
-            for ((grads, counts), factors) in grads.pairs.chunks_exact_mut(tags).zip(counts.chunks_exact(width)).zip(factors) {
+            for ((grads, counts), factors) in grads
+                .pairs
+                .chunks_exact_mut(tags)
+                .zip(counts.chunks_exact(width))
+                .zip(factors)
+            {
                 let expected = counts.iter().zip(factors).map(|(c, f)| c * f);
                 grads.iter_mut().zip(expected).for_each(|(g, e)| *g += e);
             }
             for (s, &length) in bucket.lengths().iter().enumerate() {
-                for (row, sums) in [(bucket.row(s, 0), &mut *grads.starts), (bucket.row(s, length - 1), &mut *grads.ends)] {
+                for (row, sums) in [
+                    (bucket.row(s, 0), &mut *grads.starts),
+                    (bucket.row(s, length - 1), &mut *grads.ends),
+                ] {
                     let both = alpha[row * width..].iter().zip(&beta[row * width..]);
                     sums.iter_mut().zip(both).for_each(|(g, (a, b))| *g += a * b);
                 }
             }
         }
-        scores.iter_mut().zip(alpha.iter().zip(beta.iter())).for_each(|(p, (a, b))| *p = a * b);
+        scores
+            .iter_mut()
+            .zip(alpha.iter().zip(beta.iter()))
+            .for_each(|(p, (a, b))| *p = a * b);
         log_sum
     }
 
@@ -370,7 +394,8 @@ mod tests {
         for isa in Isa::all() {
             let case = random(isa);
             let mut found = Vec::new();
-            case.crf.decode(&case.bucket, &mut case.scores.clone(), &mut found);
+            case.crf
+                .decode(&case.bucket, &mut case.scores.clone(), &mut found);
             for s in 0..3 {
                 let all = paths(&case, s);
                 let (best, _) = all.iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
@@ -393,7 +418,9 @@ mod tests {
             let mut grads = vec![0.0; weights.len()];
             let (pairs, rest) = grads.split_at_mut(n * n);
             let (starts, ends) = rest.split_at_mut(n);
-            let loss = case.crf.loss(&case.bucket, &mut scores, &gold, Grads { pairs, starts, ends });
+            let loss = case
+                .crf
+                .loss(&case.bucket, &mut scores, &gold, Grads { pairs, starts, ends });
             (loss, grads, scores, case.crf.width())
         };
         let (_, grads, scores, width) = run(&weights, &emissions);
@@ -408,14 +435,21 @@ mod tests {
             let more = run(&moved(&weights, at, step), &emissions).0;
             let less = run(&moved(&weights, at, -step), &emissions).0;
             let difference = (more - less) / f64::from(2.0 * step);
-            assert!((difference - f64::from(grads[at])).abs() < 1e-3, "{at}: {difference} {}", grads[at]);
+            assert!(
+                (difference - f64::from(grads[at])).abs() < 1e-3,
+                "{at}: {difference} {}",
+                grads[at]
+            );
         }
         for at in 0..emissions.len() {
             let more = run(&weights, &moved(&emissions, at, step)).0;
             let less = run(&weights, &moved(&emissions, at, -step)).0;
             let difference = (more - less) / f64::from(2.0 * step);
             let found = scores[at / n * width + at % n];
-            assert!((difference - f64::from(found)).abs() < 1e-3, "{at}: {difference} {found}");
+            assert!(
+                (difference - f64::from(found)).abs() < 1e-3,
+                "{at}: {difference} {found}"
+            );
         }
     }
 }

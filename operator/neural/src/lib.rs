@@ -1,6 +1,6 @@
 //! Neural members: recurrent networks with and without a CRF layer, and transformer checkpoints.
 //!
-//! [`train`] fits a network, [`Network`] saves and loads it, [`NeuralMember`] runs it. The hot loops are in [`kernel`].
+//! [`Recurrent`] holds the settings of a recurrent member and fits it, [`Network`] saves and loads it, [`NeuralMember`] runs it. The hot loops are in [`kernel`].
 
 mod adam;
 mod bilstm;
@@ -14,6 +14,7 @@ mod network;
 mod reader;
 mod rng;
 mod runner;
+mod settings;
 mod skipgram;
 mod tape;
 mod train;
@@ -27,6 +28,7 @@ pub use checkpoint::CheckpointError;
 pub use member::NeuralMember;
 pub use model::Architecture;
 pub use network::{Network, NetworkError};
+pub use settings::{Recurrent, SettingsError, VectorSource};
 pub use skipgram::SkipGram;
 pub use train::{Data, Schedule, TrainError, train};
 pub use types::Casing;

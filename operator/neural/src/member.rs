@@ -24,16 +24,6 @@ pub struct NeuralMember {
 
 impl NeuralMember {
     pub(crate) fn new(
-        name: &str,
-        model: &Model,
-        labels: LabelMap,
-        dictionary: &Arc<Dictionary>,
-    ) -> Result<Self, UnknownList> {
-        Self::on(Isa::best(), name, model, labels, dictionary)
-    }
-
-    /// As [`NeuralMember::new`], on a given instruction set.
-    pub(crate) fn on(
         isa: Isa,
         name: &str,
         model: &Model,

@@ -105,7 +105,14 @@ impl Architecture {
     /// Where each part of a token's input begins, and the input's size: word, characters, capitals, shape, knowledge,
     /// field, end.
     pub(crate) fn parts(&self) -> [usize; 7] {
-        let sizes = [self.word, 2 * self.char_hidden, self.cap, self.lexical, self.knowledge, self.field];
+        let sizes = [
+            self.word,
+            2 * self.char_hidden,
+            self.cap,
+            self.lexical,
+            self.knowledge,
+            self.field,
+        ];
         let mut at = [0; 7];
         for (i, size) in sizes.into_iter().enumerate() {
             at[i + 1] = at[i] + size;
@@ -121,10 +128,17 @@ impl Architecture {
     /// Names and shapes of the parameters.
     pub(crate) fn shapes(&self, rows: Rows, tags: usize) -> [(&'static str, usize, usize); slot::ALL] {
         let (char, word) = (4 * self.char_hidden, 4 * self.hidden);
-        let top = if self.layer > 0 { self.layer } else { 2 * self.hidden };
+        let top = if self.layer > 0 {
+            self.layer
+        } else {
+            2 * self.hidden
+        };
         let table = |rows: usize, size: usize| if size == 0 { (0, 0) } else { (rows, size) };
         let (caps, shapes) = (table(CAPS, self.cap), table(SHAPES, self.lexical));
-        let (known, field) = (table(rows.knowledge, self.knowledge), table(rows.fields, self.field));
+        let (known, field) = (
+            table(rows.knowledge, self.knowledge),
+            table(rows.fields, self.field),
+        );
         let layer = if self.layer > 0 { 2 * self.hidden } else { 0 };
         let crf = if self.crf { tags } else { 0 };
         [
@@ -164,10 +178,24 @@ impl Params {
         let tensor = |(at, (name, rows, columns)): (usize, (&'static str, usize, usize))| {
             let mut rng = Rng::new(&[seed, at as u64]);
             let bias = name.ends_with("bias") || name.starts_with("crf");
-            let fans = if at < slot::CHAR_LSTM { columns } else { rows + columns };
-            let bound = if bias { 0.0 } else { (6.0 / fans.max(1) as f32).sqrt() };
-            let bound = if at < slot::CHAR_LSTM { bound / 2.0_f32.sqrt() } else { bound };
-            let mut data: Vec<f32> = (0..rows * columns).map(|_| (2.0 * rng.unit() - 1.0) * bound).collect();
+            let fans = if at < slot::CHAR_LSTM {
+                columns
+            } else {
+                rows + columns
+            };
+            let bound = if bias {
+                0.0
+            } else {
+                (6.0 / fans.max(1) as f32).sqrt()
+            };
+            let bound = if at < slot::CHAR_LSTM {
+                bound / 2.0_f32.sqrt()
+            } else {
+                bound
+            };
+            let mut data: Vec<f32> = (0..rows * columns)
+                .map(|_| (2.0 * rng.unit() - 1.0) * bound)
+                .collect();
             if name.ends_with("lstm.forward.bias") || name.ends_with("lstm.backward.bias") {
                 data[columns / 4..columns / 2].fill(1.0);
             }
@@ -178,7 +206,14 @@ impl Params {
                 data,
             }
         };
-        Self(architecture.shapes(rows, tags).into_iter().enumerate().map(tensor).collect())
+        Self(
+            architecture
+                .shapes(rows, tags)
+                .into_iter()
+                .enumerate()
+                .map(tensor)
+                .collect(),
+        )
     }
 
     /// The same shapes, all zeros.

@@ -9,6 +9,7 @@ use lethe_learn::{LabelMap, LabelMapError, Manifest, ManifestError, TagSet, Trai
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::Isa;
 use crate::member::NeuralMember;
 use crate::model::{Architecture, Model, Params, Tensor};
 
@@ -95,7 +96,8 @@ impl Network {
             lists: model.lists.clone(),
             architecture: model.architecture.clone(),
         };
-        let settings = toml::Table::try_from(page).map_err(|error| NetworkError::Settings(error.to_string()))?;
+        let settings =
+            toml::Table::try_from(page).map_err(|error| NetworkError::Settings(error.to_string()))?;
         let bytes: Vec<(&str, [usize; 2], Vec<u8>)> = model
             .params
             .0
@@ -135,7 +137,11 @@ impl Network {
         let mut model = Model {
             architecture: page.architecture,
             tags: manifest.tags.clone(),
-            words: words.split('\n').filter(|word| !word.is_empty()).map(str::to_owned).collect(),
+            words: words
+                .split('\n')
+                .filter(|word| !word.is_empty())
+                .map(str::to_owned)
+                .collect(),
             chars: page.chars.chars().collect(),
             fields: page.fields,
             lists: page.lists,
@@ -175,8 +181,22 @@ impl Network {
         labels: &LabelSet,
         dictionary: &Arc<Dictionary>,
     ) -> Result<NeuralMember, NetworkError> {
+        self.member_on(Isa::best(), name, labels, dictionary)
+    }
+
+    /// As [`Network::member`], on a given instruction set.
+    ///
+    /// # Errors
+    /// As [`Network::member`].
+    pub fn member_on(
+        &self,
+        isa: Isa,
+        name: &str,
+        labels: &LabelSet,
+        dictionary: &Arc<Dictionary>,
+    ) -> Result<NeuralMember, NetworkError> {
         let map = LabelMap::new(self.model.tags.labels(), labels)?;
-        Ok(NeuralMember::new(name, &self.model, map, dictionary)?)
+        Ok(NeuralMember::new(isa, name, &self.model, map, dictionary)?)
     }
 }
 
@@ -185,7 +205,9 @@ fn read(tensors: &SafeTensors<'_>, name: &str, shape: [usize; 2]) -> Result<Vec<
         .tensor(name)
         .map_err(|_| NetworkError::Inconsistent("a tensor is missing"))?;
     if view.dtype() != Dtype::F32 || view.shape() != shape {
-        return Err(NetworkError::Inconsistent("a tensor has another shape or type than the settings say"));
+        return Err(NetworkError::Inconsistent(
+            "a tensor has another shape or type than the settings say",
+        ));
     }
     let numbers = view.data().as_chunks::<4>().0;
     let numbers: Vec<f32> = numbers.iter().map(|&x| f32::from_le_bytes(x)).collect();

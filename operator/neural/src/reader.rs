@@ -120,7 +120,11 @@ impl Reader {
             window: architecture.window,
             dictionary,
             fields,
-            knowledge_rows: if known { (KNOWLEDGE * model.lists.len()) as u16 } else { 0 },
+            knowledge_rows: if known {
+                (KNOWLEDGE * model.lists.len()) as u16
+            } else {
+                0
+            },
         })
     }
 
@@ -132,7 +136,10 @@ impl Reader {
     /// Reads a batch.
     pub(crate) fn read(&self, batch: &NoteBatch, memory: &mut Memory) -> Read {
         let mut read = Read::default();
-        let mut matcher = self.dictionary.as_ref().map(|(dictionary, ..)| dictionary.matcher());
+        let mut matcher = self
+            .dictionary
+            .as_ref()
+            .map(|(dictionary, ..)| dictionary.matcher());
         let mut said = Vec::new();
         for note in batch.notes() {
             let first = read.types.len();
@@ -171,7 +178,13 @@ impl Reader {
         said.dedup();
     }
 
-    fn contexts(&self, note: &NoteView<'_>, said: &[(u32, u16)], contexts: &mut Contexts, out: &mut Vec<u32>) {
+    fn contexts(
+        &self,
+        note: &NoteView<'_>,
+        said: &[(u32, u16)],
+        contexts: &mut Contexts,
+        out: &mut Vec<u32>,
+    ) {
         let mut rows: Vec<u16> = Vec::new();
         let mut said = said.iter().peekable();
         let mut form = Form::default();
@@ -209,7 +222,9 @@ impl Form {
     fn pass(&mut self, note: &NoteView<'_>, i: usize, row: impl Fn(&str) -> u16) {
         if note.word(i) == ":" {
             self.key.clear();
-            let words = (self.from..i).rev().filter(|&j| note.tokens.kinds[j] == TokenKind::Letters as u8);
+            let words = (self.from..i)
+                .rev()
+                .filter(|&j| note.tokens.kinds[j] == TokenKind::Letters as u8);
             let mut words: Vec<usize> = words.take(2).collect();
             words.reverse();
             for j in words {
@@ -283,7 +298,8 @@ mod tests {
 
     #[test]
     fn sentences_are_read_together_up_to_the_window_and_long_ones_in_parts() {
-        let batch = NoteBatch::from_texts([format!("A b.\nC d e.\nF.\n{}", "x ".repeat(700)).as_str()]).unwrap();
+        let batch =
+            NoteBatch::from_texts([format!("A b.\nC d e.\nF.\n{}", "x ".repeat(700)).as_str()]).unwrap();
         let ranges = |window| {
             let mut out = Vec::new();
             sequences(&batch.note(0), 10, window, &mut out);
@@ -307,8 +323,26 @@ mod tests {
         let (mut form, mut seen) = (Form::default(), Vec::new());
         for i in 0..note.tokens.len() {
             seen.push((form.here, form.above));
-            form.pass(&note, i, |key| ["nombre", "de alta"].iter().position(|k| *k == key).map_or(1, |at| at as u16 + 2));
+            form.pass(&note, i, |key| {
+                ["nombre", "de alta"]
+                    .iter()
+                    .position(|k| *k == key)
+                    .map_or(1, |at| at as u16 + 2)
+            });
         }
-        assert_eq!(seen, [(0, 0), (0, 0), (2, 0), (0, 2), (0, 2), (0, 2), (0, 2), (3, 2), (0, 3)]);
+        assert_eq!(
+            seen,
+            [
+                (0, 0),
+                (0, 0),
+                (2, 0),
+                (0, 2),
+                (0, 2),
+                (0, 2),
+                (0, 2),
+                (3, 2),
+                (0, 3)
+            ]
+        );
     }
 }

@@ -88,7 +88,10 @@ impl Runner {
         let (layer, out) = if a.layer > 0 {
             let out = &params.0[slot::OUT];
             let matrix = Matrix::of_rows(isa, &out.data, out.columns, 0.0);
-            (Some(spread(slot::LAYER)), (matrix, params.get(slot::OUT_BIAS).to_vec()))
+            (
+                Some(spread(slot::LAYER)),
+                (matrix, params.get(slot::OUT_BIAS).to_vec()),
+            )
         } else {
             (None, spread(slot::OUT))
         };
@@ -141,7 +144,9 @@ impl Runner {
                 if self.architecture.crf {
                     self.crf.marginals(&bucket, &mut probabilities, None);
                 } else {
-                    probabilities.chunks_exact_mut(width).for_each(|row| softmax(&mut row[..self.tags]));
+                    probabilities
+                        .chunks_exact_mut(width)
+                        .for_each(|row| softmax(&mut row[..self.tags]));
                 }
             }
             self.crf.decode(&bucket, &mut kept.scores, &mut kept.path);
@@ -176,7 +181,9 @@ impl Runner {
                         to.copy_from_slice(own);
                     } else {
                         let more = &contexts[context as usize * width..][..width];
-                        to.iter_mut().zip(own.iter().zip(more)).for_each(|(to, (a, b))| *to = a + b);
+                        to.iter_mut()
+                            .zip(own.iter().zip(more))
+                            .for_each(|(to, (a, b))| *to = a + b);
                     }
                 }
             }
@@ -220,7 +227,8 @@ impl Runner {
             }
         }
         let [fore, back] = &mut kept.types;
-        self.word_lstm.project(end - first, &x, inputs, true, [fore, back]);
+        self.word_lstm
+            .project(end - first, &x, inputs, true, [fore, back]);
         kept.done[0] = end;
     }
 
@@ -240,11 +248,13 @@ impl Runner {
                     (slot::FIELD, row - self.knowledge_rows, 5)
                 };
                 let to = x[parts[part]..parts[part + 1]].iter_mut();
-                to.zip(self.params.row(table, usize::from(row))).for_each(|(x, v)| *x += v);
+                to.zip(self.params.row(table, usize::from(row)))
+                    .for_each(|(x, v)| *x += v);
             }
         }
         let [fore, back] = &mut kept.contexts;
-        self.word_lstm.project(end - first, &x, inputs, false, [fore, back]);
+        self.word_lstm
+            .project(end - first, &x, inputs, false, [fore, back]);
         kept.done[1] = end;
     }
 }

@@ -76,7 +76,9 @@ impl SkipGram {
         let draws = draws(&times);
         let n = self.size;
         let mut rng = Rng::new(&[self.seed]);
-        let mut inner: Vec<f32> = (0..words.len() * n).map(|_| (rng.unit() - 0.5) / n as f32).collect();
+        let mut inner: Vec<f32> = (0..words.len() * n)
+            .map(|_| (rng.unit() - 0.5) / n as f32)
+            .collect();
         let mut outer = vec![0.0_f32; words.len() * n];
         let mut step = vec![0.0_f32; n];
         let (mut seen, all) = (0_u64, total * self.epochs as u64);
@@ -96,8 +98,11 @@ impl SkipGram {
                         let v = &mut inner[line[j] as usize * n..][..n];
                         step.fill(0.0);
                         for k in 0..=self.negative {
-                            let (target, label) =
-                                if k == 0 { (word, 1.0) } else { (draws[rng.below(DRAWS)], 0.0) };
+                            let (target, label) = if k == 0 {
+                                (word, 1.0)
+                            } else {
+                                (draws[rng.below(DRAWS)], 0.0)
+                            };
                             if k > 0 && target == word {
                                 continue;
                             }
@@ -116,7 +121,11 @@ impl SkipGram {
     }
 
     /// Words that are frequent enough, by frequency and name, and each text as rows of them.
-    fn read<'t>(&self, texts: impl IntoIterator<Item = &'t str>, casing: Casing) -> (Vec<String>, Vec<Vec<u32>>) {
+    fn read<'t>(
+        &self,
+        texts: impl IntoIterator<Item = &'t str>,
+        casing: Casing,
+    ) -> (Vec<String>, Vec<Vec<u32>>) {
         let mut places: HashMap<String, u32> = HashMap::new();
         let mut times: Vec<usize> = Vec::new();
         let mut lines: Vec<Vec<u32>> = Vec::new();
@@ -161,7 +170,9 @@ fn draws(times: &[u32]) -> Vec<u32> {
     let (mut word, mut reached) = (0, 0.0);
     let mut out = Vec::with_capacity(DRAWS);
     for i in 0..DRAWS {
-        while word + 1 < times.len() && reached + f64::from(times[word]).powf(0.75) / sum <= i as f64 / DRAWS as f64 {
+        while word + 1 < times.len()
+            && reached + f64::from(times[word]).powf(0.75) / sum <= i as f64 / DRAWS as f64
+        {
             reached += f64::from(times[word]).powf(0.75) / sum;
             word += 1;
         }
@@ -198,9 +209,15 @@ mod tests {
         let mut rng = Rng::new(&[3]);
         for _ in 0..3000 {
             let (who, what) = if rng.below(2) == 0 {
-                (["ana", "eva"][rng.below(2)], ["runs", "walks", "swims"][rng.below(3)])
+                (
+                    ["ana", "eva"][rng.below(2)],
+                    ["runs", "walks", "swims"][rng.below(3)],
+                )
             } else {
-                (["iron", "lead"][rng.below(2)], ["melts", "rusts", "bends"][rng.below(3)])
+                (
+                    ["iron", "lead"][rng.below(2)],
+                    ["melts", "rusts", "bends"][rng.below(3)],
+                )
             };
             text += &format!("{who} {what} . ");
         }

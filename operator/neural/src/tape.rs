@@ -50,7 +50,11 @@ impl Spelling {
         let bucket = Bucket::new(types.iter().map(|&at| length(at)).collect());
         let mut chars = Vec::with_capacity(bucket.rows());
         for t in 0..bucket.steps() {
-            chars.extend(types[..bucket.step(t).len()].iter().map(|&at| memory.types.chars(at)[t]));
+            chars.extend(
+                types[..bucket.step(t).len()]
+                    .iter()
+                    .map(|&at| memory.types.chars(at)[t]),
+            );
         }
         let inputs = chars
             .iter()
@@ -67,7 +71,10 @@ impl Spelling {
 
     /// Row of the hidden states that ends the reading of type `i`, for each direction.
     pub(crate) fn last(&self, i: usize) -> [usize; 2] {
-        [self.bucket.row(i, self.bucket.lengths()[i] - 1), self.bucket.row(i, 0)]
+        [
+            self.bucket.row(i, self.bucket.lengths()[i] - 1),
+            self.bucket.row(i, 0),
+        ]
     }
 }
 
@@ -82,7 +89,14 @@ pub(crate) struct Tape<'a> {
 
 impl Tape<'_> {
     /// The gradient of the loss of a bucket, added to `grads`; the loss. `rng` draws what is dropped.
-    pub(crate) fn gradient(&self, params: &Params, memory: &Memory, sample: &Sample<'_>, rng: &mut Rng, grads: &mut Params) -> f64 {
+    pub(crate) fn gradient(
+        &self,
+        params: &Params,
+        memory: &Memory,
+        sample: &Sample<'_>,
+        rng: &mut Rng,
+        grads: &mut Params,
+    ) -> f64 {
         let (a, rows) = (self.architecture, sample.bucket.rows());
         let parts = a.parts();
         let inputs = a.inputs();
@@ -120,7 +134,9 @@ impl Tape<'_> {
             }
         }
         let keep = 1.0 - self.dropout;
-        let mask: Vec<f32> = (0..x.len()).map(|_| if rng.unit() < keep { 1.0 / keep } else { 0.0 }).collect();
+        let mask: Vec<f32> = (0..x.len())
+            .map(|_| if rng.unit() < keep { 1.0 / keep } else { 0.0 })
+            .collect();
         x.iter_mut().zip(&mask).for_each(|(x, m)| *x *= m);
         // The words' LSTM, its states without padding, and the layer above.
         let word_lstm = BiLstm::new(self.isa, a.hidden, lstm(params, slot::WORD_LSTM));
@@ -138,13 +154,22 @@ impl Tape<'_> {
             layer = affine(self.isa, rows, &states, both, params, slot::LAYER);
             tanh_in_place(self.isa, &mut layer);
         }
-        let (top, top_stride, top_size) =
-            if a.layer > 0 { (&layer[..], layer_width, a.layer) } else { (&states[..], both, both) };
+        let (top, top_stride, top_size) = if a.layer > 0 {
+            (&layer[..], layer_width, a.layer)
+        } else {
+            (&states[..], both, both)
+        };
         let mut scores = affine(self.isa, rows, top, top_stride, params, slot::OUT);
         let tags = params.0[slot::OUT].columns;
         let width = columns(tags, self.isa);
         let loss = if a.crf {
-            let crf = Crf::new(self.isa, self.allowed, params.get(slot::PAIRS), params.get(slot::STARTS), params.get(slot::ENDS));
+            let crf = Crf::new(
+                self.isa,
+                self.allowed,
+                params.get(slot::PAIRS),
+                params.get(slot::STARTS),
+                params.get(slot::ENDS),
+            );
             let (pairs, rest) = grads.0[slot::PAIRS..].split_at_mut(1);
             let (starts, ends) = rest.split_at_mut(1);
             let own = Grads {
@@ -157,25 +182,58 @@ impl Tape<'_> {
             softmax_loss(&mut scores, width, tags, sample.gold)
         };
         // Backward.
-        let d_top = back_affine(self.isa, rows, top, top_stride, top_size, &scores, width, params, slot::OUT, grads);
+        let d_top = back_affine(
+            self.isa,
+            rows,
+            top,
+            top_stride,
+            top_size,
+            &scores,
+            width,
+            params,
+            slot::OUT,
+            grads,
+        );
         let d_states = if a.layer > 0 {
             let mut d = d_top;
             // Both stand in rows of the same width; padding is zero.
-            d.iter_mut().zip(layer.iter()).for_each(|(d, h)| *d *= 1.0 - h * h);
-            back_affine(self.isa, rows, &states, both, both, &d, layer_width, params, slot::LAYER, grads)
+            d.iter_mut()
+                .zip(layer.iter())
+                .for_each(|(d, h)| *d *= 1.0 - h * h);
+            back_affine(
+                self.isa,
+                rows,
+                &states,
+                both,
+                both,
+                &d,
+                layer_width,
+                params,
+                slot::LAYER,
+                grads,
+            )
         } else {
             d_top
         };
         let mut above = Buffer::zeros(rows * word_lstm.width());
-        for (above, d) in above.chunks_exact_mut(word_lstm.width()).zip(d_states.chunks_exact(columns(both, self.isa))) {
+        for (above, d) in above
+            .chunks_exact_mut(word_lstm.width())
+            .zip(d_states.chunks_exact(columns(both, self.isa)))
+        {
             above[..a.hidden].copy_from_slice(&d[..a.hidden]);
             above[word_lstm.column(a.hidden)..][..a.hidden].copy_from_slice(&d[a.hidden..both]);
         }
         let d_stride = columns(inputs, self.isa);
         let mut d_x = Buffer::zeros(rows * d_stride);
         word_lstm.backward(
-            sample.bucket, lstm(params, slot::WORD_LSTM), &x, inputs, &above, &mut trace,
-            six(&mut grads.0, slot::WORD_LSTM), &mut d_x,
+            sample.bucket,
+            lstm(params, slot::WORD_LSTM),
+            &x,
+            inputs,
+            &above,
+            &mut trace,
+            six(&mut grads.0, slot::WORD_LSTM),
+            &mut d_x,
         );
         for (d, mask) in d_x.chunks_exact_mut(d_stride).zip(mask.chunks_exact(inputs)) {
             d.iter_mut().zip(mask).for_each(|(d, m)| *d *= m);
@@ -185,7 +243,11 @@ impl Tape<'_> {
         for (row, d) in d_x.chunks_exact(d_stride).enumerate() {
             let kind = memory.types.get(sample.types[row]);
             let mut add = |table: usize, at: usize, from: &[f32]| {
-                grads.row_mut(table, at).iter_mut().zip(from).for_each(|(g, d)| *g += d);
+                grads
+                    .row_mut(table, at)
+                    .iter_mut()
+                    .zip(from)
+                    .for_each(|(g, d)| *g += d);
             };
             add(slot::WORD, sample.words[row] as usize, &d[..a.word]);
             if a.cap > 0 {
@@ -202,17 +264,30 @@ impl Tape<'_> {
             for (direction, last) in last.into_iter().enumerate() {
                 let to = last * char_lstm.width() + char_at(direction, 0);
                 let from = &d[parts[1] + direction * a.char_hidden..][..a.char_hidden];
-                d_spelt[to..to + a.char_hidden].iter_mut().zip(from).for_each(|(g, d)| *g += d);
+                d_spelt[to..to + a.char_hidden]
+                    .iter_mut()
+                    .zip(from)
+                    .for_each(|(g, d)| *g += d);
             }
         }
         let char_stride = columns(a.char, self.isa);
         let mut d_chars = Buffer::zeros(spelling.bucket.rows() * char_stride);
         char_lstm.backward(
-            &spelling.bucket, lstm(params, slot::CHAR_LSTM), &spelling.inputs, a.char, &d_spelt, &mut char_trace,
-            six(&mut grads.0, slot::CHAR_LSTM), &mut d_chars,
+            &spelling.bucket,
+            lstm(params, slot::CHAR_LSTM),
+            &spelling.inputs,
+            a.char,
+            &d_spelt,
+            &mut char_trace,
+            six(&mut grads.0, slot::CHAR_LSTM),
+            &mut d_chars,
         );
         for (d, &c) in d_chars.chunks_exact(char_stride).zip(&spelling.chars) {
-            grads.row_mut(slot::CHAR, c as usize).iter_mut().zip(d).for_each(|(g, d)| *g += d);
+            grads
+                .row_mut(slot::CHAR, c as usize)
+                .iter_mut()
+                .zip(d)
+                .for_each(|(g, d)| *g += d);
         }
         loss
     }
@@ -232,7 +307,10 @@ fn six(grads: &mut [crate::model::Tensor], at: usize) -> [[&mut [f32]; 3]; 2] {
     let [a, b, c, d, e, f] = &mut grads[at..at + 6] else {
         unreachable!("an LSTM has six tensors");
     };
-    [[&mut a.data, &mut b.data, &mut c.data], [&mut d.data, &mut e.data, &mut f.data]]
+    [
+        [&mut a.data, &mut b.data, &mut c.data],
+        [&mut d.data, &mut e.data, &mut f.data],
+    ]
 }
 
 /// `a W + b`, with `W` at `slot` and `b` after it.
@@ -266,7 +344,11 @@ fn back_affine(
     let n = params.0[slot].columns;
     let mut sum = vec![0.0; size * width];
     add_outer(isa, rows, size, a, stride, d, width, &mut sum);
-    for (to, from) in grads.0[slot].data.chunks_exact_mut(n).zip(sum.chunks_exact(width)) {
+    for (to, from) in grads.0[slot]
+        .data
+        .chunks_exact_mut(n)
+        .zip(sum.chunks_exact(width))
+    {
         to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
     }
     let bias = &mut grads.0[slot + 1].data;

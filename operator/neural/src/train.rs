@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lethe_core::{BatchError, NoteBatch};
-use lethe_corpus::{Counts, Document, Mark, digest};
+use lethe_corpus::{CorpusError, Counts, Document, Mark, digest};
 use lethe_dictionaries::{Dictionary, UnknownList};
 use lethe_learn::{Epoch, TagSet, Training, Watch};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use crate::reader::{Memory, Read, Reader, fields, lists};
 use crate::rng::Rng;
 use crate::runner::{Kept, Runner};
 use crate::tape::{Sample, Tape};
-use crate::vectors::Vectors;
+use crate::vectors::{Vectors, VectorsError};
 
 /// How a network is fitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,6 +95,12 @@ pub enum TrainError {
     /// The dictionary lacks a list.
     #[error(transparent)]
     List(#[from] UnknownList),
+    /// The word vectors cannot be read.
+    #[error(transparent)]
+    Vectors(#[from] VectorsError),
+    /// The texts for word vectors cannot be read.
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
     /// The checkpoint cannot be used.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
@@ -107,7 +113,13 @@ struct Corpus {
 }
 
 impl Corpus {
-    fn new(documents: &[Document], batch: &NoteBatch, tags: &TagSet, reader: &Reader, memory: &mut Memory) -> Self {
+    fn new(
+        documents: &[Document],
+        batch: &NoteBatch,
+        tags: &TagSet,
+        reader: &Reader,
+        memory: &mut Memory,
+    ) -> Self {
         let read = reader.read(batch, memory);
         let mut gold = Vec::with_capacity(read.types.len());
         for (document, note) in documents.iter().zip(batch.notes()) {
@@ -167,7 +179,9 @@ pub fn train(
     .unwrap_or_else(|| State::new(&model.params));
     let mut grads = model.params.zeros_like();
     while state.epochs < schedule.epochs && !state.ended {
-        let loss = pass(&tape, schedule, &corpus, &memory, &once, &mut state, &mut grads, watch);
+        let loss = pass(
+            &tape, schedule, &corpus, &memory, &once, &mut state, &mut grads, watch,
+        );
         state.epochs += 1;
         let mut f1 = None;
         if !data.held_out.is_empty() {
@@ -211,7 +225,9 @@ pub fn train(
 fn check(architecture: &Architecture, schedule: &Schedule) -> Result<(), TrainError> {
     let a = architecture;
     if a.word == 0 || a.char == 0 || a.char_hidden == 0 || a.hidden == 0 {
-        return Err(TrainError::Setting("word, char, char_hidden and hidden must be at least 1"));
+        return Err(TrainError::Setting(
+            "word, char, char_hidden and hidden must be at least 1",
+        ));
     }
     if schedule.batch == 0 || schedule.epochs == 0 {
         return Err(TrainError::Setting("batch and epochs must be at least 1"));
@@ -253,8 +269,16 @@ fn begin(
     let mut model = Model {
         architecture: architecture.clone(),
         tags: tags.clone(),
-        chars: chars.into_iter().filter(|&(_, n)| n > 1).map(|(c, _)| c).collect(),
-        fields: if architecture.field > 0 { fields(batch) } else { Vec::new() },
+        chars: chars
+            .into_iter()
+            .filter(|&(_, n)| n > 1)
+            .map(|(c, _)| c)
+            .collect(),
+        fields: if architecture.field > 0 {
+            fields(batch)
+        } else {
+            Vec::new()
+        },
         lists: lists(data.dictionary, architecture),
         words,
         params: Params(Vec::new()),
@@ -273,7 +297,10 @@ fn begin(
 }
 
 /// One pass over the training data; its mean loss a sequence.
-#[expect(clippy::too_many_arguments, reason = "what one pass needs, each of another lifetime")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "what one pass needs, each of another lifetime"
+)]
 fn pass(
     tape: &Tape<'_>,
     schedule: &Schedule,
@@ -302,7 +329,11 @@ fn pass(
             .iter()
             .map(|&at| {
                 let word = memory.types.get(at).word;
-                if once[word as usize] && rng.unit() < schedule.unknown { 0 } else { word }
+                if once[word as usize] && rng.unit() < schedule.unknown {
+                    0
+                } else {
+                    word
+                }
             })
             .collect();
         let gold: Vec<u16> = tokens.iter().map(|&token| corpus.gold[token]).collect();
@@ -320,7 +351,15 @@ fn pass(
         let done = f64::from(state.epochs) + i as f64 / of as f64;
         let rate = schedule.rate * (1.0 - done / f64::from(schedule.epochs)) as f32;
         let State { params, adam, .. } = state;
-        Adam::step(adam, params, grads, &touched, rate, 1.0 / group.len() as f32, schedule.clip);
+        Adam::step(
+            adam,
+            params,
+            grads,
+            &touched,
+            rate,
+            1.0 / group.len() as f32,
+            schedule.clip,
+        );
     }
     loss / corpus.read.sequences.len().max(1) as f64
 }
@@ -350,7 +389,12 @@ fn score(runner: &Runner, reader: &Reader, tags: &TagSet, batch: &NoteBatch, doc
     for ((document, note), range) in documents.iter().zip(batch.notes()).zip(&read.notes) {
         let spans = tags.decode(&tagged.tags[range.clone()]).into_iter();
         let marks: Vec<Mark> = spans
-            .map(|span| Mark::gold(note.tokens_span(span.first, span.last), tags.labels()[span.label].clone()))
+            .map(|span| {
+                Mark::gold(
+                    note.tokens_span(span.first, span.last),
+                    tags.labels()[span.label].clone(),
+                )
+            })
             .collect();
         counts += Counts::strict(&document.marks, &marks);
     }

@@ -36,7 +36,10 @@ pub(crate) struct Vocabulary {
 
 impl Vocabulary {
     /// Words and characters, in the order of their rows from 1 on.
-    pub(crate) fn new<'w>(words: impl IntoIterator<Item = &'w str>, chars: impl IntoIterator<Item = char>) -> Self {
+    pub(crate) fn new<'w>(
+        words: impl IntoIterator<Item = &'w str>,
+        chars: impl IntoIterator<Item = char>,
+    ) -> Self {
         let row = |i: usize| i as u32 + 1;
         let words = words.into_iter().enumerate();
         let chars = chars.into_iter().enumerate();
@@ -119,7 +122,13 @@ impl Types {
 
     /// The index of a word's type.
     #[inline]
-    pub(crate) fn place(&mut self, word: &str, kind: TokenKind, vocabulary: &Vocabulary, casing: Casing) -> u32 {
+    pub(crate) fn place(
+        &mut self,
+        word: &str,
+        kind: TokenKind,
+        vocabulary: &Vocabulary,
+        casing: Casing,
+    ) -> u32 {
         match self.places.get(word) {
             Some(&at) => at,
             None => self.add(word, kind, vocabulary, casing),
@@ -169,7 +178,10 @@ fn shape(word: &str, kind: TokenKind) -> u8 {
         TokenKind::Digits => 36 + length.min(12) as u8,
         TokenKind::Punctuation => {
             let marks = ".,:;-/()@_º\"'%+";
-            let at = word.chars().next().and_then(|c| marks.chars().position(|mark| mark == c));
+            let at = word
+                .chars()
+                .next()
+                .and_then(|c| marks.chars().position(|mark| mark == c));
             49 + at.map_or(marks.chars().count() as u8 - 1, |at| at.min(13) as u8)
         }
     }
@@ -218,8 +230,14 @@ mod tests {
     fn a_word_is_looked_up_as_written_then_folded_and_digits_as_zeros() {
         let vocabulary = Vocabulary::new(["Ana", "ana", "00", "casa"], ['a', 'n']);
         let row = |word, casing| vocabulary.word(word, casing);
-        assert_eq!((row("Ana", Casing::AsWritten), row("Ana", Casing::Folded)), (1, 2));
-        assert_eq!((row("CASA", Casing::AsWritten), row("47", Casing::Folded)), (4, 3));
+        assert_eq!(
+            (row("Ana", Casing::AsWritten), row("Ana", Casing::Folded)),
+            (1, 2)
+        );
+        assert_eq!(
+            (row("CASA", Casing::AsWritten), row("47", Casing::Folded)),
+            (4, 3)
+        );
         assert_eq!(row("otra", Casing::Folded), 0);
     }
 
@@ -236,7 +254,18 @@ mod tests {
 
     #[test]
     fn every_word_has_a_shape_of_the_table() {
-        for word in ["a", "ABCDEFGHIJ", "Ab", "aB", "1", "123456789012345", "(", "👩", "º", "日本"] {
+        for word in [
+            "a",
+            "ABCDEFGHIJ",
+            "Ab",
+            "aB",
+            "1",
+            "123456789012345",
+            "(",
+            "👩",
+            "º",
+            "日本",
+        ] {
             for kind in [TokenKind::Letters, TokenKind::Digits, TokenKind::Punctuation] {
                 assert!(usize::from(shape(word, kind)) < SHAPES && usize::from(cap(word)) < CAPS);
             }

@@ -92,7 +92,11 @@ impl Vectors {
         let binary = head.is_some_and(|(_, size)| reader.is_binary(size));
         let (mut words, mut numbers, mut size) = (Vec::new(), Vec::new(), head.map(|(_, size)| size));
         let mut row = Vec::new();
-        while let Some(word) = if binary { reader.binary(size.unwrap_or(0), &mut row)? } else { reader.text(&mut row)? } {
+        while let Some(word) = if binary {
+            reader.binary(size.unwrap_or(0), &mut row)?
+        } else {
+            reader.text(&mut row)?
+        } {
             if *size.get_or_insert(row.len()) != row.len() || row.is_empty() {
                 return Err(reader.fault("it has not as many numbers as the header or the first word"));
             }
@@ -126,7 +130,12 @@ impl Vectors {
 
 impl std::fmt::Debug for Vectors {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Vectors({} words, {} numbers each)", self.words.len(), self.size)
+        write!(
+            f,
+            "Vectors({} words, {} numbers each)",
+            self.words.len(),
+            self.size
+        )
     }
 }
 
@@ -179,7 +188,13 @@ impl<'a> Reader<'a> {
     fn is_binary(&self, size: usize) -> bool {
         let line = self.bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
         let text = std::str::from_utf8(line).ok().filter(|line| !line.is_empty());
-        let numbers = text.map(|line| line.split_whitespace().rev().take(size).filter(|x| x.parse::<f32>().is_ok()).count());
+        let numbers = text.map(|line| {
+            line.split_whitespace()
+                .rev()
+                .take(size)
+                .filter(|x| x.parse::<f32>().is_ok())
+                .count()
+        });
         numbers != Some(size)
     }
 
@@ -251,7 +266,10 @@ mod tests {
         let path = folder.path().join("words.bin");
         vectors.write(&path).unwrap();
         assert_eq!(Vectors::read(&path, |_| true).unwrap(), vectors);
-        assert_eq!(read("2 2\nana 0.5 -1\nniño 2 0.25 \n".as_bytes()).unwrap(), vectors);
+        assert_eq!(
+            read("2 2\nana 0.5 -1\nniño 2 0.25 \n".as_bytes()).unwrap(),
+            vectors
+        );
         assert_eq!(read("ana 0.5 -1\nniño 2 2.5e-1".as_bytes()).unwrap(), vectors);
         let mut bare = b"2 2\n".to_vec();
         for (word, row) in [("ana", [0.5_f32, -1.0]), ("niño", [2.0, 0.25])] {
@@ -274,7 +292,10 @@ mod tests {
             (b"1 2\nana \x00\x00", 1, "ends within"),
         ] {
             let message = read(bad).unwrap_err().to_string();
-            assert!(message.contains(&format!("entry {entry}")) && message.contains(problem), "{message}");
+            assert!(
+                message.contains(&format!("entry {entry}")) && message.contains(problem),
+                "{message}"
+            );
         }
     }
 }

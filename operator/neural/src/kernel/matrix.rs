@@ -34,12 +34,7 @@ impl Matrix {
                 data[(panel * k + row) * width..][..width].copy_from_slice(part);
             }
         }
-        Self {
-            isa,
-            k,
-            panels,
-            data,
-        }
+        Self { isa, k, panels, data }
     }
 
     /// Packs a matrix that stands row after row, `n` columns each; the padding is `pad`.

@@ -124,7 +124,11 @@ mod tests {
             tanh_in_place(isa, &mut t);
             for (i, &x) in points.iter().enumerate() {
                 let (exact, bent) = (f64::from(x.clamp(-87.0, 87.0)).exp(), f64::from(x).tanh());
-                assert!((f64::from(e[i]) / exact - 1.0).abs() < 3e-7, "{} e^{x}", isa.name());
+                assert!(
+                    (f64::from(e[i]) / exact - 1.0).abs() < 3e-7,
+                    "{} e^{x}",
+                    isa.name()
+                );
                 assert!((f64::from(t[i]) - bent).abs() < 5e-7, "{} tanh {x}", isa.name());
             }
         }

@@ -80,10 +80,7 @@ pub(super) trait Simd: Copy {
         // SAFETY: the caller vouches for the instructions.
         unsafe {
             let two = Self::splat(2.0);
-            Self::sub(
-                Self::mul(two, Self::sigmoid(Self::mul(two, a))),
-                Self::splat(1.0),
-            )
+            Self::sub(Self::mul(two, Self::sigmoid(Self::mul(two, a))), Self::splat(1.0))
         }
     }
 }

@@ -231,8 +231,7 @@ pub(super) unsafe fn back<S: Simd>(b: BackTask) {
                 let lane = panel * S::LANES;
                 let gates = b.gates.add(r * b.gates_stride + 4 * lane);
                 let at = r * b.cells_stride + lane;
-                let [input, forget, update, output] =
-                    [0, 1, 2, 3].map(|j| S::load(gates.add(j * S::LANES)));
+                let [input, forget, update, output] = [0, 1, 2, 3].map(|j| S::load(gates.add(j * S::LANES)));
                 let bent = S::tanh(S::load(b.cells.add(at)));
                 let dh = S::add(
                     S::load(b.above.add(r * b.above_stride + lane)),

@@ -1,0 +1,201 @@
+//! The recurrent members by name: their settings, and the one way from documents to a network.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use lethe_corpus::{CorpusError, Document};
+use lethe_dictionaries::Dictionary;
+use lethe_learn::Watch;
+use serde::{Deserialize, Serialize};
+
+use crate::model::Architecture;
+use crate::network::Network;
+use crate::skipgram::SkipGram;
+use crate::train::{Data, Schedule, TrainError, train};
+use crate::types::Casing;
+use crate::vectors::Vectors;
+
+/// Where a network's word vectors come from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct VectorSource {
+    /// A file of vectors: word2vec's text or binary format, GloVe's, fastText's `.vec`. Without it vectors are trained on
+    /// the training documents and `texts`.
+    pub file: Option<PathBuf>,
+    /// Corpora whose bare text is read too.
+    pub texts: Vec<PathBuf>,
+    /// Whether to begin with random vectors instead.
+    pub none: bool,
+    /// How vectors are trained.
+    pub skip_gram: SkipGram,
+}
+
+/// A recurrent member as configured: everything but the data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recurrent {
+    /// One of [`Recurrent::KINDS`].
+    pub kind: String,
+    /// The network's shape.
+    pub architecture: Architecture,
+    /// How it is fitted.
+    pub schedule: Schedule,
+    /// Its word vectors.
+    pub vectors: VectorSource,
+}
+
+/// Why settings or their vectors cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// There is no such member.
+    #[error("there is no recurrent member `{0}`; there are {list}", list = Recurrent::KINDS.join(", "))]
+    Kind(String),
+    /// A key is unknown or its value of another type.
+    #[error("{0}")]
+    Key(String),
+}
+
+impl Recurrent {
+    /// The members: NeuroNER's network, Lample's, and Lample's without a CRF layer (Kim 2020, table 3).
+    pub const KINDS: [&'static str; 3] = ["lstm-crf-n", "lstm-crf-l", "lstm-l"];
+
+    /// A member's default settings.
+    pub fn of_kind(kind: &str) -> Option<Self> {
+        let architecture = match kind {
+            "lstm-crf-n" => Architecture {
+                casing: Casing::AsWritten,
+                cap: 0,
+                ..Architecture::default()
+            },
+            "lstm-crf-l" => Architecture::default(),
+            "lstm-l" => Architecture {
+                crf: false,
+                ..Architecture::default()
+            },
+            _ => return None,
+        };
+        Some(Self {
+            kind: kind.to_owned(),
+            architecture,
+            schedule: Schedule::default(),
+            vectors: VectorSource::default(),
+        })
+    }
+
+    /// A member's settings: its defaults, and what `given` names instead (tables `architecture`, `schedule`, `vectors`).
+    ///
+    /// # Errors
+    /// [`SettingsError`], naming kind or key.
+    pub fn new(kind: &str, given: toml::Table) -> Result<Self, SettingsError> {
+        let base = Self::of_kind(kind).ok_or_else(|| SettingsError::Kind(kind.to_owned()))?;
+        let mut table = toml::Table::try_from(base).map_err(|error| SettingsError::Key(error.to_string()))?;
+        overlay(&mut table, given);
+        // The kind is asked for by name; a table that says another does not change it.
+        table.insert("kind".to_owned(), kind.into());
+        let read: Result<Self, toml::de::Error> = toml::Value::Table(table).try_into();
+        read.map_err(|error| SettingsError::Key(error.to_string()))
+    }
+
+    /// Trains the member. A training that was killed goes on from `state`, a folder that is there, when it is asked for
+    /// again with the same settings and data.
+    ///
+    /// # Errors
+    /// [`TrainError`].
+    pub fn train(
+        &self,
+        documents: &[Document],
+        held_out: &[Document],
+        dictionary: &Arc<Dictionary>,
+        state: Option<&std::path::Path>,
+        watch: &mut dyn Watch,
+    ) -> Result<Network, TrainError> {
+        let vectors = self.vectors(documents)?;
+        let data = Data {
+            train: documents,
+            held_out,
+            dictionary,
+            vectors: vectors.as_ref(),
+        };
+        let checkpoint = state.map(|folder| folder.join("checkpoint.bin"));
+        train(
+            &self.kind,
+            &self.architecture,
+            &self.schedule,
+            data,
+            checkpoint.as_deref(),
+            watch,
+        )
+    }
+
+    fn vectors(&self, documents: &[Document]) -> Result<Option<Vectors>, TrainError> {
+        let source = &self.vectors;
+        if source.none {
+            return Ok(None);
+        }
+        if let Some(file) = &source.file {
+            return Ok(Some(Vectors::read(file, |_| true)?));
+        }
+        let mut more = Vec::new();
+        for path in &source.texts {
+            let read: Result<Vec<Document>, CorpusError> = lethe_corpus::read(path, None);
+            more.extend(read?);
+        }
+        let skip_gram = SkipGram {
+            size: self.architecture.word,
+            ..source.skip_gram.clone()
+        };
+        let texts = documents
+            .iter()
+            .chain(&more)
+            .map(|document| document.text.as_str());
+        Ok(Some(skip_gram.train(texts, self.architecture.casing, |_| {})))
+    }
+}
+
+/// Puts what is given over what is there, table by table.
+fn overlay(base: &mut toml::Table, given: toml::Table) {
+    for (key, value) in given {
+        match (base.get_mut(&key), value) {
+            (Some(toml::Value::Table(base)), toml::Value::Table(given)) => overlay(base, given),
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(kind: &str, toml: &str) -> Result<Recurrent, SettingsError> {
+        Recurrent::new(kind, toml.parse().unwrap())
+    }
+
+    #[test]
+    fn every_kind_has_settings_and_what_is_given_replaces_them_one_by_one() {
+        for kind in Recurrent::KINDS {
+            let settings = read(kind, "[schedule]\nepochs = 3\n[vectors.skip_gram]\nleast = 2").unwrap();
+            assert_eq!(
+                (settings.schedule.epochs, settings.vectors.skip_gram.least),
+                (3, 2)
+            );
+            let default = Recurrent::of_kind(kind).unwrap();
+            assert_eq!(settings.schedule.batch, default.schedule.batch);
+            assert_eq!(settings.architecture, default.architecture);
+        }
+        assert!(!read("lstm-l", "").unwrap().architecture.crf);
+    }
+
+    #[test]
+    fn an_unknown_kind_or_key_is_refused_by_name() {
+        let message = read("gru", "").unwrap_err().to_string();
+        assert!(
+            message.contains("`gru`") && message.contains("lstm-crf-n"),
+            "{message}"
+        );
+        let message = read("lstm-l", "[schedule]\nepoch = 3").unwrap_err().to_string();
+        assert!(message.contains("`epoch`"), "{message}");
+    }
+}

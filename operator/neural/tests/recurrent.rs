@@ -1,0 +1,276 @@
+//! Recurrent members from documents to annotations: trained, killed and taken up again, saved, damaged, loaded, run.
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use lethe_core::{LabelSet, NoteBatch, Span, Tagger};
+use lethe_corpus::{Counts, Document, Mark};
+use lethe_dictionaries::Dictionary;
+use lethe_learn::{Epoch, Marginals as _, Quiet, Watch};
+use lethe_neural::kernel::Isa;
+use lethe_neural::{Network, Recurrent};
+
+const NAMES: [&str; 8] = [
+    "Ana", "Berta", "Carlos", "Dario", "Elena", "Fermin", "Gloria", "Hugo",
+];
+const SURNAMES: [&str; 8] = [
+    "Quiroga", "Salvat", "Moreno", "Gallardo", "Peralta", "Rojo", "Vidal", "Zamora",
+];
+
+/// Invented notes with a name and a date in each, `n` of them from number `first` on.
+fn documents(first: usize, n: usize) -> Vec<Document> {
+    let one = |i: usize| {
+        let name = format!("{} {}", NAMES[i % 8], SURNAMES[(i / 3) % 8]);
+        let date = format!("{}/{}/{}", 1 + i % 28, 1 + i % 12, 1990 + i % 30);
+        let mut text = String::from("Informe de alta.\nPaciente: ");
+        let mut marks = Vec::new();
+        let mut mark = |text: &mut String, part: &str, label: &str| {
+            let start = text.len();
+            text.push_str(part);
+            marks.push(Mark::gold(Span::between(start as u32, text.len() as u32), label));
+        };
+        mark(&mut text, &name, "NOMBRE_SUJETO_ASISTENCIA");
+        text.push_str(".\nFecha: ");
+        mark(&mut text, &date, "FECHAS");
+        text.push_str(&format!(
+            ".\nIngresa por dolor de {} horas. Se da el alta.\n",
+            2 + i % 9
+        ));
+        Document {
+            id: i.to_string(),
+            patient: None,
+            text,
+            marks,
+        }
+    };
+    (first..first + n).map(one).collect()
+}
+
+/// A small network of each kind that trains in a moment.
+fn settings(kind: &str, epochs: u32) -> Recurrent {
+    let toml = format!(
+        "[architecture]\nword = 12\nchar = 6\nchar_hidden = 5\nlexical = 4\nknowledge = 4\nfield = 3\nhidden = 10\n\
+         layer = 9\nwindow = 20\n[schedule]\nepochs = {epochs}\nbatch = 4\nrate = 0.02\ndropout = 0.2\n\
+         [vectors.skip_gram]\nleast = 2\nepochs = 1"
+    );
+    Recurrent::new(kind, toml.parse().unwrap()).unwrap()
+}
+
+fn train(kind: &str, epochs: u32, state: Option<&Path>, watch: &mut dyn Watch) -> Network {
+    let dictionary = Dictionary::builtin();
+    settings(kind, epochs)
+        .train(&documents(0, 40), &documents(500, 6), &dictionary, state, watch)
+        .unwrap()
+}
+
+fn member(network: &Network) -> lethe_neural::NeuralMember {
+    network
+        .member(network.kind(), &LabelSet::meddocan(), &Dictionary::builtin())
+        .unwrap()
+}
+
+/// Every file of a saved network.
+fn bytes(network: &Network) -> Vec<(String, Vec<u8>)> {
+    let folder = tempfile::tempdir().unwrap();
+    network.save(folder.path()).unwrap();
+    let mut files: Vec<_> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            (
+                path.file_name().unwrap().to_string_lossy().into_owned(),
+                std::fs::read(&path).unwrap(),
+            )
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_kind_learns_what_the_notes_show() {
+    let (labels, unseen) = (LabelSet::meddocan(), documents(1000, 30));
+    let batch = NoteBatch::from_texts(unseen.iter().map(|d| d.text.as_str())).unwrap();
+    for kind in Recurrent::KINDS {
+        let network = train(kind, 12, None, &mut Quiet);
+        assert_eq!((network.kind(), network.training().documents), (kind, 40));
+        let mut counts = Counts::default();
+        for (document, found) in unseen.iter().zip(member(&network).tag(&batch)) {
+            let mark = |a: &lethe_core::Annotation| Mark::gold(a.span, labels.label(a.label).name.clone());
+            let marks: Vec<Mark> = found.unwrap().iter().map(mark).collect();
+            counts += Counts::strict(&document.marks, &marks);
+        }
+        assert!(counts.f1() > 0.95, "{kind}: {counts:?}");
+    }
+}
+
+/// Dies after the pass of this number, before its state is saved.
+struct Killed(u32);
+
+impl Watch for Killed {
+    fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {
+        assert!(epoch.done != self.0, "killed, as the test wants");
+        ControlFlow::Continue(())
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_bytes_and_so_does_a_training_that_was_killed_twice() {
+    let whole = bytes(&train("lstm-crf-l", 5, None, &mut Quiet));
+    assert_eq!(bytes(&train("lstm-crf-l", 5, None, &mut Quiet)), whole);
+    let state = tempfile::tempdir().unwrap();
+    for pass in [2, 4] {
+        let killed = catch_unwind(AssertUnwindSafe(|| {
+            train("lstm-crf-l", 5, Some(state.path()), &mut Killed(pass));
+        }));
+        assert!(killed.is_err() && state.path().join("checkpoint.bin").exists());
+    }
+    struct Count(u32);
+    impl Watch for Count {
+        fn epoch(&mut self, _: Epoch) -> ControlFlow<()> {
+            self.0 += 1;
+            ControlFlow::Continue(())
+        }
+    }
+    let mut count = Count(0);
+    assert_eq!(
+        bytes(&train("lstm-crf-l", 5, Some(state.path()), &mut count)),
+        whole
+    );
+    assert_eq!(count.0, 2, "only the passes that were missing were made");
+    assert_eq!(std::fs::read_dir(state.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_checkpoint_of_another_training_or_cut_short_is_refused_by_name() {
+    let state = tempfile::tempdir().unwrap();
+    let path = state.path().join("checkpoint.bin");
+    assert!(
+        catch_unwind(AssertUnwindSafe(|| train(
+            "lstm-l",
+            3,
+            Some(state.path()),
+            &mut Killed(2)
+        )))
+        .is_err()
+    );
+    let good = std::fs::read(&path).unwrap();
+    let again = |kind: &str| {
+        let dictionary = Dictionary::builtin();
+        let settings = settings(kind, 3);
+        settings.train(
+            &documents(0, 40),
+            &documents(500, 6),
+            &dictionary,
+            Some(state.path()),
+            &mut Quiet,
+        )
+    };
+    let message = again("lstm-crf-l").unwrap_err().to_string();
+    assert!(
+        message.contains("checkpoint.bin") && message.contains("other settings or data"),
+        "{message}"
+    );
+    let mut altered = good.clone();
+    altered[good.len() / 2] ^= 1;
+    for bad in [&good[..good.len() - 1], &altered] {
+        std::fs::write(&path, bad).unwrap();
+        let message = again("lstm-l").unwrap_err().to_string();
+        assert!(message.contains("cut short or altered"), "{message}");
+    }
+}
+
+#[test]
+fn a_network_reads_back_the_same_and_a_damaged_one_is_refused() {
+    let network = train("lstm-crf-n", 2, None, &mut Quiet);
+    let folder = tempfile::tempdir().unwrap();
+    network.save(folder.path()).unwrap();
+    let loaded = Network::load(folder.path()).unwrap();
+    assert_eq!(bytes(&loaded), bytes(&network));
+    let batch = NoteBatch::from_texts(documents(7, 5).iter().map(|d| d.text.as_str())).unwrap();
+    assert_eq!(member(&loaded).tag(&batch), member(&network).tag(&batch));
+    for file in ["weights.safetensors", "words.txt"] {
+        let path = folder.path().join(file);
+        let good = std::fs::read(&path).unwrap();
+        let mut altered = good.clone();
+        altered[good.len() / 2] ^= 1;
+        for bad in [&good[..good.len() - 1], &altered] {
+            std::fs::write(&path, bad).unwrap();
+            let message = Network::load(folder.path()).unwrap_err().to_string();
+            assert!(message.contains(file) && message.contains("digest"), "{message}");
+        }
+        std::fs::write(&path, good).unwrap();
+    }
+    let page = folder.path().join("member.toml");
+    let good = std::fs::read_to_string(&page).unwrap();
+    for (from, to, problem) in [
+        ("hidden = 10", "hidden = 11", "another shape"),
+        ("format = 1", "format = 99", "model format 99"),
+        ("window = 20", "window = 20\ndepth = 2", "depth"),
+    ] {
+        assert!(good.contains(from), "{good}");
+        std::fs::write(&page, good.replace(from, to)).unwrap();
+        let message = Network::load(folder.path()).unwrap_err().to_string();
+        assert!(message.contains(problem), "{message}");
+    }
+}
+
+#[test]
+fn every_kind_conforms_on_every_instruction_set() {
+    let labels = LabelSet::meddocan();
+    for kind in Recurrent::KINDS {
+        let network = train(kind, 3, None, &mut Quiet);
+        for isa in Isa::all() {
+            let member = network
+                .member_on(isa, kind, &labels, &Dictionary::builtin())
+                .unwrap();
+            lethe_taggers::conformance::check(&member, &labels);
+        }
+    }
+}
+
+#[test]
+fn marginals_are_probabilities_and_the_same_in_every_batch() {
+    let texts: Vec<String> = documents(20, 6).into_iter().map(|d| d.text).collect();
+    let batch = NoteBatch::from_texts(texts.iter().map(String::as_str)).unwrap();
+    for kind in Recurrent::KINDS {
+        let member = member(&train(kind, 3, None, &mut Quiet));
+        let tags = lethe_learn::Marginals::tags(&member).len();
+        let all = member.marginals(&batch);
+        for (row, found) in all.iter().enumerate() {
+            assert_eq!(found.len(), batch.note(row).tokens.len() * tags);
+            for token in found.chunks_exact(tags) {
+                assert!((token.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+                assert!(token.iter().all(|&p| (-1e-6..=1.0 + 1e-5).contains(&p)));
+            }
+            assert_eq!(member.marginals(&batch.slice(row, 1))[0], *found);
+        }
+    }
+}
+
+#[test]
+fn documents_without_marks_and_vectors_of_another_size_are_refused() {
+    let dictionary = Dictionary::builtin();
+    let mut bare = documents(0, 3);
+    bare.iter_mut().for_each(|document| document.marks.clear());
+    let settings = settings("lstm-l", 1);
+    let message = settings
+        .train(&bare, &[], &dictionary, None, &mut Quiet)
+        .unwrap_err()
+        .to_string();
+    assert!(message.contains("no marks"), "{message}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("small.vec");
+    std::fs::write(&path, "1 3\ndolor 1 2 3\n").unwrap();
+    let mut settings = settings;
+    settings.vectors.file = Some(path);
+    let message = settings
+        .train(&documents(0, 3), &[], &dictionary, None, &mut Quiet)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("3 numbers") && message.contains("12"),
+        "{message}"
+    );
+}
