@@ -78,6 +78,15 @@ pub enum Align {
 }
 
 impl TransformerConfig {
+    /// A digest of the checkpoint's files, for the fingerprint of a configuration: another checkpoint under the same
+    /// path is another member.
+    ///
+    /// # Errors
+    /// [`TransformerError::Io`].
+    pub fn fingerprint(&self) -> Result<String, TransformerError> {
+        checkpoint::fingerprint(&self.path)
+    }
+
     /// Reads the checkpoint.
     ///
     /// # Errors

@@ -110,11 +110,7 @@ impl ExternalConfig {
     /// # Errors
     /// [`ExternalError`], naming the member, and the file and line or the key.
     pub fn build(&self, labels: &LabelSet) -> Result<External, ExternalError> {
-        let documents =
-            lethe_corpus::read(&self.path, self.format).map_err(|source| ExternalError::Corpus {
-                member: self.name.clone(),
-                source,
-            })?;
+        let documents = self.documents()?;
         let mut places = HashMap::new();
         for (label, target) in &self.labels {
             let id = labels.by_name(target).ok_or_else(|| ExternalError::Target {
@@ -134,6 +130,34 @@ impl ExternalConfig {
             name: self.name.clone(),
             missing: self.missing,
             predictions,
+        })
+    }
+
+    /// A digest of the predictions themselves, for the fingerprint of a configuration: other predictions under the same
+    /// path are another member.
+    ///
+    /// # Errors
+    /// [`ExternalError::Corpus`].
+    pub fn fingerprint(&self) -> Result<String, ExternalError> {
+        let documents = self.documents()?;
+        let mut hash = Sha256::new_with_prefix(lethe_corpus::digest(&documents));
+        for mark in documents.iter().flat_map(|document| &document.marks) {
+            // No score has these bits: it is a NaN.
+            hash.update(mark.score.map_or(u32::MAX, f32::to_bits).to_le_bytes());
+        }
+        let halves = hash
+            .finalize()
+            .into_iter()
+            .flat_map(|byte| [byte >> 4, byte & 15]);
+        Ok(halves
+            .filter_map(|half| char::from_digit(half.into(), 16))
+            .collect())
+    }
+
+    fn documents(&self) -> Result<Vec<Document>, ExternalError> {
+        lethe_corpus::read(&self.path, self.format).map_err(|source| ExternalError::Corpus {
+            member: self.name.clone(),
+            source,
         })
     }
 
@@ -341,6 +365,22 @@ mod tests {
         };
         assert_eq!(fails(Missing::Fail), [true, true, true, false]);
         assert_eq!(fails(Missing::Nothing), [true, false, false, false]);
+    }
+
+    #[test]
+    fn other_predictions_under_the_same_path_have_another_fingerprint() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = config(folder.path().join("a.jsonl"));
+        let mut seen = std::collections::BTreeSet::new();
+        let mut documents = [document("a", "Ana", &[(0, 3, "PERSON")])];
+        for score in [None, Some(0.5), Some(0.25)] {
+            documents[0].marks[0].score = score;
+            write_jsonl(&config.path, &documents).unwrap();
+            assert_eq!(config.fingerprint().unwrap(), config.fingerprint().unwrap());
+            assert_eq!(config.fingerprint().unwrap().len(), 64);
+            seen.insert(config.fingerprint().unwrap());
+        }
+        assert_eq!(seen.len(), 3);
     }
 
     #[test]

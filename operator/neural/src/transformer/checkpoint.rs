@@ -156,6 +156,17 @@ fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
+/// SHA-256 over the digests of a checkpoint's files.
+pub(super) fn fingerprint(folder: &Path) -> Result<String, TransformerError> {
+    let mut digests = String::new();
+    for name in ["config.json", "model.safetensors", "tokenizer.json"] {
+        let path = folder.join(name);
+        let bytes = std::fs::read(&path).map_err(|source| TransformerError::Io { path, source })?;
+        digests.push_str(&hex(&bytes));
+    }
+    Ok(hex(digests.as_bytes()))
+}
+
 /// The tensors of `model.safetensors`.
 pub(super) struct Tensors<'a> {
     path: PathBuf,

@@ -154,6 +154,9 @@ fn weights_of_another_digest_are_refused() {
     let digest = <sha2::Sha256 as sha2::Digest>::digest(&bytes);
     config.digest = Some(digest.iter().map(|byte| format!("{byte:02X}")).collect());
     assert!(config.build(&labels()).is_ok());
+    let before = config.fingerprint().unwrap();
+    std::fs::write(config.path.join("model.safetensors"), &bytes[1..]).unwrap();
+    assert_ne!(config.fingerprint().unwrap(), before);
 }
 
 #[test]
