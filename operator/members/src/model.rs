@@ -7,6 +7,7 @@ use lethe_core::{LabelError, LabelSet, Tagger};
 use lethe_dictionaries::Dictionary;
 use lethe_learn::{Manifest, ManifestError};
 use lethe_linear::{Learner, LinearMember};
+use lethe_neural::{Network, NetworkError, Recurrent};
 use serde::Deserialize;
 
 /// Settings of a `model` member: what `lethe train` made.
@@ -46,6 +47,14 @@ pub enum OpenError {
     /// A linear model's folder.
     #[error(transparent)]
     Linear(#[from] lethe_linear::MemberError),
+    /// A recurrent model's folder.
+    #[error("{}: {source}", folder.display())]
+    Network {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong.
+        source: NetworkError,
+    },
 }
 
 /// A model that was opened.
@@ -118,6 +127,18 @@ fn member(
     if Learner::KINDS.contains(&manifest.kind.as_str()) {
         let member = LinearMember::open(folder, labels, dictionary)?;
         return Ok(Arc::new(member.named(name)));
+    }
+    if Recurrent::KINDS.contains(&manifest.kind.as_str()) {
+        let network = Network::load(folder).and_then(|network| network.member(name, labels, dictionary));
+        return match network {
+            Ok(member) => Ok(Arc::new(member)),
+            // The manifest's own errors name the file.
+            Err(NetworkError::Manifest(error)) => Err(error.into()),
+            Err(source) => Err(OpenError::Network {
+                folder: folder.to_owned(),
+                source,
+            }),
+        };
     }
     Err(OpenError::Kind {
         folder: folder.to_owned(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use lethe_core::{LabelError, LabelSet, Tagger};
 use lethe_dictionaries::Dictionary;
 use lethe_learn::Manifest;
+use lethe_neural::transformer::{TransformerConfig, TransformerError};
 use lethe_taggers::context::ContextConfig;
 use lethe_taggers::external::{ExternalConfig, ExternalError};
 use lethe_taggers::gazetteer::GazetteerConfig;
@@ -31,6 +32,8 @@ pub enum MemberConfig {
     External(ExternalConfig),
     /// What `lethe train` made.
     Model(ModelConfig),
+    /// A BERT or RoBERTa checkpoint.
+    Transformer(TransformerConfig),
 }
 
 /// Why a member could not be built.
@@ -46,6 +49,9 @@ pub enum BuildError {
     /// The model's folder cannot be used.
     #[error(transparent)]
     Model(#[from] OpenError),
+    /// The checkpoint cannot be used.
+    #[error(transparent)]
+    Transformer(#[from] TransformerError),
 }
 
 impl MemberConfig {
@@ -65,6 +71,7 @@ impl MemberConfig {
             Self::Gazetteer(config) => Arc::new(config.build(labels, dictionary)?),
             Self::External(config) => Arc::new(config.build(labels)?),
             Self::Model(config) => config.build(labels, dictionary)?,
+            Self::Transformer(config) => Arc::new(config.build(labels)?),
         })
     }
 }

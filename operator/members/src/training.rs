@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Manifest, Watch};
+use lethe_learn::{Manifest, ManifestError, Watch};
 use lethe_linear::{FeatureConfig, Learner, Task};
+use lethe_neural::Recurrent;
 
 /// What to train, on what, and where to.
 pub struct Job<'a> {
@@ -15,7 +16,8 @@ pub struct Job<'a> {
     pub train: &'a [Document],
     /// What it is judged by while it is trained, and never fitted to. May be empty.
     pub held_out: &'a [Document],
-    /// The member's own settings; those that are not named are the defaults. `features` is a table of its own.
+    /// The member's own settings; those that are not named are the defaults. Linear members have a table `features`,
+    /// recurrent ones the tables `architecture`, `schedule` and `vectors`.
     pub settings: toml::Table,
     /// The same seed gives the same model, byte for byte.
     pub seed: u64,
@@ -60,6 +62,15 @@ pub enum TrainError {
     /// A linear member's training failed.
     #[error(transparent)]
     Linear(#[from] lethe_linear::TrainError),
+    /// A recurrent member's training failed.
+    #[error(transparent)]
+    Neural(#[from] lethe_neural::TrainError),
+    /// A recurrent member could not be written.
+    #[error(transparent)]
+    Network(#[from] lethe_neural::NetworkError),
+    /// The model's page cannot be read back.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
 }
 
 impl TrainError {
@@ -74,7 +85,7 @@ impl TrainError {
 
 /// Everything that can be trained.
 pub fn kinds() -> Vec<&'static str> {
-    Learner::KINDS.to_vec()
+    [&Learner::KINDS[..], &Recurrent::KINDS].concat()
 }
 
 /// State of a training under way, within the model's folder; gone when the model is whole.
@@ -123,6 +134,7 @@ fn remove(path: &Path) -> std::io::Result<()> {
 /// A kind with its settings, read and checked.
 enum Trainer {
     Linear(Learner, FeatureConfig),
+    Recurrent(Recurrent),
 }
 
 impl Trainer {
@@ -138,6 +150,14 @@ impl Trainer {
                 read(job.kind, toml::Value::Table(settings))?,
                 features,
             ));
+        }
+        if Recurrent::KINDS.contains(&job.kind) {
+            let mut settings = Recurrent::new(job.kind, settings).map_err(|error| TrainError::Settings {
+                kind: job.kind.to_owned(),
+                message: error.to_string(),
+            })?;
+            settings.schedule.seed = job.seed;
+            return Ok(Self::Recurrent(settings));
         }
         Err(TrainError::Kind {
             kind: job.kind.to_owned(),
@@ -162,6 +182,12 @@ impl Trainer {
                     .write(job.folder)
                     .map_err(lethe_linear::TrainError::from)?;
                 Ok(trained.manifest)
+            }
+            Self::Recurrent(settings) => {
+                let dictionary = Dictionary::builtin();
+                let network = settings.train(job.train, job.held_out, &dictionary, Some(state), watch)?;
+                network.save(job.folder)?;
+                Ok(Manifest::read(job.folder)?)
             }
         }
     }
@@ -205,12 +231,21 @@ mod tests {
         (0..36).map(each).collect()
     }
 
+    /// Settings that make a recurrent network small enough for a test.
+    fn small(kind: &str) -> toml::Table {
+        if !Recurrent::KINDS.contains(&kind) {
+            return toml::Table::new();
+        }
+        let settings = "architecture = { word = 12, hidden = 16, layer = 16 }\nschedule = { epochs = 30, rate = 0.02, dropout = 0.0, batch = 4 }\nvectors = { none = true }";
+        settings.parse().unwrap()
+    }
+
     fn job<'a>(kind: &'a str, train: &'a [Document], folder: &'a Path) -> Job<'a> {
         Job {
             kind,
             train,
             held_out: &[],
-            settings: toml::Table::new(),
+            settings: small(kind),
             seed: 3,
             folder,
             restart: false,
