@@ -9,6 +9,7 @@ mod hits;
 mod intern;
 mod layout;
 mod lists;
+mod tables;
 mod templates;
 #[cfg(test)]
 mod tests;
@@ -20,21 +21,18 @@ use lethe_core::NoteBatch;
 use lethe_dictionaries::Dictionary;
 use serde::{Deserialize, Serialize};
 
+use crate::Columns;
 use crate::pos::PosTagger;
-use crate::{Columns, View};
 use document::Document;
 use hash::{of_bytes, pair};
 use hits::{Hits, Rules};
-use intern::{Interned, Interner, each, end_each};
-use layout::{Gap, Place, gap_of, lay_out};
+use intern::Interner;
 use lists::Groups;
-use templates::{
-    COMBINED, combine, push_all, push_chunk, push_cue, push_field, push_hits, push_layout, push_parts,
-};
-use words::{Lists, TABLES, Word, Words};
+use tables::{Read, Tables};
+use words::{Lists, Words};
 
 /// Goes up with every change of the templates: a model runs over the features it was trained over, or not at all.
-pub const FEATURES_VERSION: u32 = 1;
+pub const FEATURES_VERSION: u32 = 2;
 
 /// Which features there are. Stands in a model's settings, so that training and running agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,41 +143,11 @@ pub struct Extractor {
 #[derive(Default)]
 struct Scratch {
     words: Words,
-    interners: [Interner; 8],
-    document: Document,
-    places: Vec<Place>,
-    note: Vec<Word>,
-    gaps: Vec<Gap>,
-    ids: Vec<u32>,
-    pos: Vec<u8>,
+    interners: [Interner; tables::INTERNED],
+    read: Read,
     hits: Hits,
-    features: Vec<u64>,
+    document: Document,
 }
-
-/// What is read of the tables, and where: the order of [`Extractor::columns`]' tables.
-const VIEWS: [(usize, i8); 21] = [
-    (0, 0),
-    (1, -1),
-    (1, 1),
-    (2, -2),
-    (2, 2),
-    (2, -3),
-    (2, 3),
-    (3, 0),
-    (4, 0),
-    (5, 0),
-    (6, 0),
-    (6, -1),
-    (6, 1),
-    (7, 0),
-    (7, -1),
-    (7, 1),
-    (8, 0),
-    (8, -1),
-    (9, 0),
-    (10, 0),
-    (11, 0),
-];
 
 impl Extractor {
     /// The settings.
@@ -213,114 +181,41 @@ impl Extractor {
             tagger: self.tagger.as_deref(),
             dictionary: self.config.lists.then_some((&*self.dictionary, &self.groups)),
         };
-
         let Scratch {
-            words: store,
-            interners: [a, b, c, d, e, f, g, h],
-            places,
-            note: own,
-            gaps,
-            ids,
-            pos,
+            words,
+            interners,
+            read,
             hits,
-            features,
-            document: seen,
+            document,
         } = scratch;
-        let mut words = store.begin(total);
-        let mut layout = Interned::new(a, total, total / 4, &[]);
-        let mut fields = Interned::new(b, total, total / 2, &[]);
-        let mut chunks = Interned::new(c, total, total / 4, &[]);
-        let mut phrases = Interned::new(d, total, total / 8, &[]);
-        let mut rules = Interned::new(e, total, total / 8, &[]);
-        let mut document = Interned::new(f, total, total / 4, &[]);
-        let mut cues = Interned::new(h, total, total / 4, &[]);
-        let mut parts = Interned::new(g, total, 512, &[]);
-        let mut combined = each(total, COMBINED);
+        let mut tables = Tables::new(interners, words.begin(total), total);
         let ruled = self.rules.as_ref().map(|rules| rules.tag(batch));
         let mut matcher = self.config.lists.then(|| self.dictionary.matcher());
         let mut notes = Vec::with_capacity(batch.len());
         let mut start = 0;
         for note in batch.notes() {
-            let tokens = note.tokens;
-            notes.push(start..start + tokens.len());
-            start += tokens.len();
-            own.clear();
-            gaps.clear();
-            ids.clear();
-            let text = note.text.as_bytes();
-            let mut end = 0;
-            for i in 0..tokens.len() {
-                let span = (tokens.starts[i] as usize, tokens.ends[i] as usize, tokens.kind(i));
-                gaps.push(if i == 0 {
-                    Gap::Edge
-                } else {
-                    gap_of(&text[end..span.0])
-                });
-                end = span.1;
-                let id = store.push(&mut words, note.text, span, &lists);
-                ids.push(id);
-                own.push(words.words[id as usize]);
-            }
-            gaps.push(Gap::Edge);
-            lay_out(own, gaps, note.sentence_ends, places);
-            for (i, place) in places.iter().enumerate() {
-                push_layout(&mut layout, place);
-                push_field(&mut fields, place);
-                push_chunk(&mut chunks, place);
-                push_cue(&mut cues, place, own[i].form);
-                combine(own, places, i, &mut combined.features);
-                end_each(&mut combined);
-            }
-            hits.clear();
+            notes.push(start..start + note.tokens.len());
+            start += note.tokens.len();
+            read.note(&note, words, &mut tables.words, &lists);
+            tables.push_places(read);
             if let Some(matcher) = &mut matcher {
+                hits.clear();
                 hits::phrases(&note, matcher, &self.groups, hits);
+                tables.push_phrases(read, hits);
             }
-            push_hits(&mut phrases, tokens.len(), hits);
-            hits.clear();
             if let Some(ruled) = &ruled {
-                hits.extend_from_slice(&ruled[note.row]);
+                hits.clone_from(&ruled[note.row]);
+                tables.push_rules(read, hits);
             }
-            push_hits(&mut rules, tokens.len(), hits);
-            pos.clear();
-            if let Some(tagger) = &self.tagger {
-                let mut from = 0;
-                for &end in note.sentence_ends {
-                    let sentence = ids[from..end as usize].iter();
-                    tagger.tag(sentence.map(|&id| &words.vectors[id as usize]), pos);
-                    from = end as usize;
-                }
-            }
-            push_parts(&mut parts, tokens.len(), pos);
             if self.config.document {
-                seen.read(own, places);
+                document.read(&read.words, &read.places);
+                tables.push_document(read, document);
             }
-            for (i, word) in own.iter().enumerate() {
-                features.clear();
-                if self.config.document {
-                    seen.features(i, word, features);
-                }
-                push_all(&mut document, features);
+            if let Some(tagger) = &self.tagger {
+                tables.push_parts(&note, read, tagger);
             }
         }
-        let [w0, w1, w2]: [crate::Table; TABLES] = words.tables;
-        Columns {
-            notes,
-            tables: vec![
-                w0,
-                w1,
-                w2,
-                layout.table,
-                fields.table,
-                chunks.table,
-                phrases.table,
-                rules.table,
-                document.table,
-                combined,
-                parts.table,
-                cues.table,
-            ],
-            views: VIEWS.map(|(table, shift)| View { table, shift }).to_vec(),
-        }
+        tables.finish(notes, &self.config)
     }
 }
 

@@ -65,13 +65,13 @@ pub(super) struct Interned<'s> {
 }
 
 impl<'s> Interned<'s> {
-    /// An empty table for `tokens` tokens, of which at most about `types` differ. `outside` is what type 0 has.
-    pub(super) fn new(interner: &'s mut Interner, tokens: usize, types: usize, outside: &[u64]) -> Self {
+    /// An empty table for `tokens` tokens, of which about `types` differ. What lies outside a note has no features.
+    pub(super) fn new(interner: &'s mut Interner, tokens: usize, types: usize) -> Self {
         interner.reset(types);
         Self {
             table: Table {
-                ends: vec![outside.len() as u32],
-                features: outside.to_vec(),
+                ends: vec![0],
+                features: Vec::new(),
                 ids: Vec::with_capacity(tokens),
             },
             interner,
@@ -130,12 +130,12 @@ mod tests {
     #[test]
     fn a_types_features_are_made_once() {
         let mut interner = Interner::default();
-        let mut table = Interned::new(&mut interner, 3, 3, &[5]);
+        let mut table = Interned::new(&mut interner, 3, 3);
         for (key, value) in [(1, 10), (2, 20), (1, 99)] {
             table.push(key, |out| out.push(value));
         }
         assert_eq!(table.table.ids, [1, 2, 1]);
-        assert_eq!(table.table.of(0), [5]);
+        assert!(table.table.of(0).is_empty());
         assert_eq!(table.table.of(1), [10]);
         assert_eq!(table.table.types(), 3);
     }

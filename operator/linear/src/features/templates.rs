@@ -124,22 +124,20 @@ pub(super) fn push_hits(table: &mut Interned<'_>, tokens: usize, hits: &mut Hits
 }
 
 /// Parts of speech of a token and of those around it.
-pub(super) fn push_parts(table: &mut Interned<'_>, tokens: usize, pos: &[u8]) {
-    for i in 0..tokens {
+pub(super) fn push_parts(table: &mut Interned<'_>, pos: &[u8]) {
+    for i in 0..pos.len() {
         let at = |i: Option<usize>| i.and_then(|i| pos.get(i)).map_or(31, |&tag| u64::from(tag));
         let own = at(Some(i));
         let (before2, before) = (at(i.checked_sub(2)), at(i.checked_sub(1)));
         let (next, next2) = (at(Some(i + 1)), at(Some(i + 2)));
         let key = own | before << 5 | next << 10 | before2 << 15 | next2 << 20;
         table.push(hash::mix(key + 1), |out| {
-            if own < 31 {
-                out.push(feature(150, own));
-                out.push(feature(151, pair(before, own)));
-                out.push(feature(152, pair(own, next)));
-                out.push(feature(153, pair(pair(before, own), next)));
-                out.push(feature(154, pair(before2, before)));
-                out.push(feature(155, pair(next, next2)));
-            }
+            out.push(feature(150, own));
+            out.push(feature(151, pair(before, own)));
+            out.push(feature(152, pair(own, next)));
+            out.push(feature(153, pair(pair(before, own), next)));
+            out.push(feature(154, pair(before2, before)));
+            out.push(feature(155, pair(next, next2)));
         });
     }
 }

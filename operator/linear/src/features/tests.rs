@@ -58,7 +58,6 @@ fn check_shape(columns: &Columns, batch: &NoteBatch) {
         assert_eq!(table.ends.last().copied(), Some(table.features.len() as u32));
     }
     assert!(columns.views.iter().all(|view| view.table < columns.tables.len()));
-    assert_eq!(columns.views.len(), VIEWS.len());
 }
 
 /// A batch has the shape that members rely on, and each note the features that it has alone.
@@ -157,6 +156,28 @@ fn settings_read_back_as_they_were_written_and_another_version_is_refused() {
         config.build(&Dictionary::builtin()).unwrap_err(),
         FeatureError::Tagger
     );
+}
+
+#[test]
+fn what_the_settings_leave_out_is_no_column() {
+    let batch = NoteBatch::from_texts([SAMPLE]).unwrap();
+    let views = |config: FeatureConfig| {
+        config
+            .build(&Dictionary::builtin())
+            .unwrap()
+            .columns(&batch)
+            .views
+    };
+    let whole = views(FeatureConfig::default());
+    let none = FeatureConfig {
+        lists: false,
+        rules: false,
+        document: false,
+        ..FeatureConfig::default()
+    };
+    let none = views(none);
+    assert_eq!(whole[..none.len()], none);
+    assert!(none.len() < whole.len());
 }
 
 #[test]

@@ -11,8 +11,8 @@ use super::lists::Groups;
 use crate::Table;
 use crate::pos::{PosTagger, Vectors};
 
-/// Words remembered; beyond it the store starts afresh. With their features they take some 40 MB.
-const REMEMBERED: usize = 1 << 16;
+/// Words remembered; beyond it the store starts afresh. With their features they take some 20 MB.
+const REMEMBERED: usize = 1 << 15;
 
 /// How a word is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,177 @@
+//! A batch's tables under construction, note by note, and in which order members see them.
+
+use std::ops::Range;
+
+use lethe_core::NoteView;
+
+use super::FeatureConfig;
+use super::document::Document;
+use super::hits::Hits;
+use super::intern::{Interned, Interner, each, end_each};
+use super::layout::{Gap, Place, gap_of, lay_out};
+use super::templates::{
+    COMBINED, combine, push_all, push_chunk, push_cue, push_field, push_hits, push_layout, push_parts,
+};
+use super::words::{BatchWords, Lists, Word, Words};
+use crate::pos::PosTagger;
+use crate::{Columns, Table, View};
+
+/// Tables whose types are told apart by a key.
+pub(super) const INTERNED: usize = 8;
+
+/// One note as the templates read it.
+#[derive(Default)]
+pub(super) struct Read {
+    /// Each token's type in the batch.
+    pub(super) ids: Vec<u32>,
+    pub(super) words: Vec<Word>,
+    pub(super) places: Vec<Place>,
+    gaps: Vec<Gap>,
+    parts: Vec<u8>,
+    features: Vec<u64>,
+}
+
+impl Read {
+    /// Reads a note: its words, which become types of the batch, and where they stand.
+    pub(super) fn note(
+        &mut self,
+        note: &NoteView<'_>,
+        store: &mut Words,
+        batch: &mut BatchWords,
+        lists: &Lists<'_>,
+    ) {
+        self.ids.clear();
+        self.words.clear();
+        self.gaps.clear();
+        let (tokens, text) = (note.tokens, note.text.as_bytes());
+        let mut before = 0;
+        for i in 0..tokens.len() {
+            let (start, end) = (tokens.starts[i] as usize, tokens.ends[i] as usize);
+            self.gaps.push(match i {
+                0 => Gap::Edge,
+                _ => gap_of(&text[before..start]),
+            });
+            before = end;
+            let id = store.push(batch, note.text, (start, end, tokens.kind(i)), lists);
+            self.ids.push(id);
+            self.words.push(batch.words[id as usize]);
+        }
+        self.gaps.push(Gap::Edge);
+        lay_out(&self.words, &self.gaps, note.sentence_ends, &mut self.places);
+    }
+}
+
+/// The tables of one batch.
+pub(super) struct Tables<'s> {
+    pub(super) words: BatchWords,
+    layout: Interned<'s>,
+    fields: Interned<'s>,
+    chunks: Interned<'s>,
+    cues: Interned<'s>,
+    phrases: Interned<'s>,
+    rules: Interned<'s>,
+    document: Interned<'s>,
+    parts: Interned<'s>,
+    combined: Table,
+}
+
+impl<'s> Tables<'s> {
+    /// Empty tables for a batch of so many tokens.
+    pub(super) fn new(interners: &'s mut [Interner; INTERNED], words: BatchWords, tokens: usize) -> Self {
+        let [a, b, c, d, e, f, g, h] = interners;
+        let some = tokens / 4;
+        Self {
+            words,
+            layout: Interned::new(a, tokens, some),
+            fields: Interned::new(b, tokens, some),
+            chunks: Interned::new(c, tokens, some),
+            cues: Interned::new(d, tokens, some),
+            phrases: Interned::new(e, tokens, some / 4),
+            rules: Interned::new(f, tokens, some / 4),
+            document: Interned::new(g, tokens, some),
+            parts: Interned::new(h, tokens, some),
+            combined: each(tokens, COMBINED),
+        }
+    }
+
+    /// What a note's words and their places give.
+    pub(super) fn push_places(&mut self, note: &Read) {
+        for (i, place) in note.places.iter().enumerate() {
+            push_layout(&mut self.layout, place);
+            push_field(&mut self.fields, place);
+            push_chunk(&mut self.chunks, place);
+            push_cue(&mut self.cues, place, note.words[i].form);
+            combine(&note.words, &note.places, i, &mut self.combined.features);
+            end_each(&mut self.combined);
+        }
+    }
+
+    /// What a note's entries of several words give.
+    pub(super) fn push_phrases(&mut self, note: &Read, hits: &mut Hits) {
+        push_hits(&mut self.phrases, note.words.len(), hits);
+    }
+
+    /// What the rules' hits give.
+    pub(super) fn push_rules(&mut self, note: &Read, hits: &mut Hits) {
+        push_hits(&mut self.rules, note.words.len(), hits);
+    }
+
+    /// What the note as a whole gives; `document` has read it.
+    pub(super) fn push_document(&mut self, note: &mut Read, document: &Document) {
+        for (i, word) in note.words.iter().enumerate() {
+            note.features.clear();
+            document.features(i, word, &mut note.features);
+            push_all(&mut self.document, &note.features);
+        }
+    }
+
+    /// What parts of speech give.
+    pub(super) fn push_parts(&mut self, note: &NoteView<'_>, read: &mut Read, tagger: &PosTagger) {
+        read.parts.clear();
+        let mut from = 0;
+        for &end in note.sentence_ends {
+            let sentence = read.ids[from..end as usize].iter();
+            let vectors = sentence.map(|&id| &self.words.vectors[id as usize]);
+            tagger.tag(vectors, &mut read.parts);
+            from = end as usize;
+        }
+        push_parts(&mut self.parts, &read.parts);
+    }
+
+    /// The columns: every table that the settings ask for, and where it is read.
+    pub(super) fn finish(self, notes: Vec<Range<usize>>, config: &FeatureConfig) -> Columns {
+        let [own, near, far] = self.words.tables;
+        let mut columns = Columns {
+            notes,
+            ..Columns::default()
+        };
+        let mut add = |table: Table, shifts: &[i8]| {
+            let place = columns.tables.len();
+            columns.tables.push(table);
+            columns
+                .views
+                .extend(shifts.iter().map(|&shift| View { table: place, shift }));
+        };
+        add(own, &[0]);
+        add(near, &[-1, 1]);
+        add(far, &[-2, 2, -3, 3]);
+        add(self.layout.table, &[0]);
+        add(self.fields.table, &[0]);
+        add(self.chunks.table, &[0]);
+        add(self.combined, &[0]);
+        if config.lists {
+            add(self.cues.table, &[0]);
+            add(self.phrases.table, &[0, -1, 1]);
+        }
+        if config.rules {
+            add(self.rules.table, &[0, -1, 1]);
+        }
+        if config.document {
+            add(self.document.table, &[0, -1]);
+        }
+        if config.pos.is_some() {
+            add(self.parts.table, &[0]);
+        }
+        columns
+    }
+}
