@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The root may have any name. Offsets count the characters of `TEXT` as an XML parser hands it on: CR LF is one
-//! (XML 1.0, 2.11), a byte order mark within the text is one. The `text` attributes prove it, see [`crate::places`].
+//! (XML 1.0, 2.11), a byte order mark within the text is one. The `text` attributes prove it, and where they prove another way of counting,
+//! that one is taken: see [`crate::places`].
 
 use std::path::Path;
 
@@ -212,6 +213,18 @@ mod tests {
             let document = read_as("a.xml", &file("\u{feff}one\r\nRuiz", &tag)).unwrap();
             assert_eq!(document.text, "\u{feff}one\nRuiz");
             assert_eq!(document.marks[0].span.of(&document.text), "Ruiz");
+        }
+    }
+
+    #[test]
+    fn a_tool_that_counts_utf_16_is_understood_where_the_text_attributes_prove_it() {
+        for (start, taken) in [(4, true), (6, true), (5, false)] {
+            let tag = format!(
+                "<NAME id=\"P0\" start=\"{start}\" end=\"{}\" text=\"Ruiz\" TYPE=\"X\"/>",
+                start + 4
+            );
+            let document = read_as("a.xml", &file("👩🏽é Ruiz", &tag));
+            assert_eq!(document.is_ok(), taken);
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Every format here counts Unicode code points. What a line end of two characters counts is less sure: XML hands
 //! CR LF on as one LF (XML 1.0, 2.11), so what was annotated through an XML parser counts one, but a file may have been
-//! annotated as bytes, or have got its CRs later. So annotations that say which text they mark decide: the reading
-//! that the format prescribes is tried first, the other one only if that fails, and if both fail the file is refused.
+//! annotated as bytes, or have got its CRs later; and tools written in Java count UTF-16 units. So annotations that say which text they mark decide: the reading
+//! that the format prescribes is tried first, another only if that fails, and if all fail the file is refused.
 
 use std::path::Path;
 
@@ -29,6 +29,14 @@ impl Places {
         let second = |at: usize| bytes[at] == b'\n' && at > 0 && bytes[at - 1] == b'\r';
         let starts = text.char_indices().map(|(at, _)| at).filter(|&at| !second(at));
         Self(starts.chain([text.len()]).collect())
+    }
+
+    /// Characters beyond the basic plane count twice, as in Java and JavaScript.
+    pub(crate) fn utf16(text: &str) -> Self {
+        let units = text
+            .char_indices()
+            .flat_map(|(at, c)| std::iter::repeat_n(at, c.len_utf16()));
+        Self(units.chain([text.len()]).collect())
     }
 
     /// Bytes that were counted by whoever made the text.

@@ -243,14 +243,17 @@ impl Text {
         self.text.len()
     }
 
-    /// The text, and what offsets may count: its code points, or those of the file.
+    /// The text, and what offsets may count: its code points, or those of the file, or UTF-16 units.
     pub(crate) fn finish(mut self) -> (String, Vec<Places>) {
         self.raw.push(self.text.len());
         let mut readings = vec![Places::of(&self.text)];
-        let raw = Places::from_starts(self.raw);
-        if raw != readings[0] {
-            readings.push(raw);
-        }
+        let others = [Places::from_starts(self.raw), Places::utf16(&self.text)];
+        readings.extend(
+            others
+                .into_iter()
+                .filter(|places| *places != readings[0])
+                .collect::<Vec<_>>(),
+        );
         (self.text, readings)
     }
 }
