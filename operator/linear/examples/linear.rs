@@ -1,7 +1,7 @@
 //! Trains linear members and measures them: strict F1, time, size and speed.
 //!
-//! `linear KIND TRAIN.jsonl [--dev DEV.jsonl] [--folds K [--run N]] [--set KEY=VALUE]... [--out DIR] [--state DIR]
-//! [--seed N] [--speed]`, or `linear KIND NOTES.jsonl --open DIR` for the speed of a model that is there.
+//! `linear KIND TRAIN.jsonl [--dev DEV.jsonl] [--folds K [--run N]] [--set KEY=VALUE]... [--held SHARE] [--out DIR]
+//! [--state DIR] [--seed N] [--speed]`, or `linear KIND NOTES.jsonl --open DIR` for the speed of a model that is there.
 //!
 //! With `--folds` it cross-validates on TRAIN and looks at nothing else.
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lethe_core::{LabelSet, NoteBatch, Tagger as _};
-use lethe_corpus::{Counts, Document, Group, Mark, Split, folds, read_jsonl};
+use lethe_corpus::{Counts, Document, Group, Mark, Split, folds, hold_out, read_jsonl};
 use lethe_dictionaries::Dictionary;
 use lethe_learn::{Epoch, Watch};
 use lethe_linear::{FeatureConfig, Learner, LinearMember, Task, Trained, train};
@@ -105,7 +105,21 @@ fn main() {
         speed(&member, &dev.unwrap_or(documents));
         return;
     }
-    let (mut trained, took) = options.train(&documents, None);
+    let (mut trained, took) = match value("--held").map(|text| text.parse().unwrap()) {
+        Some(share) => {
+            let Split { train, held } = hold_out(&documents, share, options.seed);
+            let held = Split::pick(&held, &documents);
+            options.train(&Split::pick(&train, &documents), Some(&held))
+        }
+        None => options.train(&documents, None),
+    };
+    if let Some(f1) = trained.manifest.training.held_out_f1 {
+        println!(
+            "held out: F1 {:.2}, warmth {:.2}",
+            100.0 * f1,
+            trained.model.warmth()
+        );
+    }
     let (features, weights) = trained.model.size();
     println!(
         "{}: {:.1} s, {features} features, {weights} weights, {:.2} MB",

@@ -8,6 +8,12 @@ mod tests;
 use crate::states::FORBIDDEN;
 use crate::{States, kernel};
 
+/// In training: less than single precision can tell.
+const NEGLIGIBLE: f32 = 1e-12;
+
+/// Where a member scores what it found.
+const COARSE: f32 = 1e-5;
+
 /// Where each kind of step lies in a flat vector of weights: a row over the free states for every state, one for the
 /// note's start, then for each inner state the step from its label's `B`, then from its `I`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +68,11 @@ pub struct Chain {
     pub(crate) factors: Vec<f32>,
     /// The exponentials of steps into free states, a row over all states for each free one.
     across: Vec<f32>,
-    /// Least and largest step from each state into a free one.
-    bounds: Vec<(f32, f32)>,
+    /// Least and largest step from each state into a free one; for states that lead to none, what no path can make up.
+    least: Vec<f32>,
+    most: Vec<f32>,
+    /// Below this share of a token's mass a state passes nothing on.
+    negligible: f32,
     /// Whether each state's steps are weighed against each other at every token (a Markov model of maximum entropy).
     local: bool,
 }
@@ -109,18 +118,28 @@ impl Chain {
                 across[next * width + before] = factors[before * free + next];
             }
         }
-        let bounds = (0..width)
-            .map(|before| bounds_of(&steps[before * free..][..states.free()]))
-            .collect();
-        Self {
+        let mut chain = Self {
             states: states.clone(),
             layout,
             steps,
             factors,
             across,
-            bounds,
+            least: vec![2.0 * FORBIDDEN; width],
+            most: vec![2.0 * FORBIDDEN; width],
+            negligible: NEGLIGIBLE,
             local: false,
+        };
+        for &state in states.closed() {
+            chain.bound(state.into());
         }
+        chain
+    }
+
+    /// Sets the bounds of a state's steps.
+    fn bound(&mut self, state: usize) {
+        let row = &self.steps[state * self.layout.free..][..self.states.free()];
+        self.least[state] = row.iter().copied().fold(f32::MAX, f32::min);
+        self.most[state] = row.iter().copied().fold(f32::MIN, f32::max);
     }
 
     /// The same steps as a Markov model of maximum entropy (McCallum et al. 2000): given the state before, the next ones'
@@ -128,6 +147,15 @@ impl Chain {
     #[must_use]
     pub fn local(self) -> Self {
         Self { local: true, ..self }
+    }
+
+    /// The same chain, its sums good to a few digits: enough for a score, and much less work.
+    #[must_use]
+    pub(crate) fn coarse(self) -> Self {
+        Self {
+            negligible: COARSE,
+            ..self
+        }
     }
 
     /// Its states.
@@ -138,9 +166,9 @@ impl Chain {
     /// Adds to one step's weight, as far as the best path is concerned: sums over paths do not know of it.
     pub(crate) fn nudge(&mut self, at: usize, by: f32) {
         self.steps[at] += by;
-        let (source, free) = (at / self.layout.free, self.layout.free);
-        if let Some(bounds) = self.bounds.get_mut(source) {
-            *bounds = bounds_of(&self.steps[source * free..][..self.states.free()]);
+        let source = at / self.layout.free;
+        if source < self.layout.width && self.steps[at] > FORBIDDEN / 2.0 {
+            self.bound(source);
         }
     }
 
@@ -182,11 +210,4 @@ impl Chain {
         }
         totals
     }
-}
-
-/// Least and largest of a row of steps.
-fn bounds_of(row: &[f32]) -> (f32, f32) {
-    row.iter().fold((f32::MAX, f32::MIN), |(least, most), &step| {
-        (least.min(step), most.max(step))
-    })
 }

@@ -13,7 +13,7 @@ use crate::scorer::{Cache, Plan};
 use crate::{Columns, States};
 
 /// Tokens around a span that are weighed when its score is worked out: what is further off hardly bears on it.
-const AROUND: usize = 2;
+const AROUND: usize = 1;
 
 /// A model, ready to decode.
 pub(crate) struct Decoder {
@@ -41,7 +41,7 @@ impl Decoder {
     pub(crate) fn new(model: Model) -> Self {
         Self {
             chain: model.chain(1.0),
-            soft: model.chain(model.warmth()),
+            soft: model.chain(model.warmth()).coarse(),
             greedy: (model.form() == Form::Greedy).then(|| Greedy::new(&model)),
             model,
             pool: Mutex::default(),

@@ -1,6 +1,10 @@
 //! The inner loops over padded rows. All work lane by lane without reordering sums, so that the same numbers come out
 //! whatever the width of the machine's registers.
 
+use crate::states::LANES;
+
+// Loops over plain slices become vector code; loops over arrays of lanes do too, but the worse the more there is to store.
+
 /// `to[j] += from[j]`.
 #[inline(always)]
 pub(crate) fn add(to: &mut [f32], from: &[f32]) {
@@ -17,31 +21,55 @@ pub(crate) fn add_scaled(to: &mut [f32], by: f32, from: &[f32]) {
     }
 }
 
-/// The largest value, or what a forbidden path weighs if there is none larger.
+/// `to[j] *= by`.
+#[inline(always)]
+pub(crate) fn scale(to: &mut [f32], by: f32) {
+    for t in to {
+        *t *= by;
+    }
+}
+
+/// `to[j] *= from[j]`.
+#[inline(always)]
+pub(crate) fn multiply(to: &mut [f32], from: &[f32]) {
+    for (t, f) in to.iter_mut().zip(from) {
+        *t *= f;
+    }
+}
+
+/// The largest value of whole lanes.
 #[inline(always)]
 pub(crate) fn largest(row: &[f32]) -> f32 {
     // Eight maxima at once: the order of a maximum does not matter.
-    let mut lanes = [f32::MIN; 8];
-    let (chunks, rest) = row.as_chunks::<8>();
-    for chunk in chunks {
-        for (lane, &value) in lanes.iter_mut().zip(chunk) {
-            *lane = if value > *lane { value } else { *lane };
+    let mut lanes = [f32::MIN; LANES];
+    for chunk in row.as_chunks::<LANES>().0 {
+        for i in 0..LANES {
+            lanes[i] = if chunk[i] > lanes[i] { chunk[i] } else { lanes[i] };
         }
     }
-    lanes
-        .iter()
-        .chain(rest)
-        .fold(f32::MIN, |a, &b| if b > a { b } else { a })
+    lanes.into_iter().fold(f32::MIN, |a, b| if b > a { b } else { a })
 }
 
-/// The sum in eight lanes, then of the lanes: always in this order.
+/// The largest `a[j] + b[j]` of whole lanes.
+#[inline(always)]
+pub(crate) fn largest_sum(a: &[f32], b: &[f32]) -> f32 {
+    let mut lanes = [f32::MIN; LANES];
+    for (a, b) in a.as_chunks::<LANES>().0.iter().zip(b.as_chunks::<LANES>().0) {
+        for i in 0..LANES {
+            let sum = a[i] + b[i];
+            lanes[i] = if sum > lanes[i] { sum } else { lanes[i] };
+        }
+    }
+    lanes.into_iter().fold(f32::MIN, |a, b| if b > a { b } else { a })
+}
+
+/// The sum of whole lanes, then over the lanes: always in this order.
 #[inline(always)]
 pub(crate) fn sum(row: &[f32]) -> f32 {
-    let mut lanes = [0.0f32; 8];
-    let (chunks, rest) = row.as_chunks::<8>();
-    for chunk in chunks {
-        for (lane, &value) in lanes.iter_mut().zip(chunk) {
-            *lane += value;
+    let mut lanes = [0.0f32; LANES];
+    for chunk in row.as_chunks::<LANES>().0 {
+        for i in 0..LANES {
+            lanes[i] += chunk[i];
         }
     }
     let halves = [
@@ -50,7 +78,7 @@ pub(crate) fn sum(row: &[f32]) -> f32 {
         lanes[2] + lanes[6],
         lanes[3] + lanes[7],
     ];
-    (halves[0] + halves[2]) + (halves[1] + halves[3]) + rest.iter().sum::<f32>()
+    (halves[0] + halves[2]) + (halves[1] + halves[3])
 }
 
 /// `to[j] = max(to[j], row[j] + by)`; where the new one is larger, `from[j] = source`.
@@ -87,11 +115,21 @@ pub(crate) fn exp(x: f32) -> f32 {
     f32::from_bits((p.to_bits() as i32).wrapping_add(exponent) as u32)
 }
 
-/// `out[j] = e^(row[j] - less)`.
+/// `out[j] = e^(row[j] - less)`, but never less than e^-50: far from the numbers so small that processors are slow with them.
 #[inline(always)]
 pub(crate) fn exp_row(out: &mut [f32], row: &[f32], less: f32) {
     for (o, r) in out.iter_mut().zip(row) {
-        *o = exp(r - less);
+        let x = r - less;
+        *o = exp(if x > -50.0 { x } else { -50.0 });
+    }
+}
+
+/// `to[j] *= by`, and 0 where that is less than `least`.
+#[inline(always)]
+pub(crate) fn scale_or_drop(to: &mut [f32], by: f32, least: f32) {
+    for t in to {
+        let scaled = *t * by;
+        *t = if scaled > least { scaled } else { 0.0 };
     }
 }
 

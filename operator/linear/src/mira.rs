@@ -19,7 +19,7 @@ pub struct Config {
     /// Features that fewer tokens have are left out.
     pub cut_off: u32,
     /// Largest factor of one correction (Kim 2020, table 3).
-    pub c: f32,
+    pub c: f64,
     /// Passes at most; fewer if one finds nothing to correct.
     pub epochs: u32,
     /// About how many tokens are corrected at once.
@@ -73,7 +73,7 @@ impl Config {
                 wrong += errors;
                 let change = Change::between(states, stretch.start, before, gold, &path);
                 let short = errors as f32 - change.score(stretch.start, &scores, &weights.chain);
-                let by = (short / change.squares(data, &mut memory)).clamp(0.0, self.c);
+                let by = (short / change.squares(data, &mut memory)).clamp(0.0, self.c as f32);
                 let when = f64::from(pass) + i as f64 / stretches.len() as f64;
                 weights.add(data, &change, by, when as f32);
             }

@@ -11,7 +11,7 @@ use crate::chain::{Chain, Layout};
 use crate::{Data, States};
 
 /// Weights a model keeps at most: about 3 bytes each, and 5 a feature.
-pub const MOST_WEIGHTS: usize = 250_000;
+pub const MOST_WEIGHTS: usize = 600_000;
 
 /// Most weights of one feature; the count shares a word with their place.
 const MOST_OF_ONE: usize = 255;

@@ -41,7 +41,7 @@ impl Default for Config {
         Self {
             scheme: Scheme::Bilou,
             cut_off: 2,
-            prior: 1.0,
+            prior: 0.1,
             trust: 0.2,
         }
     }

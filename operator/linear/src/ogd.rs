@@ -19,11 +19,11 @@ pub struct Config {
     /// Features that fewer tokens have are left out.
     pub cut_off: u32,
     /// Rate of a weight's first correction.
-    pub rate: f32,
+    pub rate: f64,
     /// Passes (Kim 2020, table 3).
     pub epochs: u32,
     /// A token whose probabilities are all this close to gold is not learned from again.
-    pub enough: f32,
+    pub enough: f64,
 }
 
 impl Default for Config {
@@ -103,7 +103,7 @@ pub(crate) fn descend(weights: &mut [f32], squares: &mut [f32], pull: &[f32], ra
 impl Config {
     pub(crate) fn fit(&self, data: &Data, states: &States, run: &mut Run<'_>) -> Result<Fitted, TrainError> {
         let width = states.width();
-        let mut model = Adaptive::new(data, states, self.rate);
+        let mut model = Adaptive::new(data, states, self.rate as f32);
         let mut pass = 0;
         run.resume(|bytes| {
             pass = bytes.u32()?;
@@ -129,7 +129,7 @@ impl Config {
                 loss -= f64::from(pull[gold].max(1e-9)).ln();
                 pull[gold] -= 1.0;
                 for p in &mut pull {
-                    *p = if p.abs() < self.enough { 0.0 } else { *p };
+                    *p = if p.abs() < self.enough as f32 { 0.0 } else { *p };
                 }
                 if pull.iter().any(|&p| p != 0.0) {
                     model.correct(data, token, &pull);

@@ -41,6 +41,12 @@ impl Cache {
         }
     }
 
+    /// Reads where a key would be, so that it is at hand when it is looked up a little later.
+    fn touch(&self, key: u64) {
+        let at = (key >> 32) as usize & (self.keys.len() - 1);
+        black_box((self.keys[at], self.at[at]));
+    }
+
     /// Appends a type's rows under each of the views to `list`.
     fn find(&mut self, key: u64, model: &Model, features: &[u64], views: &[usize], list: &mut Vec<u32>) {
         let mask = self.keys.len() - 1;
@@ -133,9 +139,14 @@ impl<'c> Plan<'c> {
                 continue;
             }
             let mut rows = Vec::with_capacity(table.types() * views.len());
-            for id in 0..table.types() as u32 {
-                let features = table.of(id);
-                cache.find(key_of(number, features), model, features, &views, &mut rows);
+            let keys: Vec<u64> = (0..table.types() as u32)
+                .map(|id| key_of(number, table.of(id)))
+                .collect();
+            for (id, &key) in keys.iter().enumerate() {
+                if let Some(&soon) = keys.get(id + 8) {
+                    cache.touch(soon);
+                }
+                cache.find(key, model, table.of(id as u32), &views, &mut rows);
             }
             let rows = Arc::new(rows);
             recurring.extend(views.iter().enumerate().map(|(nth, &view)| Recurring {

@@ -27,13 +27,13 @@ pub struct Config {
     /// Features that fewer tokens have are left out.
     pub cut_off: u32,
     /// Rate of a weight's first correction (Kim 2020, table 3).
-    pub rate: f32,
+    pub rate: f64,
     /// Passes.
     pub epochs: u32,
     /// Share of gold's choices that a pass leaves to the classifier (Daumé's beta).
-    pub beta: f32,
+    pub beta: f64,
     /// A token whose gold state is this likely is not learned from again.
-    pub enough: f32,
+    pub enough: f64,
 }
 
 impl Default for Config {
@@ -95,7 +95,7 @@ impl Config {
     pub(crate) fn fit(&self, data: &Data, states: &States, run: &mut Run<'_>) -> Result<Fitted, TrainError> {
         let width = states.width();
         let mut policy = Policy {
-            features: Adaptive::new(data, states, self.rate),
+            features: Adaptive::new(data, states, self.rate as f32),
             after: Rows::new(width + 1, width),
             second: Rows::new(width, width),
             same: Rows::new(width, width),
@@ -116,7 +116,7 @@ impl Config {
         let may = steps_of(states);
         let mut ended = false;
         while pass < self.epochs && !ended {
-            let by_gold = (1.0 - self.beta).powi(pass as i32);
+            let by_gold = (1.0 - self.beta as f32).powi(pass as i32);
             let mut random = ChaCha8Rng::seed_from_u64(run.seed);
             random.set_stream(1 << 32 | u64::from(pass));
             let mut loss = 0.0f64;
@@ -214,7 +214,7 @@ impl Config {
             let total = kernel::sum(&pull);
             pull.iter_mut().for_each(|p| *p /= total);
             loss -= f64::from(pull[best].max(1e-9)).ln();
-            if pull[best] < 1.0 - self.enough {
+            if pull[best] < 1.0 - self.enough as f32 {
                 pull[best] -= 1.0;
                 let least = cost(best);
                 for (state, p) in pull.iter_mut().enumerate() {
@@ -226,12 +226,12 @@ impl Config {
                 pull[best] = 0.0;
                 pull[best] = -pull.iter().sum::<f32>();
                 policy.features.correct(data, token, &pull);
-                policy.after.correct(row, &pull, self.rate);
+                policy.after.correct(row, &pull, self.rate as f32);
                 if let Some(second) = second {
-                    policy.second.correct(second as usize, &pull, self.rate);
+                    policy.second.correct(second as usize, &pull, self.rate as f32);
                 }
                 if let Some(same) = same {
-                    policy.same.correct(same as usize, &pull, self.rate);
+                    policy.same.correct(same as usize, &pull, self.rate as f32);
                 }
             }
             let taken = if random.random::<f32>() < by_gold {

@@ -20,7 +20,7 @@ pub struct Config {
     /// Features that fewer tokens have are left out.
     pub cut_off: u32,
     /// The price of a token within the margin.
-    pub c: f32,
+    pub c: f64,
     /// Passes.
     pub epochs: u32,
     /// About how many tokens make one constraint.
@@ -96,9 +96,9 @@ impl Config {
                 }
                 // The corner that the path is, C times its change; the move towards it; how far along is best.
                 let corner = Change::between(states, stretch.start, before, gold, &path);
-                let direction = corner.mixed(self.c, &block.change, -1.0);
+                let direction = corner.mixed(self.c as f32, &block.change, -1.0);
                 let squares = direction.squares(data, &mut memory);
-                let loss = self.c * wrong as f32;
+                let loss = self.c as f32 * wrong as f32;
                 let gain = loss - block.loss - direction.score(stretch.start, &scores, &weights.chain);
                 if squares <= 1e-9 || gain <= 0.0 {
                     continue;
@@ -108,7 +108,7 @@ impl Config {
                 // Later weights count for more: the k-th of K by k (section 3.3 of the paper).
                 let when = f64::from(pass) + i as f64 / stretches.len() as f64;
                 weights.add(data, &direction, along, (when * when) as f32);
-                block.change = corner.mixed(self.c * along, &block.change, 1.0 - along);
+                block.change = corner.mixed(self.c as f32 * along, &block.change, 1.0 - along);
                 block.loss += along * (loss - block.loss);
             }
             pass += 1;

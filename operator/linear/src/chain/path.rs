@@ -2,7 +2,10 @@
 
 use super::{Chain, Layout, Scratch};
 use crate::kernel;
-use crate::states::FORBIDDEN;
+use crate::states::{FORBIDDEN, LANES};
+
+/// How far behind the best a path of a local chain is given up: e^-40 of its probability.
+const HOPELESS: f32 = -40.0;
 
 impl Chain {
     /// The best path through a note: a state a token. `scores` has a row of [`States::width`] a token. Of equal paths the
@@ -47,33 +50,41 @@ impl Chain {
                 now[..free].fill(f32::MIN);
                 let from = &mut scratch.from[..free];
                 from.fill(0);
-                // A state so far behind the best that no step from it could win is left out: with real notes nearly all.
-                let mut top = 0;
-                for &state in self.states.closed() {
-                    if before[state as usize] > before[top] {
-                        top = state as usize;
+                // A state so far behind that no step from it could win is left out: with real notes nearly all.
+                let sure = kernel::largest_sum(before, &self.least);
+                let mut first = 0;
+                let pairs = before
+                    .as_chunks::<LANES>()
+                    .0
+                    .iter()
+                    .zip(self.most.as_chunks::<LANES>().0);
+                for (so_far, most) in pairs {
+                    if kernel::largest_sum(so_far, most) >= sure {
+                        for lane in 0..LANES {
+                            if so_far[lane] + most[lane] >= sure {
+                                let source = first + lane;
+                                let steps = &self.steps[source * free..][..free];
+                                kernel::relax(&mut now[..free], from, steps, so_far[lane], source as u32);
+                            }
+                        }
                     }
-                }
-                let bound = before[top] + self.bounds[top].0;
-                for &state in self.states.closed() {
-                    let (so_far, source) = (before[state as usize], state as usize);
-                    if so_far + self.bounds[source].1 >= bound {
-                        let steps = &self.steps[source * free..][..free];
-                        kernel::relax(&mut now[..free], from, steps, so_far, source as u32);
-                    }
+                    first += LANES;
                 }
                 for (b, f) in back[..free].iter_mut().zip(&*from) {
                     *b = *f as u8;
                 }
                 let labels = self.states.labels();
                 for first in (0..self.states.inner()).step_by(labels.max(1)) {
-                    for label in 0..labels {
-                        let inner = first + label;
-                        let begun = before[1 + label] + begin[inner];
-                        let gone_on = before[free + label] + inside[inner];
+                    let end = first + labels;
+                    let steps = begin[first..end].iter().zip(&inside[first..end]);
+                    let before = before[1..].iter().zip(&before[free..]);
+                    let now = now[free + first..free + end].iter_mut();
+                    let to = now.zip(&mut back[free + first..free + end]);
+                    for (((now, back), (begin, inside)), (b, i)) in to.zip(steps).zip(before) {
+                        let (begun, gone_on) = (b + begin, i + inside);
                         let longer = gone_on > begun;
-                        now[free + inner] = if longer { gone_on } else { begun };
-                        back[free + inner] = u8::from(longer);
+                        *now = if longer { gone_on } else { begun };
+                        *back = u8::from(longer);
                     }
                 }
                 kernel::add(now, row);
@@ -106,19 +117,22 @@ impl Chain {
             path[t - 1] = state;
         }
     }
+
     /// Takes from each state's path the logarithm of what its steps to the token of this row sum to.
     fn weigh_locally(&self, row: &[f32], before: &mut [f32]) {
-        let Layout { width, free } = self.layout;
+        let width = self.layout.width;
         let most = kernel::largest(row);
         let mut factors = [0.0f32; 256];
         let factors = &mut factors[..width];
         kernel::exp_row(factors, row, most);
         let totals = self.local_totals(factors);
         for (path, total) in before.iter_mut().zip(totals) {
-            if *path > FORBIDDEN / 2.0 {
-                *path -= most + total.max(f32::MIN_POSITIVE).ln();
-            }
+            // Logarithms are dear: a path this far behind the best, which is at 0, is given up.
+            *path = if *path > HOPELESS {
+                *path - (most + total.max(f32::MIN_POSITIVE).ln())
+            } else {
+                FORBIDDEN
+            };
         }
-        debug_assert!(free <= width);
     }
 }

@@ -3,9 +3,6 @@
 use super::{Chain, Layout, Scratch};
 use crate::kernel;
 
-/// Below this share of a token's mass a state passes nothing on: less than single precision can tell.
-const NEGLIGIBLE: f32 = 1e-12;
-
 impl Chain {
     /// How likely each state is at each token, a row of [`States::width`] a token that sums to 1; and the logarithm of the
     /// sum over all paths, 0 for a local chain. Forward-backward (Rabiner 1989), scaled at each token.
@@ -37,7 +34,7 @@ impl Chain {
         now.fill(0.0);
         for &state in self.states.closed() {
             let mass = before[state as usize];
-            if mass > NEGLIGIBLE {
+            if mass > self.negligible {
                 kernel::add_scaled(
                     &mut now[..free],
                     mass,
@@ -47,9 +44,10 @@ impl Chain {
         }
         let labels = self.states.labels();
         for first in (0..self.states.inner()).step_by(labels.max(1)) {
-            for label in 0..labels {
-                let inner = first + label;
-                now[free + inner] = before[1 + label] * begin[inner] + before[free + label] * inside[inner];
+            let (begin, inside) = (&begin[first..first + labels], &inside[first..first + labels]);
+            let inner = now[free + first..].iter_mut().zip(begin).zip(inside);
+            for (((now, begin), inside), (b, i)) in inner.zip(before[1..].iter().zip(&before[free..])) {
+                *now = b * begin + i * inside;
             }
         }
     }
@@ -76,18 +74,12 @@ impl Chain {
             } else {
                 self.pass_on(&done[at - width..], now);
             }
-            for (n, f) in now.iter_mut().zip(&scratch.factors[at..]) {
-                *n *= f;
-            }
+            kernel::multiply(now, &scratch.factors[at..at + width]);
             let total = kernel::sum(now);
             let share = 1.0 / total;
-            for n in now.iter_mut() {
-                *n *= share;
-            }
+            kernel::scale_or_drop(now, share, self.negligible);
             // The factors carry the scale from here on: what is passed back must know it.
-            for f in &mut scratch.factors[at..at + width] {
-                *f *= share;
-            }
+            kernel::scale(&mut scratch.factors[at..at + width], share);
             log_sum += f64::from(most) + f64::from(total).ln();
         }
         if let Some(last) = scratch.forward.chunks_exact(width).next_back() {
@@ -125,7 +117,7 @@ impl Chain {
                 let next = &scratch.passed[at + width..][..width];
                 behind.fill(0.0);
                 for (state, &mass) in next[..free].iter().enumerate() {
-                    if mass > NEGLIGIBLE {
+                    if mass > self.negligible {
                         kernel::add_scaled(behind, mass, &self.across[state * width..][..width]);
                     }
                 }
@@ -146,7 +138,8 @@ impl Chain {
                 .zip(&*behind);
             for ((((marginal, passed), forward), factor), behind) in rows {
                 *marginal = forward * behind;
-                *passed = factor * behind;
+                let product = factor * behind;
+                *passed = if product > self.negligible { product } else { 0.0 };
             }
         }
     }
@@ -172,14 +165,9 @@ impl Chain {
                 }
                 self.pass_on(&shares[..width], now);
             }
-            for (n, f) in now.iter_mut().zip(&*factors) {
-                *n *= f;
-            }
+            kernel::multiply(now, factors);
             // 1 already but for rounding, and for the first token, where the start's steps are not weighed yet.
-            let share = 1.0 / kernel::sum(now);
-            for n in now.iter_mut() {
-                *n *= share;
-            }
+            kernel::scale_or_drop(now, 1.0 / kernel::sum(now), self.negligible);
         }
         0.0
     }
@@ -199,7 +187,7 @@ impl Chain {
             let now = &scratch.passed[t * width..][..width];
             for &state in self.states.closed() {
                 let mass = before[state as usize];
-                if mass > NEGLIGIBLE {
+                if mass > self.negligible {
                     kernel::add_scaled(&mut to_free[state as usize * free..][..free], mass, &now[..free]);
                 }
             }
