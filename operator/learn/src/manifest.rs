@@ -4,7 +4,6 @@
 //! is opened, never half-read. The page holds no date and no path, so that the same seed gives the same bytes.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use lethe_core::TOKENIZER_VERSION;
@@ -203,11 +202,12 @@ fn io(path: &Path, source: std::io::Error) -> ManifestError {
 }
 
 fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a string cannot fail.
-        let _: std::fmt::Result = write!(hex, "{byte:02x}");
-        hex
-    })
+    let halves = Sha256::digest(bytes)
+        .into_iter()
+        .flat_map(|byte| [byte >> 4, byte & 15]);
+    halves
+        .filter_map(|half| char::from_digit(half.into(), 16))
+        .collect()
 }
 
 #[cfg(test)]
