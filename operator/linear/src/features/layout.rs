@@ -193,35 +193,41 @@ fn phrase(words: &[Word]) -> u64 {
         .fold(words.len() as u64, |hash, word| pair(hash, word.norm))
 }
 
-/// Runs of glued tokens: an address of the net, a date in numbers, a number in groups. A closing stop or comma is left out.
+/// Runs of glued tokens: an address of the net, a date in numbers, a number in groups. Marks that close one stand alone.
 fn chunks(words: &[Word], gaps: &[Gap], out: &mut [Place]) {
     let mut start = 0;
     while start < words.len() {
         let whole = (start + 1..words.len())
             .find(|&i| gaps[i] != Gap::Glued)
             .unwrap_or(words.len());
-        let mut end = whole;
-        while end > start + 1 && words[end - 1].form == Form::Mark {
-            end -= 1;
+        let last = words[start..whole]
+            .iter()
+            .rposition(|word| word.form != Form::Mark);
+        let end = start + last.map_or(0, |last| last + 1);
+        chunk(&words[start..end], &mut out[start..end]);
+        for i in end..whole {
+            chunk(&words[i..=i], &mut out[i..=i]);
         }
-        // So long a run is noise; one shape for all.
-        let shape = match end - start {
-            1 => 0,
-            2..=24 => words[start..end].iter().fold(1, |hash, word| {
-                let digits = word.form == Form::Digits;
-                pair(hash, if digits { word.shape } else { word.short })
-            }),
-            _ => 2,
-        };
-        let marks = words[start..end].iter().fold(0, |marks, word| marks | word.mark);
-        let length = (end - start).min(usize::from(u16::MAX)) as u16;
-        for (i, place) in out[start..end].iter_mut().enumerate() {
-            place.chunk = shape;
-            place.in_chunk = u8::from(i > 0) | u8::from(start + i + 1 < end) << 1;
-            place.chunk_len = length;
-            place.chunk_marks = marks;
-        }
-        start = end;
+        start = whole;
+    }
+}
+
+fn chunk(words: &[Word], out: &mut [Place]) {
+    // So long a run is noise; one shape for all.
+    let shape = match words.len() {
+        0 | 1 => 0,
+        2..=24 => words.iter().fold(1, |hash, word| {
+            let digits = word.form == Form::Digits;
+            pair(hash, if digits { word.shape } else { word.short })
+        }),
+        _ => 2,
+    };
+    let marks = words.iter().fold(0, |marks, word| marks | word.mark);
+    for (i, place) in out.iter_mut().enumerate() {
+        place.chunk = shape;
+        place.in_chunk = u8::from(i > 0) | u8::from(i + 1 < words.len()) << 1;
+        place.chunk_len = words.len().min(usize::from(u16::MAX)) as u16;
+        place.chunk_marks = marks;
     }
 }
 

@@ -159,6 +159,17 @@ fn settings_read_back_as_they_were_written_and_another_version_is_refused() {
 }
 
 #[test]
+fn a_long_run_of_marks_costs_no_more_than_its_length_says() {
+    let extractor = extractor();
+    let note = |n: usize| NoteBatch::from_texts(["-.".repeat(n).as_str()]).unwrap();
+    // In quadratic time this would take minutes.
+    let columns = extractor.columns(&note(50_000));
+    assert_eq!(columns.tokens(), 100_000);
+    let (long, short) = (flat(&columns, 0), flat(&extractor.columns(&note(2_000)), 0));
+    assert!(long[1_000][5] == short[1_000][5], "each mark is a run of its own");
+}
+
+#[test]
 fn what_the_settings_leave_out_is_no_column() {
     let batch = NoteBatch::from_texts([SAMPLE]).unwrap();
     let views = |config: FeatureConfig| {
