@@ -77,11 +77,11 @@ impl MemberConfig {
 }
 
 impl MemberConfig {
-    /// What tells this member from any other, for the fingerprint of a configuration: its settings, and of a model its
-    /// digest, so that another model under the same path is another member.
+    /// What tells this member from any other, for the fingerprint of a configuration: its settings, and a digest of
+    /// what it reads, so that another model under the same path is another member.
     ///
     /// # Errors
-    /// [`BuildError::Model`] if the model's page cannot be read.
+    /// [`BuildError`] if the model's page, the checkpoint or the predictions cannot be read.
     pub fn identity(&self) -> Result<String, BuildError> {
         let settings = format!("{self:?}");
         match self {
@@ -89,6 +89,8 @@ impl MemberConfig {
                 let manifest = Manifest::read(&config.path).map_err(OpenError::from)?;
                 Ok(format!("{settings} {}", manifest.digest()))
             }
+            Self::External(config) => Ok(format!("{settings} {}", config.fingerprint()?)),
+            Self::Transformer(config) => Ok(format!("{settings} {}", config.fingerprint()?)),
             _ => Ok(settings),
         }
     }
