@@ -87,6 +87,15 @@ impl TransformerConfig {
         checkpoint::fingerprint(&self.path)
     }
 
+    /// An error about one of the settings.
+    fn fault(&self, key: &'static str, problem: String) -> TransformerError {
+        TransformerError::Setting {
+            member: self.name.clone(),
+            key,
+            problem,
+        }
+    }
+
     /// Reads the checkpoint.
     ///
     /// # Errors
@@ -97,7 +106,7 @@ impl TransformerConfig {
         let pieces = Pieces::read(&checkpoint)?;
         let most = checkpoint.shape.positions.min(512);
         let window = self.window.unwrap_or(most);
-        let setting = |key, problem: String| Err(TransformerError::Setting { key, problem });
+        let setting = |key, problem: String| Err(self.fault(key, problem));
         if window > checkpoint.shape.positions {
             let problem = format!("the checkpoint has {} positions", checkpoint.shape.positions);
             return setting("window", problem);

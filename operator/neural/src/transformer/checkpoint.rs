@@ -57,8 +57,10 @@ pub enum TransformerError {
         problem: String,
     },
     /// A setting does not fit the checkpoint or the label set.
-    #[error("key `{key}`: {problem}")]
+    #[error("member `{member}`: key `{key}`: {problem}")]
     Setting {
+        /// The member's name.
+        member: String,
         /// The setting.
         key: &'static str,
         /// What is wrong with it.

@@ -79,7 +79,7 @@ impl Tags {
             } else {
                 "labels"
             };
-            return Err(TransformerError::Setting { key, problem });
+            return Err(config.fault(key, problem));
         }
         let tag = |label: &String| {
             let (part, name) = part(label);
@@ -87,15 +87,12 @@ impl Tags {
                 return Ok(None);
             }
             let id = match config.labels.get(name) {
-                Some(target) => labels.by_name(target).ok_or_else(|| TransformerError::Setting {
-                    key: "labels",
-                    problem: format!("`{name}`: label set `{}` has no label `{target}`", labels.id()),
+                Some(target) => labels.by_name(target).ok_or_else(|| {
+                    let problem = format!("`{name}`: label set `{}` has no label `{target}`", labels.id());
+                    config.fault("labels", problem)
                 })?,
                 None => LabelMap::new(&[name.to_owned()], labels)
-                    .map_err(|source| TransformerError::Setting {
-                        key: "labels",
-                        problem: source.to_string(),
-                    })?
+                    .map_err(|source| config.fault("labels", source.to_string()))?
                     .get(0),
             };
             Ok(Some((id, part)))

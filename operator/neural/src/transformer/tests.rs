@@ -256,7 +256,7 @@ fn settings_that_do_not_fit_are_refused_by_key() {
     for (key, problem, change) in settings {
         let message = refused(&Tiny::lookup(), |_, config| change(config));
         assert!(
-            message.starts_with(&format!("key `{key}`: ")) && message.contains(problem),
+            message.starts_with(&format!("member `transformer`: key `{key}`: ")) && message.contains(problem),
             "{message}"
         );
     }
