@@ -1,7 +1,7 @@
 //! Trains linear members and measures them: strict F1, time, size and speed.
 //!
 //! `linear KIND TRAIN.jsonl [--dev DEV.jsonl] [--folds K [--run N]] [--set KEY=VALUE]... [--held SHARE] [--out DIR]
-//! [--state DIR] [--seed N] [--speed]`, or `linear KIND NOTES.jsonl --open DIR` for the speed of a model that is there.
+//! [--state DIR] [--seed N] [--speed]`, or `linear KIND TRAIN.jsonl --dev DEV.jsonl --open DIR` for the speed of a model that is there.
 //!
 //! With `--folds` it cross-validates on TRAIN and looks at nothing else.
 
@@ -25,7 +25,7 @@ struct Log {
 
 impl Watch for Log {
     fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {
-        if !self.quiet && (epoch.done % 10 == 0 || epoch.of <= 30) {
+        if !self.quiet && (epoch.done.is_multiple_of(10) || epoch.of <= 30) {
             println!(
                 "  {:>4}/{}  {:>12.2}  {:>6.1} s",
                 epoch.done,
@@ -102,7 +102,7 @@ fn main() {
     let labels = LabelSet::meddocan();
     if let Some(folder) = value("--open") {
         let member = LinearMember::open(Path::new(&folder), &labels, &options.dictionary).unwrap();
-        speed(&member, &dev.unwrap_or(documents));
+        speed(&member, &documents, &dev.unwrap_or_default());
         return;
     }
     let (mut trained, took) = match value("--held").map(|text| text.parse().unwrap()) {
@@ -134,7 +134,7 @@ fn main() {
     if let Some(dev) = dev {
         print(&format!("{} dev", args[0]), counts(&member, &labels, &dev));
         if args.iter().any(|arg| arg == "--speed") {
-            speed(&member, &dev);
+            speed(&member, &documents, &dev);
         }
     }
 }
@@ -181,21 +181,26 @@ fn cross_validate(options: &Options, documents: &[Document], count: usize, run: 
     print(&format!("{:?} {took:.0} s a fold", options.learner), all);
 }
 
-/// Tokens a second on this thread, in batches of 64 notes that no member has seen: features with one member, and a further
-/// member that shares them.
-fn speed(member: &LinearMember, documents: &[Document]) {
-    let batches = || -> Vec<NoteBatch> {
+/// Tokens a second on this thread, in batches of 64 notes, by a member that has tagged other notes of the kind before:
+/// features with one member, and a further member that shares them.
+fn speed(member: &LinearMember, before: &[Document], documents: &[Document]) {
+    let in_batches = |documents: &[Document]| -> Vec<NoteBatch> {
         documents
             .chunks(64)
             .map(|chunk| NoteBatch::from_texts(chunk.iter().map(|d| d.text.as_str())).unwrap())
             .collect()
     };
+    let batches = || in_batches(documents);
+    let others = in_batches(before);
     let tokens: usize = batches()
         .iter()
         .flat_map(|batch| batch.notes().map(|note| note.tokens.len()).collect::<Vec<_>>())
         .sum();
     let mut best = [f64::MAX; 3];
-    for _ in 0..7 {
+    for _ in 0..5 {
+        for batch in &others {
+            assert_eq!(member.tag(batch).len(), batch.len());
+        }
         let fresh = batches();
         let mut time = |place: usize, work: &dyn Fn(&NoteBatch)| {
             let start = on_core();

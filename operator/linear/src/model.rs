@@ -267,34 +267,50 @@ impl Model {
     }
 
     /// The weights of a feature, by its salted hash.
-    #[inline]
     pub fn of(&self, hash: u64) -> &[(u8, i16)] {
+        self.at(self.locate(hash))
+    }
+
+    /// Where a feature's weights lie (24 bits) and how many there are (8); 0 if there are none.
+    #[inline]
+    pub(crate) fn locate(&self, hash: u64) -> u32 {
         let wanted = mark(hash);
         let mut at = (hash >> self.shift) as usize;
         loop {
             let found = self.marks[at];
             if found == wanted {
-                let place = self.places[at];
-                let start = (place >> 8) as usize;
-                return &self.entries[start..start + (place & 255) as usize];
+                return self.places[at];
             }
             if found == 0 {
-                return &[];
+                return 0;
             }
             at = (at + 1) & (self.marks.len() - 1);
         }
     }
 
-    /// Reads where a feature would be, so that it is at hand when [`Model::of`] is asked a little later.
+    /// The weights of a place that [`Model::locate`] gave.
+    #[inline]
+    fn at(&self, place: u32) -> &[(u8, i16)] {
+        let start = (place >> 8) as usize;
+        &self.entries[start..start + (place & 255) as usize]
+    }
+
+    /// Reads where a feature would be, so that it is at hand when it is located a little later.
     #[inline]
     pub(crate) fn touch(&self, hash: u64) -> u32 {
         self.marks[(hash >> self.shift) as usize]
     }
 
-    /// Adds a feature's weights to a row over the states.
+    /// Reads the first weight of a place, so that all are at hand when they are added a little later.
     #[inline]
-    pub fn add(&self, hash: u64, row: &mut [i16]) {
-        for &(state, weight) in self.of(hash) {
+    pub(crate) fn touch_place(&self, place: u32) -> u8 {
+        self.entries[(place >> 8) as usize].0
+    }
+
+    /// Adds the weights of a place to a row over the states.
+    #[inline]
+    pub(crate) fn add(&self, place: u32, row: &mut [i16]) {
+        for &(state, weight) in self.at(place) {
             let score = &mut row[state as usize];
             *score = score.saturating_add(weight);
         }

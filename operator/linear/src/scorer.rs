@@ -11,7 +11,7 @@ use crate::model::Model;
 use crate::{Columns, salted};
 
 /// Types that are remembered between batches at most: a few MB of rows, and most words of most batches.
-const MOST_TYPES: usize = 1 << 15;
+const MOST_TYPES: usize = 1 << 16;
 
 /// What stands for the row that is all zeros, which is never added.
 const ZERO: u32 = 0;
@@ -28,6 +28,7 @@ pub(crate) struct Cache {
     /// Rows, one after another; row 0 is all zeros.
     rows: Vec<i16>,
     used: usize,
+    hashes: Vec<u64>,
 }
 
 impl Cache {
@@ -77,9 +78,20 @@ impl Cache {
         let start = self.rows.len();
         self.rows.resize(start + width, 0);
         let row = &mut self.rows[start..];
-        // 0 stands for no feature.
+        // 0 stands for no feature. All are read before one is waited for.
+        self.hashes.clear();
+        let mut marks = 0;
         for &feature in features.iter().filter(|&&feature| feature != 0) {
-            model.add(salted(feature, view), row);
+            let hash = salted(feature, view);
+            marks ^= model.touch(hash);
+            self.hashes.push(hash);
+        }
+        black_box(marks);
+        for &hash in &self.hashes {
+            let place = model.locate(hash);
+            if place != 0 {
+                model.add(place, row);
+            }
         }
         if row.iter().all(|&score| score == 0) {
             self.rows.truncate(start);
@@ -112,11 +124,12 @@ struct Single<'c> {
     view: usize,
 }
 
-/// One token's rows and looked-up features.
+/// One token's rows, and its features that are looked up: first by hash, then where their weights lie.
 #[derive(Default)]
 struct Ahead {
     rows: Vec<u32>,
     hashes: Vec<u64>,
+    places: Vec<u32>,
 }
 
 impl<'c> Plan<'c> {
@@ -167,46 +180,39 @@ impl<'c> Plan<'c> {
         scores.resize(note.len() * width, 0.0);
         let mut sum = [0i16; 256];
         let sum = &mut sum[..width];
-        let (mut now, mut next) = (Ahead::default(), Ahead::default());
-        if !note.is_empty() {
-            self.look_ahead(model, cache, note, 0, &mut next);
-        }
-        for (i, row) in scores.chunks_exact_mut(width).enumerate() {
-            std::mem::swap(&mut now, &mut next);
-            if i + 1 < note.len() {
-                self.look_ahead(model, cache, note, i + 1, &mut next);
+        // Three tokens in hand: of the one after next the hashes, of the next the places of its weights, of this one the sum.
+        let mut hands = [Ahead::default(), Ahead::default(), Ahead::default()];
+        for i in 0..note.len() + 2 {
+            let [now, next, after] = &mut hands;
+            if i < note.len() {
+                self.hash(model, note, i, after);
             }
-            sum.fill(0);
-            for &row in &now.rows {
-                let from = &cache.rows[row as usize * width..][..width];
-                for (s, r) in sum.iter_mut().zip(from) {
-                    *s = s.saturating_add(*r);
+            if (1..=note.len()).contains(&i) {
+                self.locate(model, cache, note, i - 1, next);
+            }
+            if let Some(t) = i.checked_sub(2) {
+                let row = &mut scores[t * width..][..width];
+                sum.fill(0);
+                for &row in &now.rows {
+                    let from = &cache.rows[row as usize * width..][..width];
+                    for (s, r) in sum.iter_mut().zip(from) {
+                        *s = s.saturating_add(*r);
+                    }
+                }
+                for &place in &now.places {
+                    model.add(place, sum);
+                }
+                for (score, &whole) in row.iter_mut().zip(&*sum) {
+                    *score = f32::from(whole) * model.scale();
                 }
             }
-            for &hash in &now.hashes {
-                model.add(hash, sum);
-            }
-            for (score, &whole) in row.iter_mut().zip(&*sum) {
-                *score = f32::from(whole) * model.scale();
-            }
+            hands.rotate_left(1);
         }
     }
 
-    /// Notes which rows and features a token has, and reads a little of each so that the memory is at hand.
-    fn look_ahead(&self, model: &Model, cache: &Cache, note: &Range<usize>, i: usize, ahead: &mut Ahead) {
-        let width = model.states().width();
-        ahead.rows.clear();
+    /// Hashes the features of a token that are looked up, and reads where each would be.
+    fn hash(&self, model: &Model, note: &Range<usize>, i: usize, ahead: &mut Ahead) {
         ahead.hashes.clear();
-        let mut touched = 0;
-        for view in &self.recurring {
-            let id = id_at(view.ids, note, i, view.shift) as usize;
-            let row = view.rows[id * view.stride + view.nth];
-            if row != ZERO {
-                let from = &cache.rows[row as usize * width..][..width];
-                touched ^= from[0] ^ from[width - 1];
-                ahead.rows.push(row);
-            }
-        }
         let mut marks = 0;
         for view in &self.single {
             let id = id_at(&view.table.ids, note, i, view.shift);
@@ -216,7 +222,32 @@ impl<'c> Plan<'c> {
                 ahead.hashes.push(hash);
             }
         }
-        black_box((touched, marks));
+        black_box(marks);
+    }
+
+    /// Finds a token's rows and the weights of its hashed features, and reads a little of each.
+    fn locate(&self, model: &Model, cache: &Cache, note: &Range<usize>, i: usize, ahead: &mut Ahead) {
+        let width = model.states().width();
+        ahead.rows.clear();
+        ahead.places.clear();
+        let (mut touched, mut states) = (0, 0);
+        for view in &self.recurring {
+            let id = id_at(view.ids, note, i, view.shift) as usize;
+            let row = view.rows[id * view.stride + view.nth];
+            if row != ZERO {
+                let from = &cache.rows[row as usize * width..][..width];
+                touched ^= from[0] ^ from[width - 1];
+                ahead.rows.push(row);
+            }
+        }
+        for &hash in &ahead.hashes {
+            let place = model.locate(hash);
+            if place != 0 {
+                states ^= model.touch_place(place);
+                ahead.places.push(place);
+            }
+        }
+        black_box((touched, states));
     }
 }
 
