@@ -202,9 +202,12 @@ fn io(path: &Path, source: std::io::Error) -> ManifestError {
 }
 
 fn digest(bytes: &[u8]) -> String {
-    let halves = Sha256::digest(bytes)
-        .into_iter()
-        .flat_map(|byte| [byte >> 4, byte & 15]);
+    hex(&Sha256::digest(bytes))
+}
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    let halves = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     halves
         .filter_map(|half| char::from_digit(half.into(), 16))
         .collect()

@@ -139,11 +139,11 @@ fn main() {
     ] {
         *flag = !std::env::var("OFF").is_ok_and(|off| off.contains(name));
     }
-    let tagger = std::env::var("POS").ok().map(|path| {
-        config.pos = Some("pos.bin".to_owned());
-        Arc::new(PosTagger::from_bytes(&std::fs::read(path).unwrap()).unwrap())
-    });
-    let extractor = config.build_with(&Dictionary::builtin(), tagger).unwrap();
+    if let Ok(path) = std::env::var("POS") {
+        let tagger = PosTagger::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+        config = config.with_tagger(Arc::new(tagger));
+    }
+    let extractor = config.build(&Dictionary::builtin()).unwrap();
     let batch = NoteBatch::from_texts(documents.iter().map(|d| d.text.as_str())).unwrap();
     let columns = extractor.columns(&batch);
     let width = tags.len();

@@ -45,7 +45,7 @@ pub(crate) fn fit<L: Loss>(
         if stop {
             break;
         }
-        if done % SAVED_EVERY == 0 {
+        if done.is_multiple_of(SAVED_EVERY) {
             run.save(|out: &mut Writer| search.save(out))?;
         }
     }

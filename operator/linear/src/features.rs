@@ -49,7 +49,13 @@ pub struct FeatureConfig {
     /// The file of the part-of-speech tagger in the model's folder; without one, no parts of speech.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pos: Option<String>,
+    /// The tagger itself, see [`FeatureConfig::with_tagger`].
+    #[serde(skip)]
+    pub tagger: Option<Arc<PosTagger>>,
 }
+
+/// The file of a model's folder that holds its part-of-speech tagger.
+const POS_FILE: &str = "pos.bin";
 
 impl Default for FeatureConfig {
     fn default() -> Self {
@@ -59,6 +65,7 @@ impl Default for FeatureConfig {
             rules: true,
             document: true,
             pos: None,
+            tagger: None,
         }
     }
 }
@@ -81,24 +88,29 @@ pub enum FeatureError {
 }
 
 impl FeatureConfig {
-    /// The extractor these settings describe, which name no part-of-speech tagger.
-    ///
-    /// # Errors
-    /// As [`FeatureConfig::build_with`].
-    pub fn build(&self, dictionary: &Arc<Dictionary>) -> Result<Extractor, FeatureError> {
-        self.build_with(dictionary, None)
+    /// The same features and parts of speech, by this tagger.
+    #[must_use]
+    pub fn with_tagger(self, tagger: Arc<PosTagger>) -> Self {
+        Self {
+            pos: Some(POS_FILE.to_owned()),
+            tagger: Some(tagger),
+            ..self
+        }
     }
 
-    /// The extractor these settings describe, with the part-of-speech tagger that they name.
+    /// What a model's folder must hold beside its weights for these features.
+    pub(crate) fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
+        let tagger = self.tagger.iter();
+        tagger.map(|tagger| (POS_FILE, tagger.to_bytes())).collect()
+    }
+
+    /// The extractor these settings describe.
     ///
     /// # Errors
-    /// [`FeatureError::Version`] if they are of another version, [`FeatureError::Tagger`] if they name a tagger and there
-    /// is none, or the other way round.
-    pub fn build_with(
-        &self,
-        dictionary: &Arc<Dictionary>,
-        tagger: Option<Arc<PosTagger>>,
-    ) -> Result<Extractor, FeatureError> {
+    /// [`FeatureError::Version`] if they are of another version, [`FeatureError::Tagger`] if they name a part-of-speech
+    /// tagger and there is none.
+    pub fn build(&self, dictionary: &Arc<Dictionary>) -> Result<Extractor, FeatureError> {
+        let tagger = self.tagger.clone();
         if self.pos.is_some() != tagger.is_some() {
             return Err(FeatureError::Tagger);
         }

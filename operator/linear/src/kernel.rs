@@ -106,7 +106,7 @@ pub(crate) fn exp(x: f32) -> f32 {
     let n = shifted - ROUND;
     let r = x - n * 0.693_359_4 - n * -2.121_944_4e-4;
     let p = 1.388_888_9e-3;
-    let p = p * r + 8.333_333_6e-3;
+    let p = p * r + 8.333_334e-3;
     let p = p * r + 4.166_666_8e-2;
     let p = p * r + 1.666_666_7e-1;
     let p = p * r + 0.5;

@@ -9,6 +9,7 @@ use lethe_learn::{LabelMap, LabelMapError, Manifest, ManifestError, Marginals, T
 
 use crate::decode::Decoder;
 use crate::model::{Model, ModelError};
+use crate::pos::{PosError, PosTagger};
 use crate::registry::Learner;
 use crate::states::StatesError;
 use crate::train::Trained;
@@ -48,6 +49,14 @@ pub enum MemberError {
         /// What is wrong.
         source: ModelError,
     },
+    /// Its part-of-speech tagger is damaged or of another version.
+    #[error("{}: {source}", path.display())]
+    Tagger {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: PosError,
+    },
     /// Its features are none that this program makes.
     #[error("{}: {source}", folder.display())]
     Features {
@@ -67,6 +76,34 @@ pub enum MemberError {
     /// A label of it has no place in the label set.
     #[error(transparent)]
     Label(#[from] LabelMapError),
+}
+
+/// The features that a model's page asks for, with the part-of-speech tagger of its folder if it names one.
+pub(crate) fn features(
+    folder: &Path,
+    manifest: &Manifest,
+    read: impl FnOnce(&str) -> Result<Vec<u8>, MemberError>,
+) -> Result<FeatureConfig, MemberError> {
+    let settings = manifest.settings.get("features").cloned();
+    let config: FeatureConfig = settings
+        .ok_or_else(|| "`features` is missing".to_owned())
+        .and_then(|table| {
+            table
+                .try_into()
+                .map_err(|error: toml::de::Error| error.to_string())
+        })
+        .map_err(|message| MemberError::Settings {
+            folder: folder.to_owned(),
+            message,
+        })?;
+    let Some(file) = &config.pos else {
+        return Ok(config);
+    };
+    let tagger = PosTagger::from_bytes(&read(file)?).map_err(|source| MemberError::Tagger {
+        path: folder.join(file),
+        source,
+    })?;
+    Ok(config.with_tagger(Arc::new(tagger)))
 }
 
 /// A trained linear member. Members of equal feature settings share a batch's columns.
@@ -100,7 +137,8 @@ impl LinearMember {
             Ok(model) => model,
             Err(source) => return Err(MemberError::Weights { folder, source }),
         };
-        Self::build(&folder, manifest, model, labels, dictionary)
+        let config = features(&folder, &manifest, |file| Ok(manifest.file(&folder, file)?))?;
+        Self::build(&folder, manifest, &config, model, labels, dictionary)
     }
 
     /// A member straight from training.
@@ -112,9 +150,15 @@ impl LinearMember {
         labels: &LabelSet,
         dictionary: &Arc<Dictionary>,
     ) -> Result<Self, MemberError> {
+        let folder = Path::new("(trained just now)");
+        let config = features(folder, &trained.manifest, |name| {
+            let file = trained.files.iter().find(|(file, _)| *file == name);
+            Ok(file.map(|(_, bytes)| bytes.clone()).unwrap_or_default())
+        })?;
         Self::build(
-            Path::new("(trained just now)"),
+            folder,
             trained.manifest,
+            &config,
             trained.model,
             labels,
             dictionary,
@@ -124,22 +168,11 @@ impl LinearMember {
     fn build(
         folder: &Path,
         manifest: Manifest,
+        config: &FeatureConfig,
         model: Model,
         labels: &LabelSet,
         dictionary: &Arc<Dictionary>,
     ) -> Result<Self, MemberError> {
-        let settings = manifest.settings.get("features").cloned();
-        let config: FeatureConfig = settings
-            .ok_or_else(|| "`features` is missing".to_owned())
-            .and_then(|table| {
-                table
-                    .try_into()
-                    .map_err(|error: toml::de::Error| error.to_string())
-            })
-            .map_err(|message| MemberError::Settings {
-                folder: folder.to_owned(),
-                message,
-            })?;
         let extractor = config.build(dictionary).map_err(|source| MemberError::Features {
             folder: folder.to_owned(),
             source,

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bytes::{Malformed, Reader, Writer};
 use crate::chain::Layout;
+use crate::member::features;
 use crate::model::{Fitted, Form, Model, ModelError, Weight};
 use crate::registry::Learner;
 use crate::train::{Run, Task, TrainError, Trained, judge, prepare, settings};
@@ -298,7 +299,7 @@ impl Bayes {
         Ok(Trained {
             manifest: Manifest::new(learner.kind(), self.states.tags().clone(), training, settings),
             model,
-            files: vec![(COUNTS, self.counts.to_bytes())],
+            files: [self.features.files(), vec![(COUNTS, self.counts.to_bytes())]].concat(),
         })
     }
 
@@ -313,12 +314,8 @@ impl Bayes {
             message,
         };
         let mut settings = manifest.settings.clone();
-        let features = settings
-            .remove("features")
-            .ok_or_else(|| settings_error("`features` is missing".to_owned()))?;
-        let features: FeatureConfig = features
-            .try_into()
-            .map_err(|error: toml::de::Error| settings_error(error.to_string()))?;
+        settings.remove("features");
+        let features = features(folder, &manifest, |file| Ok(manifest.file(folder, file)?))?;
         settings.remove("dictionary");
         let learner: Learner = settings
             .try_into()

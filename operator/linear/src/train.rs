@@ -8,7 +8,7 @@ use std::sync::Arc;
 use lethe_core::{BatchError, NoteBatch};
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Epoch, Manifest, ManifestError, TagSet, Training, Watch};
+use lethe_learn::{Epoch, Manifest, ManifestError, TagSet, Training, Watch, hex};
 
 use crate::bytes::{Malformed, Reader, Writer};
 use crate::decode::{self, Decoder};
@@ -275,7 +275,12 @@ pub fn train(task: &Task<'_>, watch: &mut dyn Watch) -> Result<Trained, TrainErr
     let extractor = task.features.build(task.dictionary)?;
     let settings = settings(task.learner, task.features, task.dictionary)?;
     let digest = lethe_corpus::digest(task.documents);
-    let identity = format!("{settings}\nseed = {}\ndata = {digest}\n", task.seed);
+    let files = task.features.files();
+    let beside = files.iter().map(|(_, bytes)| checksum(bytes)).collect::<Vec<_>>();
+    let identity = format!(
+        "{settings}\nseed = {}\ndata = {digest}\nfiles = {beside:?}\n",
+        task.seed
+    );
     let data = {
         let prepared = prepare(task.documents, &tags)?;
         let columns = extractor.columns(&prepared.batch);
@@ -300,7 +305,7 @@ pub fn train(task: &Task<'_>, watch: &mut dyn Watch) -> Result<Trained, TrainErr
     Ok(Trained {
         manifest,
         model,
-        files: Vec::new(),
+        files,
     })
 }
 
@@ -328,13 +333,4 @@ pub(crate) fn judge(
     Ok(Decoder::new(model.clone())
         .counts(&columns, &prepared.batch, documents)
         .f1())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a string cannot fail.
-        let _: std::fmt::Result = write!(hex, "{byte:02x}");
-        hex
-    })
 }

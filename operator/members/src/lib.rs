@@ -6,8 +6,11 @@
 mod model;
 mod predict;
 pub mod registry;
+mod speech;
 pub mod training;
 
+pub use lethe_linear::pos::read_tsv;
 pub use model::{Model, ModelConfig, OpenError, open};
 pub use predict::{PredictError, predict};
+pub use speech::{POS, train_pos};
 pub use training::{Job, TrainError, kinds, train};

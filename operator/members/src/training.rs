@@ -8,6 +8,8 @@ use lethe_learn::{Manifest, ManifestError, Watch};
 use lethe_linear::{FeatureConfig, Learner, Task};
 use lethe_neural::Recurrent;
 
+use crate::speech::open_pos;
+
 /// What to train, on what, and where to.
 pub struct Job<'a> {
     /// One of [`kinds`].
@@ -17,7 +19,8 @@ pub struct Job<'a> {
     /// What it is judged by while it is trained, and never fitted to. May be empty.
     pub held_out: &'a [Document],
     /// The member's own settings; those that are not named are the defaults. Linear members have a table `features`,
-    /// recurrent ones the tables `architecture`, `schedule` and `vectors`.
+    /// recurrent ones the tables `architecture`, `schedule` and `vectors`. `features.pos` names the folder of a
+    /// part-of-speech tagger ([`train_pos`](crate::train_pos)).
     pub settings: toml::Table,
     /// The same seed gives the same model, byte for byte.
     pub seed: u64,
@@ -145,6 +148,13 @@ impl Trainer {
                 Some(table) => read(job.kind, table)?,
                 None => FeatureConfig::default(),
             };
+            let features = match &features.pos {
+                Some(folder) => {
+                    let tagger = open_pos(Path::new(folder))?;
+                    features.with_tagger(tagger)
+                }
+                None => features,
+            };
             settings.insert("kind".to_owned(), job.kind.into());
             return Ok(Self::Linear(
                 read(job.kind, toml::Value::Table(settings))?,
@@ -203,7 +213,7 @@ fn read<T: serde::de::DeserializeOwned>(kind: &str, table: toml::Value) -> Resul
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use lethe_core::Span;
     use lethe_corpus::Mark;
     use lethe_learn::Quiet;
@@ -212,7 +222,7 @@ mod tests {
     use crate::{open, predict};
 
     /// Notes of a form that any learner gets.
-    fn documents() -> Vec<Document> {
+    pub(crate) fn documents() -> Vec<Document> {
         let names = ["Ana", "Luis", "Marta", "Pedro", "Elena", "Jorge"];
         let mark = |text: &str, part: &str, label: &str| {
             let start = text.find(part).unwrap();
@@ -240,7 +250,7 @@ mod tests {
         settings.parse().unwrap()
     }
 
-    fn job<'a>(kind: &'a str, train: &'a [Document], folder: &'a Path) -> Job<'a> {
+    pub(crate) fn job<'a>(kind: &'a str, train: &'a [Document], folder: &'a Path) -> Job<'a> {
         Job {
             kind,
             train,

@@ -41,9 +41,9 @@ pub(crate) struct CrossvalArgs {
 #[derive(Args)]
 pub(crate) struct LearningArgs {
     /// What to train
-    #[arg(value_name = "MEMBER", value_parser = lethe_members::kinds())]
+    #[arg(value_name = "MEMBER", value_parser = members())]
     pub(crate) member: String,
-    /// Documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder
+    /// Documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder; for `pos`, lines of word, tab, tag
     #[arg(long, value_name = "GOLD", required = true)]
     pub(crate) train: Vec<PathBuf>,
     /// The share of the training documents that is held out to choose the best state by; 0 fits to all of them
@@ -100,4 +100,11 @@ pub(crate) struct EvaluateArgs {
     /// Leave the notes' text out of the page
     #[arg(long, requires = "html")]
     pub(crate) no_contexts: bool,
+}
+
+/// What can be trained: members, and the part-of-speech tagger that linear members may read.
+fn members() -> Vec<&'static str> {
+    let mut kinds = lethe_members::kinds();
+    kinds.push(lethe_members::POS);
+    kinds
 }

@@ -32,6 +32,11 @@ struct Plan {
 /// Cross-validates a member.
 pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
     let learning = &args.learning;
+    if learning.member == lethe_members::POS {
+        return Err(usage(
+            "`pos` marks no spans; train it, and cross-validate a member with --set features.pos=DIR",
+        ));
+    }
     let documents = read(&learning.train)?;
     let (group, by) = match args.by {
         FoldUnit::Document => (Group::Document, "document"),

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use lethe_corpus::{Split, hold_out};
-use lethe_members::Job;
+use lethe_members::{Job, TrainError, read_tsv, train_pos};
 
 use super::learning::{Passes, read, settings};
 use crate::cli::TrainArgs;
@@ -13,6 +13,9 @@ use crate::exit::usage;
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<()> {
     let started = Instant::now();
     let learning = &args.learning;
+    if learning.member == lethe_members::POS {
+        return parts_of_speech(args);
+    }
     let documents = read(&learning.train)?;
     let (train, held_out) = match &args.dev {
         Some(path) => (documents, read(std::slice::from_ref(path))?),
@@ -41,13 +44,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<()> {
         folder: &args.out,
         restart: args.restart,
     };
-    let trained = lethe_members::train(&job, &mut passes).map_err(|error| {
-        if error.is_usage() {
-            usage(error)
-        } else {
-            error.into()
-        }
-    });
+    let trained = lethe_members::train(&job, &mut passes).map_err(coded);
     passes.finish();
     let manifest = trained?;
     let f1 = manifest
@@ -61,4 +58,39 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<()> {
         args.out.display()
     );
     Ok(())
+}
+
+/// Trains the part-of-speech tagger, whose gold has a form of its own.
+fn parts_of_speech(args: &TrainArgs) -> anyhow::Result<()> {
+    let learning = &args.learning;
+    let mut sentences = Vec::new();
+    for path in &learning.train {
+        sentences.extend(read_tsv(path).map_err(usage)?);
+    }
+    let held_out = args.dev.as_deref().map(read_tsv).transpose().map_err(usage)?;
+    let share = train_pos(
+        &sentences,
+        &held_out.unwrap_or_default(),
+        learning.seed,
+        &args.out,
+        args.restart,
+    )
+    .map_err(coded)?;
+    let share = share.map_or(String::new(), |share| {
+        format!("; {:.2} % of --dev tagged right", share * 100.0)
+    });
+    tracing::info!(
+        "pos trained on {} sentences{share}; the model is {}",
+        sentences.len(),
+        args.out.display()
+    );
+    Ok(())
+}
+
+fn coded(error: TrainError) -> anyhow::Error {
+    if error.is_usage() {
+        usage(error)
+    } else {
+        error.into()
+    }
 }

@@ -20,13 +20,8 @@ fn tagger() -> PosTagger {
 }
 
 fn with_tagger() -> Extractor {
-    let config = FeatureConfig {
-        pos: Some("pos.bin".to_owned()),
-        ..FeatureConfig::default()
-    };
-    config
-        .build_with(&Dictionary::builtin(), Some(Arc::new(tagger())))
-        .unwrap()
+    let config = FeatureConfig::default().with_tagger(Arc::new(tagger()));
+    config.build(&Dictionary::builtin()).unwrap()
 }
 
 /// Each token's features by view, in the order in which its note has them.
@@ -221,4 +216,13 @@ fn base26(mut n: usize) -> String {
             return out;
         }
     }
+}
+
+#[test]
+fn settings_that_name_a_tagger_make_no_features_without_it() {
+    let config: FeatureConfig = toml::from_str("pos = \"pos.bin\"").unwrap();
+    assert_eq!(
+        config.build(&Dictionary::builtin()).err(),
+        Some(FeatureError::Tagger)
+    );
 }
