@@ -1,7 +1,7 @@
 //! Trains a network on JSON-lines documents and prints its strict scores.
 //!
-//! `fit TRAIN [--dev DEV] [--hold-out SHARE] [--vectors FILE] [--out FOLDER] [--checkpoint FILE] [--KEY VALUE]...` where
-//! KEY is a setting of the architecture or the schedule, as in a configuration file.
+//! `fit TRAIN --kind KIND [--dev DEV] [--hold-out SHARE] [--vectors FILE] [--texts CORPUS] [--out FOLDER] [--state FOLDER]
+//! [--KEY VALUE]...` where KEY is a setting of the architecture or the schedule, as in a configuration file.
 #![allow(
     clippy::print_stderr,
     clippy::print_stdout,
@@ -17,7 +17,7 @@ use lethe_core::{LabelSet, NoteBatch, Tagger as _};
 use lethe_corpus::{Counts, Document, Mark, Split, hold_out, read_jsonl};
 use lethe_dictionaries::Dictionary;
 use lethe_learn::{Epoch, Watch};
-use lethe_neural::{Architecture, Data, Network, Schedule, Vectors, train};
+use lethe_neural::{Network, Recurrent};
 
 struct Progress(Instant);
 
@@ -30,23 +30,6 @@ impl Watch for Progress {
         );
         ControlFlow::Continue(())
     }
-}
-
-fn settings<T: serde::de::DeserializeOwned>(base: &T, given: &HashMap<String, String>) -> T
-where
-    T: serde::Serialize,
-{
-    let mut table = toml::Table::try_from(base).unwrap();
-    for (key, value) in given {
-        if table.contains_key(key) {
-            let line = format!("x = {value}");
-            let parsed: toml::Table = line
-                .parse()
-                .unwrap_or_else(|_| format!("x = \"{value}\"").parse().unwrap());
-            table.insert(key.clone(), parsed["x"].clone());
-        }
-    }
-    toml::Value::Table(table).try_into().unwrap()
 }
 
 fn score(network: &Network, documents: &[Document], by_label: bool) -> Counts {
@@ -93,8 +76,26 @@ fn main() {
         .map(|pair| (pair[0].trim_start_matches("--").to_owned(), pair[1].clone()))
         .collect();
     let documents = read_jsonl(args[0].as_ref()).unwrap();
-    let architecture: Architecture = settings(&Architecture::default(), &given);
-    let schedule: Schedule = settings(&Schedule::default(), &given);
+    // Every key is one of the architecture or of the schedule, by name.
+    let mut tables = toml::Table::new();
+    let default = toml::Table::try_from(Recurrent::of_kind(&given["kind"]).unwrap()).unwrap();
+    for (key, value) in &given {
+        let read = |text: String| text.parse::<toml::Table>();
+        let value =
+            read(format!("x = {value}")).unwrap_or_else(|_| read(format!("x = \"{value}\"")).unwrap());
+        for name in ["architecture", "schedule"] {
+            if default[name].get(key).is_some() {
+                let table = tables.entry(name).or_insert_with(|| toml::Table::new().into());
+                table
+                    .as_table_mut()
+                    .unwrap()
+                    .insert(key.clone(), value["x"].clone());
+            }
+        }
+    }
+    let mut settings = Recurrent::new(&given["kind"], tables).unwrap();
+    settings.vectors.file = given.get("vectors").map(Into::into);
+    settings.vectors.texts = given.get("texts").map(Into::into).into_iter().collect();
     let share: f64 = given.get("hold-out").map_or(0.0, |share| share.parse().unwrap());
     let (fit, held) = if share > 0.0 {
         let split = hold_out(&documents, share, 7);
@@ -105,27 +106,12 @@ fn main() {
     } else {
         (documents, Vec::new())
     };
-    let vectors = given
-        .get("vectors")
-        .map(|path| Vectors::read(path.as_ref(), |_| true).unwrap());
     let dictionary = Dictionary::builtin();
-    let data = Data {
-        train: &fit,
-        held_out: &held,
-        dictionary: &dictionary,
-        vectors: vectors.as_ref(),
-    };
     let start = Instant::now();
-    let checkpoint = given.get("checkpoint").map(std::path::Path::new);
-    let network = train(
-        "lstm-crf-l",
-        &architecture,
-        &schedule,
-        data,
-        checkpoint,
-        &mut Progress(start),
-    )
-    .unwrap();
+    let state = given.get("state").map(std::path::Path::new);
+    let network = settings
+        .train(&fit, &held, &dictionary, state, &mut Progress(start))
+        .unwrap();
     println!("trained in {:.0} s", start.elapsed().as_secs_f64());
     if let Some(out) = given.get("out") {
         network.save(out.as_ref()).unwrap();

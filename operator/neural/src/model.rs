@@ -34,7 +34,9 @@ pub struct Architecture {
     pub hidden: usize,
     /// Units of the tanh layer between LSTM and tags; 0 for none.
     pub layer: usize,
-    /// Sentences are read together as long as they have at most this many tokens; 0 reads each alone.
+    /// Sentences are read together as long as they have at most this many tokens; 0 reads each alone. Lines of a form
+    /// explain each other: on a tenth of MEDDOCAN's train held back, strict F1 was 0.962 at 0,
+    /// 0.966 at 60 and 0.971 at 150.
     pub window: usize,
 }
 
@@ -53,7 +55,7 @@ impl Default for Architecture {
             field: 0,
             hidden: 100,
             layer: 100,
-            window: 0,
+            window: 150,
         }
     }
 }
@@ -78,8 +80,8 @@ pub(crate) mod slot {
     /// Input, recurrent and bias of the forward, then of the backward direction.
     pub(crate) const CHAR_LSTM: usize = 6;
     pub(crate) const WORD_LSTM: usize = 12;
+    /// Weights, then their biases.
     pub(crate) const LAYER: usize = 18;
-    pub(crate) const LAYER_BIAS: usize = 19;
     pub(crate) const OUT: usize = 20;
     pub(crate) const OUT_BIAS: usize = 21;
     pub(crate) const PAIRS: usize = 22;
@@ -241,8 +243,8 @@ impl Params {
     }
 }
 
-/// A network: everything that is saved.
-#[derive(Clone, Debug)]
+/// A network: everything that is saved. Its words are those of notes: never printed.
+#[derive(Clone)]
 pub(crate) struct Model {
     pub(crate) architecture: Architecture,
     pub(crate) tags: TagSet,

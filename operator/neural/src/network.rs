@@ -17,7 +17,10 @@ const WEIGHTS: &str = "weights.safetensors";
 const WORDS: &str = "words.txt";
 
 /// A trained recurrent network, as it is saved and loaded.
-#[derive(Clone, Debug)]
+///
+/// Its word table names words of the training documents, and so does its folder: a network that was trained on notes
+/// is as confidential as they are.
+#[derive(Clone)]
 pub struct Network {
     kind: String,
     pub(crate) model: Model,
@@ -197,6 +200,14 @@ impl Network {
     ) -> Result<NeuralMember, NetworkError> {
         let map = LabelMap::new(self.model.tags.labels(), labels)?;
         Ok(NeuralMember::new(isa, name, &self.model, map, dictionary)?)
+    }
+}
+
+impl std::fmt::Debug for Network {
+    /// Sizes only: the words are those of notes.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (words, tags) = (self.model.words.len(), self.model.tags.len());
+        write!(f, "Network({}, {words} words, {tags} tags)", self.kind)
     }
 }
 

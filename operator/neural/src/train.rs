@@ -47,8 +47,8 @@ pub struct Schedule {
 impl Default for Schedule {
     fn default() -> Self {
         Self {
-            epochs: 30,
-            batch: 16,
+            epochs: 12,
+            batch: 8,
             rate: 0.002,
             dropout: 0.5,
             clip: 5.0,

@@ -28,7 +28,7 @@ impl Casing {
 }
 
 /// Words and characters that have rows of their own. Row 0 of either table is for what has none.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Vocabulary {
     words: HashMap<String, u32>,
     chars: HashMap<char, u32>,
@@ -47,16 +47,6 @@ impl Vocabulary {
             words: words.map(|(i, word)| (word.to_owned(), row(i))).collect(),
             chars: chars.map(|(i, c)| (c, row(i))).collect(),
         }
-    }
-
-    /// Rows of the word table.
-    pub(crate) fn word_rows(&self) -> usize {
-        self.words.len() + 1
-    }
-
-    /// Rows of the character table.
-    pub(crate) fn char_rows(&self) -> usize {
-        self.chars.len() + 1
     }
 
     /// A word's row.

@@ -28,6 +28,10 @@ pub(super) struct Task {
 ///
 /// # Safety
 /// The task's `a` and `b` must hold these rows and this panel.
+#[expect(
+    clippy::needless_range_loop,
+    reason = "the indices are registers once unrolled"
+)]
 #[inline(always)]
 unsafe fn tile<S: Simd, const R: usize, const BEST: bool>(
     t: &Task,
