@@ -42,7 +42,7 @@ impl Default for Config {
         Self {
             scheme: Scheme::Bilou,
             cut_off: 2,
-            prior: 0.1,
+            prior: 0.001,
             trust: 0.2,
         }
     }
