@@ -147,7 +147,7 @@ impl BiLstm {
     }
 
     /// The gradient of the layer: `above` is that of its hidden states ([`BiLstm::width`] a row). Adds to the
-    /// weights' gradients, and to `d_inputs` ([`columns`] of the inputs a row) that of its inputs. Uses up the gates.
+    /// weights' gradients, and to `d_inputs` (`columns` of the inputs a row) that of its inputs. Uses up the gates.
     #[expect(clippy::too_many_arguments, reason = "the operands of a layer's gradient")]
     pub fn backward(
         &self,
