@@ -29,7 +29,10 @@ fuzz_target!(|data: &[u8]| {
         let reread = read(&again, Some(Format::Jsonl)).expect("what was written can be read");
         assert_eq!(reread.len(), documents.len());
         for (one, other) in documents.iter().zip(&reread) {
-            assert!(one.text == other.text && one.marks == other.marks, "a document changed on the way");
+            assert!(
+                one.text == other.text && one.marks == other.marks,
+                "a document changed on the way"
+            );
         }
     }
 });
