@@ -1,5 +1,8 @@
 //! Fitting by full passes: what the learners with an exact gradient share.
 
+use lethe_learn::Scheme;
+use serde::{Deserialize, Serialize};
+
 use crate::States;
 use crate::bytes::{Reader, Writer};
 use crate::chain::Layout;
@@ -12,18 +15,43 @@ use crate::train::{Run, TrainError};
 /// Passes between two states on disk.
 const SAVED_EVERY: u32 = 10;
 
-/// What the learners' settings have in common.
-pub(crate) struct BatchConfig {
-    pub(crate) all_from: u32,
-    pub(crate) l1: f64,
-    pub(crate) l2: f64,
-    pub(crate) iterations: u32,
-    pub(crate) least_gain: f64,
+/// Settings of `crf` and `memm`, which differ in what they maximise and in nothing else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// How spans are spread over tags.
+    pub scheme: Scheme,
+    /// Features that fewer tokens have are left out.
+    pub cut_off: u32,
+    /// Features that so many tokens have get a weight for every state, others for the states they were seen with.
+    pub all_from: u32,
+    /// Factor of the sum of absolute weights: what makes most weights 0.
+    pub l1: f64,
+    /// Factor of half the sum of squared weights.
+    pub l2: f64,
+    /// Passes at most.
+    pub iterations: u32,
+    /// Stops when five passes gain less than this share of the objective.
+    pub least_gain: f64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            scheme: Scheme::Bio,
+            cut_off: 1,
+            all_from: u32::MAX,
+            l1: 0.1,
+            l2: 0.1,
+            iterations: 150,
+            least_gain: 0.002,
+        }
+    }
 }
 
 /// Minimises the loss over all notes, from the state on disk where there is one.
 pub(crate) fn fit<L: Loss>(
-    config: &BatchConfig,
+    config: &Config,
     loss: L,
     form: Form,
     data: &Data,

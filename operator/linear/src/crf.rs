@@ -1,9 +1,6 @@
 //! `crf`: a linear-chain conditional random field (Lafferty et al. 2001), the likelihood of whole notes maximised exactly.
 
-use lethe_learn::Scheme;
-use serde::{Deserialize, Serialize};
-
-use crate::batch::{self, BatchConfig};
+use crate::batch::{self, Config};
 use crate::chain::{Chain, Layout, Scratch};
 use crate::data::Data;
 use crate::gradient::Loss;
@@ -11,51 +8,13 @@ use crate::model::{Fitted, Form};
 use crate::train::{Run, TrainError};
 use crate::{States, kernel};
 
-/// Settings of `crf`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// How spans are spread over tags.
-    pub scheme: Scheme,
-    /// Features that fewer tokens have are left out.
-    pub cut_off: u32,
-    /// Features that so many tokens have get a weight for every state, others for the states they were seen with.
-    pub all_from: u32,
-    /// Factor of the sum of absolute weights: what makes most weights 0.
-    pub l1: f64,
-    /// Factor of half the sum of squared weights.
-    pub l2: f64,
-    /// Passes at most.
-    pub iterations: u32,
-    /// Stops when five passes gain less than this share of the objective.
-    pub least_gain: f64,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            scheme: Scheme::Bio,
-            cut_off: 1,
-            all_from: u32::MAX,
-            l1: 0.1,
-            l2: 0.1,
-            iterations: 150,
-            least_gain: 0.002,
-        }
-    }
-}
-
-impl Config {
-    pub(crate) fn fit(&self, data: &Data, states: &States, run: &mut Run<'_>) -> Result<Fitted, TrainError> {
-        let config = BatchConfig {
-            all_from: self.all_from,
-            l1: self.l1,
-            l2: self.l2,
-            iterations: self.iterations,
-            least_gain: self.least_gain,
-        };
-        batch::fit(&config, Likelihood, Form::Chain, data, states, run)
-    }
+pub(crate) fn fit(
+    config: &Config,
+    data: &Data,
+    states: &States,
+    run: &mut Run<'_>,
+) -> Result<Fitted, TrainError> {
+    batch::fit(config, Likelihood, Form::Chain, data, states, run)
 }
 
 /// Negative logarithm of the likelihood of a note's gold path.

@@ -1,10 +1,7 @@
 //! `memm`: a Markov model of maximum entropy (McCallum et al. 2000): at each token the state's probability given the one
 //! before, decoded over whole notes.
 
-use lethe_learn::Scheme;
-use serde::{Deserialize, Serialize};
-
-use crate::batch::{self, BatchConfig};
+use crate::batch::{self, Config};
 use crate::chain::{Chain, Layout, Scratch};
 use crate::data::Data;
 use crate::gradient::Loss;
@@ -12,51 +9,13 @@ use crate::model::{Fitted, Form};
 use crate::train::{Run, TrainError};
 use crate::{States, kernel};
 
-/// Settings of `memm`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Config {
-    /// How spans are spread over tags.
-    pub scheme: Scheme,
-    /// Features that fewer tokens have are left out.
-    pub cut_off: u32,
-    /// Features that so many tokens have get a weight for every state, others for the states they were seen with.
-    pub all_from: u32,
-    /// Factor of the sum of absolute weights: what makes most weights 0.
-    pub l1: f64,
-    /// Factor of half the sum of squared weights.
-    pub l2: f64,
-    /// Passes at most.
-    pub iterations: u32,
-    /// Stops when five passes gain less than this share of the objective.
-    pub least_gain: f64,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            scheme: Scheme::Bio,
-            cut_off: 1,
-            all_from: u32::MAX,
-            l1: 0.1,
-            l2: 0.1,
-            iterations: 150,
-            least_gain: 0.002,
-        }
-    }
-}
-
-impl Config {
-    pub(crate) fn fit(&self, data: &Data, states: &States, run: &mut Run<'_>) -> Result<Fitted, TrainError> {
-        let config = BatchConfig {
-            all_from: self.all_from,
-            l1: self.l1,
-            l2: self.l2,
-            iterations: self.iterations,
-            least_gain: self.least_gain,
-        };
-        batch::fit(&config, StepLikelihood, Form::Local, data, states, run)
-    }
+pub(crate) fn fit(
+    config: &Config,
+    data: &Data,
+    states: &States,
+    run: &mut Run<'_>,
+) -> Result<Fitted, TrainError> {
+    batch::fit(config, StepLikelihood, Form::Local, data, states, run)
 }
 
 /// Negative logarithm of the likelihood of each gold state given the gold state before.

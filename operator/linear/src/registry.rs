@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Fitted;
 use crate::train::{Run, TrainError};
-use crate::{Data, States, crf, memm, mira, naive_bayes, ogd, searn, ssvm, svm};
+use crate::{Data, States, batch, crf, memm, mira, naive_bayes, ogd, searn, ssvm, svm};
 
 /// A learner and its settings: `kind = "crf"` and the learner's own keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,9 +13,9 @@ use crate::{Data, States, crf, memm, mira, naive_bayes, ogd, searn, ssvm, svm};
 #[non_exhaustive]
 pub enum Learner {
     /// Linear-chain conditional random field.
-    Crf(crf::Config),
+    Crf(batch::Config),
     /// Markov model of maximum entropy.
-    Memm(memm::Config),
+    Memm(batch::Config),
     /// Margin infused relaxed algorithm.
     Mira(mira::Config),
     /// Search-based structured prediction.
@@ -62,8 +62,8 @@ impl Learner {
     /// The learner of this kind with the settings that cross-validation chose.
     pub fn of_kind(kind: &str) -> Option<Self> {
         Some(match kind {
-            "crf" => Self::Crf(crf::Config::default()),
-            "memm" => Self::Memm(memm::Config::default()),
+            "crf" => Self::Crf(batch::Config::default()),
+            "memm" => Self::Memm(batch::Config::default()),
             "mira" => Self::Mira(mira::Config::default()),
             "searn" => Self::Searn(searn::Config::default()),
             "svm" => Self::Svm(svm::Config::default()),
@@ -99,7 +99,16 @@ impl Learner {
     }
 
     pub(crate) fn fit(&self, data: &Data, states: &States, run: &mut Run<'_>) -> Result<Fitted, TrainError> {
-        each!(self, config => config.fit(data, states, run))
+        match self {
+            Self::Crf(config) => crf::fit(config, data, states, run),
+            Self::Memm(config) => memm::fit(config, data, states, run),
+            Self::Mira(config) => config.fit(data, states, run),
+            Self::Searn(config) => config.fit(data, states, run),
+            Self::Svm(config) => config.fit(data, states, run),
+            Self::Ogd(config) => config.fit(data, states, run),
+            Self::Ssvm(config) => config.fit(data, states, run),
+            Self::NaiveBayes(config) => config.fit(data, states, run),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use lethe_learn::Scheme;
 use serde::{Deserialize, Serialize};
 
 use crate::States;
-use crate::batch::{self, BatchConfig};
+use crate::batch;
 use crate::chain::{Chain, Scratch};
 use crate::data::Data;
 use crate::gradient::Loss;
@@ -48,7 +48,9 @@ impl Default for Config {
 
 impl Config {
     pub(crate) fn fit(&self, data: &Data, states: &States, run: &mut Run<'_>) -> Result<Fitted, TrainError> {
-        let config = BatchConfig {
+        let config = batch::Config {
+            scheme: self.scheme,
+            cut_off: self.cut_off,
             all_from: self.all_from,
             l1: 0.0,
             l2: 1.0,
