@@ -17,6 +17,9 @@ pub struct Epoch {
 
 /// Told of progress; may end the training, which then keeps what it has.
 pub trait Watch {
+    /// Before the first pass, where a training that was stopped goes on from its state on disk.
+    fn resumed(&mut self) {}
+
     /// After each pass. [`ControlFlow::Break`] ends the training.
     fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()>;
 

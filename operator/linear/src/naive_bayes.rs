@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Manifest, Scheme, TagSet, Training};
+use lethe_learn::{Manifest, Scheme, TagSet, Training, Watch};
 use serde::{Deserialize, Serialize};
 
 use crate::bytes::{Malformed, Reader, Writer};
@@ -21,7 +21,7 @@ use crate::member::features;
 use crate::model::{Fitted, Form, Model, ModelError, Weight};
 use crate::registry::Learner;
 use crate::train::{Run, Task, TrainError, Trained, judge, prepare, settings};
-use crate::{Data, FeatureConfig, MemberError, States};
+use crate::{Data, Extractor, FeatureConfig, MemberError, States};
 
 /// Settings of `naive-bayes`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +53,9 @@ const COUNTS: &str = "counts.bin";
 const MAGIC: &[u8; 8] = b"LETHENBC";
 const VERSION: u32 = 1;
 
+/// Text that is counted at a time, in bytes: what a kill costs at most, and what bounds the memory of features.
+const PART: usize = 1 << 19;
+
 /// What was counted so far.
 #[derive(Clone, Debug, PartialEq)]
 struct Counts {
@@ -74,6 +77,18 @@ impl Counts {
             features: BTreeMap::new(),
             most: 0,
         }
+    }
+
+    fn add_documents(
+        &mut self,
+        documents: &[Document],
+        extractor: &Extractor,
+        states: &States,
+    ) -> Result<(), TrainError> {
+        let prepared = prepare(documents, states.tags())?;
+        let columns = extractor.columns(&prepared.batch);
+        self.add(&Data::new(&columns, &prepared.gold, states, 1), states);
+        Ok(())
     }
 
     fn add(&mut self, data: &Data, states: &States) {
@@ -220,6 +235,18 @@ impl Counts {
     }
 }
 
+/// The first documents that together have [`PART`] bytes of text, or all.
+fn first_part(documents: &[Document]) -> &[Document] {
+    let mut text = 0;
+    let mut short = |document: &&Document| {
+        let short = text < PART;
+        text += document.text.len();
+        short
+    };
+    let count = documents.iter().take_while(|document| short(document)).count();
+    &documents[..count]
+}
+
 /// A naive Bayes model that goes on learning: begun on some documents, updated with more, written, opened again.
 #[derive(Clone, Debug)]
 pub struct Bayes {
@@ -231,30 +258,59 @@ pub struct Bayes {
 }
 
 impl Bayes {
-    /// Begins with the documents of a task. Their labels are the model's labels for good.
+    /// Begins with the documents of a task, from the state on disk where there is one. Their labels are the model's labels
+    /// for good.
     ///
     /// # Errors
     /// [`TrainError`].
-    pub fn begin(config: &Config, task: &Task<'_>) -> Result<Self, TrainError> {
+    pub fn begin(config: &Config, task: &Task<'_>, watch: &mut dyn Watch) -> Result<Self, TrainError> {
         let marks = task.documents.iter().flat_map(|document| &document.marks);
         let tags = TagSet::of(config.scheme, marks);
         if tags.is_empty() {
             return Err(TrainError::NothingMarked);
         }
         let states = States::new(tags)?;
-        let mut bayes = Self {
+        let extractor = task.features.build(task.dictionary)?;
+        let digest = lethe_corpus::digest(task.documents);
+        let settings = settings(
+            &Learner::NaiveBayes(config.clone()),
+            task.features,
+            task.dictionary,
+        )?;
+        let mut run = Run::of(task, &settings, &digest, watch);
+        let (mut counts, mut done) = (Counts::new(&states), 0);
+        run.resume(|bytes| {
+            done = bytes.length(0)?;
+            let length = bytes.length(1)?;
+            counts = Counts::from_bytes(&states, bytes.bytes(length)?).map_err(|_| Malformed)?;
+            Ok(())
+        })?;
+        while let Some(part @ [_, ..]) = task.documents.get(done..).map(first_part) {
+            run.step(done, task.documents.len());
+            counts.add_documents(part, &extractor, &states)?;
+            done += part.len();
+            if done < task.documents.len() {
+                run.save(|out| {
+                    let counts = counts.to_bytes();
+                    out.u64(done as u64);
+                    out.u64(counts.len() as u64);
+                    out.bytes(&counts);
+                })?;
+            }
+        }
+        Ok(Self {
             config: config.clone(),
             features: task.features.clone(),
-            counts: Counts::new(&states),
+            counts,
             states,
             training: Training {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 seed: task.seed,
-                ..Training::default()
+                data: digest,
+                documents: task.documents.len(),
+                held_out_f1: None,
             },
-        };
-        bayes.update(task.documents, task.dictionary)?;
-        Ok(bayes)
+        })
     }
 
     /// Takes up more documents. Counts only add up: the same documents give the same model in whatever increments. Marks of
@@ -264,18 +320,16 @@ impl Bayes {
     /// [`TrainError`].
     pub fn update(&mut self, documents: &[Document], dictionary: &Arc<Dictionary>) -> Result<(), TrainError> {
         let extractor = self.features.build(dictionary)?;
-        let prepared = prepare(documents, self.states.tags())?;
-        let columns = extractor.columns(&prepared.batch);
-        let data = Data::new(&columns, &prepared.gold, &self.states, 1);
-        self.counts.add(&data, &self.states);
+        let mut rest = documents;
+        while !rest.is_empty() {
+            let part = first_part(rest);
+            self.counts.add_documents(part, &extractor, &self.states)?;
+            rest = &rest[part.len()..];
+        }
         self.training.documents += documents.len();
-        // Each increment's digest over the one before: what the model has seen, in order.
+        // Each increment's digest after the one before: what the model has seen, in order.
         let digest = lethe_corpus::digest(documents);
-        self.training.data = if self.training.data.is_empty() {
-            digest
-        } else {
-            format!("{}+{digest}", self.training.data)
-        };
+        self.training.data = format!("{}+{digest}", self.training.data);
         Ok(())
     }
 
@@ -365,5 +419,29 @@ impl Config {
             steps: model.steps().to_vec(),
             history: Vec::new(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_hold_every_document_once_and_end_after_enough_text() {
+        let document = |size: usize| Document {
+            id: String::new(),
+            patient: None,
+            text: "x".repeat(size),
+            marks: Vec::new(),
+        };
+        let sizes = [PART / 2, PART / 2, 1, 2 * PART, 0, 1];
+        let documents: Vec<Document> = sizes.into_iter().map(document).collect();
+        let (mut rest, mut parts) = (&documents[..], Vec::new());
+        while !rest.is_empty() {
+            let part = first_part(rest);
+            parts.push(part.len());
+            rest = &rest[part.len()..];
+        }
+        assert_eq!(parts, [2, 2, 2]);
     }
 }

@@ -71,30 +71,37 @@ pub struct Run<'a> {
     state: Option<PathBuf>,
     /// What the state on disk must be of: learner, settings, seed and documents.
     identity: String,
-    stopped: bool,
 }
 
 impl<'a> Run<'a> {
-    pub(crate) fn new(watch: &'a mut dyn Watch, seed: u64, folder: Option<&Path>, identity: String) -> Self {
+    /// `settings` and `digest` are the task's, of its learner and features and of its documents.
+    pub(crate) fn of(
+        task: &Task<'_>,
+        settings: &toml::Table,
+        digest: &str,
+        watch: &'a mut dyn Watch,
+    ) -> Self {
+        let files = task.features.files();
+        let beside: Vec<u64> = files.iter().map(|(_, bytes)| checksum(bytes)).collect();
         Self {
             watch,
-            seed,
-            state: folder.map(|folder| folder.join(STATE)),
-            identity,
-            stopped: false,
+            seed: task.seed,
+            state: task.state.map(|folder| folder.join(STATE)),
+            identity: format!(
+                "{settings}\nseed = {}\ndata = {digest}\nfiles = {beside:?}\n",
+                task.seed
+            ),
         }
     }
 
     /// Tells of a pass that is done. `Break` ends the training with what it has.
     pub(crate) fn epoch(&mut self, done: u32, of: u32, loss: f64) -> ControlFlow<()> {
-        let flow = self.watch.epoch(Epoch {
+        self.watch.epoch(Epoch {
             done,
             of,
             loss,
             held_out: None,
-        });
-        self.stopped |= flow.is_break();
-        flow
+        })
     }
 
     /// Tells of progress within a pass.
@@ -104,7 +111,7 @@ impl<'a> Run<'a> {
 
     /// Hands the state on disk to `read`, if there is one.
     pub(crate) fn resume(
-        &self,
+        &mut self,
         read: impl FnOnce(&mut Reader<'_>) -> Result<(), Malformed>,
     ) -> Result<(), TrainError> {
         let Some(path) = &self.state else {
@@ -139,21 +146,9 @@ impl<'a> Run<'a> {
         if sum != checksum(reader.0) {
             return Err(refuse("damaged state of a training"));
         }
-        read(&mut reader).and_then(|()| reader.end()).map_err(damaged)
-    }
-
-    /// Removes the state on disk, unless the training was stopped before its end.
-    fn end(&self) -> Result<(), TrainError> {
-        match &self.state {
-            Some(path) if !self.stopped => match std::fs::remove_file(path) {
-                Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(TrainError::Io {
-                    path: path.clone(),
-                    source,
-                }),
-                _ => Ok(()),
-            },
-            _ => Ok(()),
-        }
+        read(&mut reader).and_then(|()| reader.end()).map_err(damaged)?;
+        self.watch.resumed();
+        Ok(())
     }
 
     /// Puts the state on disk, whole or not at all.
@@ -213,7 +208,8 @@ pub struct Task<'a> {
     pub dictionary: &'a Arc<Dictionary>,
     /// Where chance comes from.
     pub seed: u64,
-    /// A folder for the state of a training under way; from there a killed training goes on.
+    /// A folder for the state of a training under way; from there a killed training goes on. Whoever has written the model
+    /// removes it: until then a kill costs no more than the work since the last state.
     pub state: Option<&'a Path>,
 }
 
@@ -264,7 +260,7 @@ pub(crate) fn prepare(documents: &[Document], tags: &TagSet) -> Result<Prepared,
 /// [`TrainError`].
 pub fn train(task: &Task<'_>, watch: &mut dyn Watch) -> Result<Trained, TrainError> {
     if let Learner::NaiveBayes(config) = task.learner {
-        return Bayes::begin(config, task)?.trained(task.held_out, task.dictionary);
+        return Bayes::begin(config, task, watch)?.trained(task.held_out, task.dictionary);
     }
     let marks = task.documents.iter().flat_map(|document| &document.marks);
     let tags = TagSet::of(task.learner.scheme(), marks);
@@ -275,20 +271,13 @@ pub fn train(task: &Task<'_>, watch: &mut dyn Watch) -> Result<Trained, TrainErr
     let extractor = task.features.build(task.dictionary)?;
     let settings = settings(task.learner, task.features, task.dictionary)?;
     let digest = lethe_corpus::digest(task.documents);
-    let files = task.features.files();
-    let beside = files.iter().map(|(_, bytes)| checksum(bytes)).collect::<Vec<_>>();
-    let identity = format!(
-        "{settings}\nseed = {}\ndata = {digest}\nfiles = {beside:?}\n",
-        task.seed
-    );
     let data = {
         let prepared = prepare(task.documents, &tags)?;
         let columns = extractor.columns(&prepared.batch);
         Data::new(&columns, &prepared.gold, &states, task.learner.cut_off())
     };
-    let mut run = Run::new(watch, task.seed, task.state, identity);
+    let mut run = Run::of(task, &settings, &digest, watch);
     let fitted = task.learner.fit(&data, &states, &mut run)?;
-    run.end()?;
     let mut model = Model::new(&states, fitted, &data);
     drop(data);
     let mut training = Training {
@@ -305,7 +294,7 @@ pub fn train(task: &Task<'_>, watch: &mut dyn Watch) -> Result<Trained, TrainErr
     Ok(Trained {
         manifest,
         model,
-        files,
+        files: task.features.files(),
     })
 }
 

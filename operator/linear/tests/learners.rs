@@ -211,7 +211,7 @@ fn a_killed_training_goes_on_to_the_same_bytes() {
     let setting = Setting::new();
     for learner in learners() {
         if learner.kind() == "naive-bayes" {
-            continue; // One pass: there is nothing to go on with.
+            continue; // It makes no passes; a test of the whole program kills it between two parts of its text.
         }
         let batch = ["crf", "memm", "svm"].contains(&learner.kind());
         let (stop, first_again) = if batch { (14, 11) } else { (3, 3) };
@@ -229,10 +229,6 @@ fn a_killed_training_goes_on_to_the_same_bytes() {
             after_kill == written(&setting.task(&learner, None), &mut Quiet),
             "{}",
             learner.kind()
-        );
-        assert!(
-            files(state.path()).is_empty(),
-            "a training that ended leaves no state"
         );
     }
 }
@@ -347,7 +343,7 @@ fn naive_bayes_learns_the_same_in_whatever_increments() {
         documents: &setting.documents[..15],
         ..setting.task(&learner, None)
     };
-    let bayes = Bayes::begin(&config, &first).unwrap();
+    let bayes = Bayes::begin(&config, &first, &mut Quiet).unwrap();
     bayes
         .trained(None, &setting.dictionary)
         .unwrap()

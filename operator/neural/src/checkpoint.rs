@@ -139,14 +139,6 @@ impl State {
     }
 }
 
-/// Removes a checkpoint that is no longer needed.
-pub(crate) fn remove(path: &Path) -> Result<(), CheckpointError> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(path, error)),
-        _ => Ok(()),
-    }
-}
-
 fn io(path: &Path, source: std::io::Error) -> CheckpointError {
     CheckpointError::Io {
         path: path.to_owned(),

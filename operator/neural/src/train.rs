@@ -139,7 +139,8 @@ impl Corpus {
 /// Trains a network.
 ///
 /// With `checkpoint`, the state is saved there after each pass, and a training of the same settings and data that was
-/// killed goes on from it: to the same bytes as if it had not been. The file is removed at the end.
+/// killed goes on from it: to the same bytes as if it had not been. Whoever has saved the network removes the file: until
+/// then a kill costs one pass at most.
 ///
 /// # Errors
 /// [`TrainError`].
@@ -172,11 +173,14 @@ pub fn train(
         dropout: schedule.dropout,
     };
     let fingerprint = checkpoint::fingerprint(kind, architecture, schedule, data);
-    let mut state = match checkpoint {
+    let kept = match checkpoint {
         Some(path) => State::read(path, &fingerprint, &model.params)?,
         None => None,
+    };
+    if kept.is_some() {
+        watch.resumed();
     }
-    .unwrap_or_else(|| State::new(&model.params));
+    let mut state = kept.unwrap_or_else(|| State::new(&model.params));
     let mut grads = model.params.zeros_like();
     while state.epochs < schedule.epochs && !state.ended {
         let loss = pass(
@@ -216,9 +220,6 @@ pub fn train(
         documents: data.train.len(),
         held_out_f1,
     };
-    if let Some(path) = checkpoint {
-        checkpoint::remove(path)?;
-    }
     Ok(Network::new(kind, model, training))
 }
 

@@ -140,7 +140,6 @@ fn a_seed_gives_the_same_bytes_and_so_does_a_training_that_was_killed_twice() {
         whole
     );
     assert_eq!(count.0, 2, "only the passes that were missing were made");
-    assert_eq!(std::fs::read_dir(state.path()).unwrap().count(), 0);
 }
 
 #[test]

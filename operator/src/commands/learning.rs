@@ -97,6 +97,10 @@ impl Passes {
 }
 
 impl Watch for Passes {
+    fn resumed(&mut self) {
+        tracing::info!("{}: goes on where it was stopped", self.name);
+    }
+
     fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {
         let held_out = epoch
             .held_out
