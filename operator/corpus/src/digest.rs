@@ -1,5 +1,6 @@
 //! A fingerprint of documents: which data a model was fitted to.
 
+use lethe_core::hex;
 use sha2::{Digest as _, Sha256};
 
 use crate::Document;
@@ -25,13 +26,7 @@ pub fn digest(documents: &[Document]) -> String {
             field(&mut hash, &mark.label);
         }
     }
-    let halves = hash
-        .finalize()
-        .into_iter()
-        .flat_map(|byte| [byte >> 4, byte & 15]);
-    halves
-        .filter_map(|half| char::from_digit(half.into(), 16))
-        .collect()
+    hex(&hash.finalize())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod tags;
 mod watch;
 
 pub use labels::{LabelMap, LabelMapError};
-pub use manifest::{FORMAT_VERSION, Manifest, ManifestError, Training, hex};
+pub use manifest::{FORMAT_VERSION, Manifest, ManifestError, Training};
 pub use marginals::Marginals;
 pub use tags::{Scheme, Spanned, TagSet};
 pub use watch::{Epoch, Quiet, Watch};

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use lethe_core::TOKENIZER_VERSION;
+use lethe_core::{TOKENIZER_VERSION, hex};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -203,14 +203,6 @@ fn io(path: &Path, source: std::io::Error) -> ManifestError {
 
 fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
-}
-
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    let halves = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    halves
-        .filter_map(|half| char::from_digit(half.into(), 16))
-        .collect()
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lethe_core::{BatchError, NoteBatch};
+use lethe_core::{BatchError, NoteBatch, hex};
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Epoch, Manifest, ManifestError, TagSet, Training, Watch, hex};
+use lethe_learn::{Epoch, Manifest, ManifestError, TagSet, Training, Watch};
 
 use crate::bytes::{Malformed, Reader, Writer};
 use crate::decode::{self, Decoder};

@@ -4,10 +4,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use lethe_core::hex;
 use lethe_dictionaries::{Dictionary, List, compile};
 
 use crate::cli::DictionaryBuildArgs;
-use crate::config::hex;
 use crate::exit::usage;
 
 /// Compiles the lists of some folders into one dictionary.

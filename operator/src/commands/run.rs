@@ -8,11 +8,12 @@ use anyhow::Context as _;
 use lethe_connectors::kafka::source::{self, Command, SourceSettings, commands};
 use lethe_connectors::kafka::{Cluster, FetchBudget, KafkaConfig, KafkaProblem, Start};
 use lethe_connectors::sink::Fingerprints;
+use lethe_core::hex;
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::cli::RunArgs;
-use crate::config::{Config, Recipe, SinkConfig, SourceConfig, hex, load};
+use crate::config::{Config, Recipe, SinkConfig, SourceConfig, load};
 use crate::exit::{Coded, Failure, usage};
 use crate::pipeline::{Budget, Counters, Pipeline, Pool, Shop, files};
 

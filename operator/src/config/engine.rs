@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use lethe_core::{Action, Carried, CarriedField, Engine, LabelSet, MemberSet, Merging, Redactor, Voting};
+use lethe_core::{
+    Action, Carried, CarriedField, Engine, LabelSet, MemberSet, Merging, Redactor, Voting, hex,
+};
 use lethe_dictionaries::Dictionary;
 use lethe_members::registry::{MemberConfig, default_rules};
 use serde::Deserialize;
@@ -184,16 +186,4 @@ pub(crate) fn label_set(name: &str, asked: &str) -> anyhow::Result<LabelSet> {
             LabelSet::parse(&text, path).map_err(usage)
         }
     }
-}
-
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
-            // Writing to a string cannot fail.
-            let _ok = write!(out, "{byte:02x}").is_ok();
-            out
-        })
 }

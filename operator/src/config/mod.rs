@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::exit::usage;
 
-pub(crate) use engine::{EngineConfig, Recipe, hex, label_set};
+pub(crate) use engine::{EngineConfig, Recipe, label_set};
 pub(crate) use load::{load, parse};
 
 /// The least memory that the program can be held to.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use lethe_core::{
     Annotation, AnnotationError, Annotations, LabelError, LabelId, LabelSet, NoteBatch, RowKind, TagError,
-    Tagger,
+    Tagger, hex,
 };
 use lethe_corpus::{CorpusError, Document, Format};
 use serde::Deserialize;
@@ -145,13 +145,7 @@ impl ExternalConfig {
             // No score has these bits: it is a NaN.
             hash.update(mark.score.map_or(u32::MAX, f32::to_bits).to_le_bytes());
         }
-        let halves = hash
-            .finalize()
-            .into_iter()
-            .flat_map(|byte| [byte >> 4, byte & 15]);
-        Ok(halves
-            .filter_map(|half| char::from_digit(half.into(), 16))
-            .collect())
+        Ok(hex(&hash.finalize()))
     }
 
     fn documents(&self) -> Result<Vec<Document>, ExternalError> {
