@@ -1,51 +1,45 @@
-//! The one list of members: what a configuration may name, and how each is built.
+//! The one list of members: what a configuration may name, and how each is built. Those that nobody trains stand in the
+//! list of [`lethe_taggers`], which this one takes in whole.
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, LazyLock};
 
-use lethe_core::{LabelError, LabelSet, Tagger};
+use lethe_core::{LabelSet, Tagger};
 use lethe_dictionaries::Dictionary;
 use lethe_learn::Manifest;
 use lethe_neural::transformer::{TransformerConfig, TransformerError};
-use lethe_taggers::context::ContextConfig;
-use lethe_taggers::external::{ExternalConfig, ExternalError};
-use lethe_taggers::gazetteer::GazetteerConfig;
-use lethe_taggers::known::KnownConfig;
-use lethe_taggers::pattern;
-use serde::Deserialize;
+use lethe_taggers::registry::{self, RuleConfig};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 use crate::model::{ModelConfig, OpenError};
 
 /// One member of the ensemble, as configured: `kind = "known"` and the member's own keys.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum MemberConfig {
-    /// The patient's own identifiers, as the event carries them.
-    Known(KnownConfig),
-    /// What its shape and the words around it prove.
-    Pattern(pattern::Config),
-    /// What the words around it announce.
-    Context(ContextConfig),
-    /// What the dictionary lists.
-    Gazetteer(GazetteerConfig),
-    /// What another tool has found, read from its predictions.
-    External(ExternalConfig),
+    /// One that nobody trains.
+    Rule(RuleConfig),
     /// What `lethe train` made.
     Model(ModelConfig),
     /// A BERT or RoBERTa checkpoint.
     Transformer(TransformerConfig),
 }
 
+const MODEL: &str = "model";
+const TRANSFORMER: &str = "transformer";
+
+/// Every kind, as a configuration names it.
+static KINDS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| [&RuleConfig::KINDS[..], &[MODEL, TRANSFORMER]].concat());
+
 /// Why a member could not be built.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The label set has no place for a label that the member finds.
+    /// A member that nobody trains lacks a label's place, or what it reads.
     #[error(transparent)]
-    Label(#[from] LabelError),
-    /// The predictions of another tool cannot be used.
-    #[error(transparent)]
-    External(#[from] ExternalError),
+    Rule(#[from] registry::BuildError),
     /// The model's folder cannot be used.
     #[error(transparent)]
     Model(#[from] OpenError),
@@ -65,18 +59,12 @@ impl MemberConfig {
         dictionary: &Arc<Dictionary>,
     ) -> Result<Arc<dyn Tagger>, BuildError> {
         Ok(match self {
-            Self::Known(config) => Arc::new(config.build(labels, dictionary)?),
-            Self::Pattern(config) => Arc::new(config.build(labels)?),
-            Self::Context(config) => Arc::new(config.build(labels, dictionary)?),
-            Self::Gazetteer(config) => Arc::new(config.build(labels, dictionary)?),
-            Self::External(config) => Arc::new(config.build(labels)?),
+            Self::Rule(config) => config.build(labels, dictionary)?,
             Self::Model(config) => config.build(labels, dictionary)?,
             Self::Transformer(config) => Arc::new(config.build(labels)?),
         })
     }
-}
 
-impl MemberConfig {
     /// What tells this member from any other, for the fingerprint of a configuration: its settings, and a digest of
     /// what it reads, so that another model under the same path is another member.
     ///
@@ -85,25 +73,69 @@ impl MemberConfig {
     pub fn identity(&self) -> Result<String, BuildError> {
         let settings = format!("{self:?}");
         match self {
+            Self::Rule(config) => Ok(config.identity()?),
             Self::Model(config) => {
                 let manifest = Manifest::read(&config.path).map_err(OpenError::from)?;
                 Ok(format!("{settings} {}", manifest.digest()))
             }
-            Self::External(config) => Ok(format!("{settings} {}", config.fingerprint()?)),
             Self::Transformer(config) => Ok(format!("{settings} {}", config.fingerprint()?)),
-            _ => Ok(settings),
         }
     }
 }
 
 /// The rule members with their default settings, in the order of their votes: the surest first.
 pub fn default_rules() -> Vec<MemberConfig> {
-    vec![
-        MemberConfig::Known(KnownConfig::default()),
-        MemberConfig::Pattern(pattern::Config::default()),
-        MemberConfig::Context(ContextConfig::default()),
-        MemberConfig::Gazetteer(GazetteerConfig::default()),
-    ]
+    let rules = registry::default_rules().into_iter();
+    rules.map(MemberConfig::Rule).collect()
+}
+
+// Derived, a tagged enum could take in another only untagged, and its errors would not name what is wrong.
+impl<'de> Deserialize<'de> for MemberConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Table)
+    }
+}
+
+struct Table;
+
+impl<'de> Visitor<'de> for Table {
+    type Value = MemberConfig;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a member: a table with a `kind`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<MemberConfig, A::Error> {
+        let (mut kind, mut keys) = (None, toml::Table::new());
+        while let Some(key) = map.next_key::<String>()? {
+            if key == "kind" {
+                kind = Some(map.next_value::<Kind>()?.0);
+            } else {
+                keys.insert(key, map.next_value()?);
+            }
+        }
+        let config = match kind.ok_or_else(|| A::Error::missing_field("kind"))? {
+            MODEL => keys.try_into().map(MemberConfig::Model),
+            TRANSFORMER => keys.try_into().map(MemberConfig::Transformer),
+            rule => {
+                keys.insert("kind".to_owned(), rule.into());
+                keys.try_into().map(MemberConfig::Rule)
+            }
+        };
+        config.map_err(|error: toml::de::Error| A::Error::custom(error.message()))
+    }
+}
+
+/// One of [`KINDS`].
+struct Kind(&'static str);
+
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let kind = KINDS.iter().copied().find(|kind| *kind == name);
+        kind.map(Self)
+            .ok_or_else(|| D::Error::unknown_variant(&name, &KINDS))
+    }
 }
 
 #[cfg(test)]
@@ -129,5 +161,26 @@ mod tests {
         }
         let wrong = toml::from_str::<MemberConfig>("kind = \"model\"\npath = \"m\"\nrepeats = true");
         assert!(wrong.unwrap_err().to_string().contains("repeats"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_member_is_named() {
+        let (quoted, model) = (KINDS.join("`, `"), "kind = \"model\"");
+        let unknown = format!("unknown variant `hmm`, expected one of `{quoted}`");
+        for (bad, told) in [
+            ("kind = \"hmm\"", unknown.as_str()),
+            ("typos = true", "missing field `kind`"),
+            ("kind = 3", "invalid type: integer `3`, expected a string"),
+            (model, "missing field `path`"),
+            (
+                "kind = \"known\"\nname = \"x\"",
+                "unknown field `name`, expected `typos` or `initials`",
+            ),
+            ("kind = \"external\"\nname = \"x\"", "missing field `path`"),
+            ("kind = \"transformer\"\ncolour = 3", "unknown field `colour`"),
+        ] {
+            let error = toml::from_str::<MemberConfig>(bad).unwrap_err();
+            assert!(error.message().starts_with(told), "{bad}: {error}");
+        }
     }
 }

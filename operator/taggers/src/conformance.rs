@@ -153,7 +153,7 @@ mod tests {
 
     fn members(labels: &LabelSet) -> Vec<Arc<dyn Tagger>> {
         let dictionary = Dictionary::builtin();
-        let build = |config: &crate::registry::MemberConfig| config.build(labels, &dictionary).unwrap();
+        let build = |config: &crate::registry::RuleConfig| config.build(labels, &dictionary).unwrap();
         default_rules().iter().map(build).collect()
     }
 

@@ -1,4 +1,4 @@
-//! The one list of members: what a configuration may name, and how each is built.
+//! The one list of members that nobody trains: what a configuration may name, and how each is built.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::gazetteer::GazetteerConfig;
 use crate::known::KnownConfig;
 use crate::pattern;
 
-/// One member of the ensemble, as configured: `kind = "known"` and the member's own keys.
+/// A member that nobody trains, as configured: `kind = "known"` and the member's own keys.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum MemberConfig {
+pub enum RuleConfig {
     /// The patient's own identifiers, as the event carries them.
     Known(KnownConfig),
     /// What its shape and the words around it prove.
@@ -41,7 +41,10 @@ pub enum BuildError {
     External(#[from] ExternalError),
 }
 
-impl MemberConfig {
+impl RuleConfig {
+    /// Every kind, as a configuration names it.
+    pub const KINDS: [&str; 5] = ["known", "pattern", "context", "gazetteer", "external"];
+
     /// The member's name in votes and audit.
     pub fn name(&self) -> &str {
         match self {
@@ -70,15 +73,27 @@ impl MemberConfig {
             Self::External(config) => Arc::new(config.build(labels)?),
         })
     }
+
+    /// What tells this member from any other: its settings, and a digest of what it reads.
+    ///
+    /// # Errors
+    /// [`BuildError::External`] if the predictions cannot be read.
+    pub fn identity(&self) -> Result<String, BuildError> {
+        let settings = format!("{self:?}");
+        match self {
+            Self::External(config) => Ok(format!("{settings} {}", config.fingerprint()?)),
+            _ => Ok(settings),
+        }
+    }
 }
 
 /// The rule members with their default settings, in the order of their votes: the surest first.
-pub fn default_rules() -> Vec<MemberConfig> {
+pub fn default_rules() -> Vec<RuleConfig> {
     vec![
-        MemberConfig::Known(KnownConfig::default()),
-        MemberConfig::Pattern(pattern::Config::default()),
-        MemberConfig::Context(ContextConfig::default()),
-        MemberConfig::Gazetteer(GazetteerConfig::default()),
+        RuleConfig::Known(KnownConfig::default()),
+        RuleConfig::Pattern(pattern::Config::default()),
+        RuleConfig::Context(ContextConfig::default()),
+        RuleConfig::Gazetteer(GazetteerConfig::default()),
     ]
 }
 
@@ -97,9 +112,27 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_is_read_by_its_name() {
+        for kind in RuleConfig::KINDS {
+            let read = toml::from_str::<RuleConfig>(&format!("kind = {kind:?}\nname = \"it\"\npath = \"x\""));
+            let known = match read {
+                Ok(config) => config.name() == "it",
+                // The kind is known: what is refused is a key that it does not have.
+                Err(error) => error.to_string().contains("unknown field"),
+            };
+            assert!(known, "{kind}");
+        }
+        let refused = toml::from_str::<RuleConfig>("kind = \"\"")
+            .unwrap_err()
+            .to_string();
+        let listed = RuleConfig::KINDS.map(|kind| format!("`{kind}`")).join(", ");
+        assert!(refused.contains(&listed), "{refused}");
+    }
+
+    #[test]
     fn a_configuration_names_an_external_member_and_what_it_lacks_is_told() {
         let config = "kind = \"external\"\nname = \"mist\"\npath = \"nowhere\"\nformat = \"brat\"\n";
-        let member: MemberConfig = toml::from_str(config).unwrap();
+        let member: RuleConfig = toml::from_str(config).unwrap();
         assert_eq!(member.name(), "mist");
         let refused = member.build(&LabelSet::meddocan(), &Dictionary::builtin());
         let message = refused.err().map(|error| error.to_string()).unwrap_or_default();
@@ -115,7 +148,7 @@ mod tests {
                 "label",
             ),
         ] {
-            let message = toml::from_str::<MemberConfig>(bad).unwrap_err().to_string();
+            let message = toml::from_str::<RuleConfig>(bad).unwrap_err().to_string();
             assert!(message.contains(told), "{message}");
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lethe_core::{LabelSet, NoteBatch, NoteView, Tagger};
 use lethe_dictionaries::{Dictionary, Matcher};
-use lethe_taggers::registry::{MemberConfig, default_rules};
+use lethe_taggers::registry::{RuleConfig, default_rules};
 
 use super::hash::{feature, of_bytes, pair};
 use super::lists::Groups;
@@ -73,7 +73,7 @@ impl Rules {
         let labels = LabelSet::i2b2_2014();
         let members: Vec<Arc<dyn Tagger>> = default_rules()
             .iter()
-            .filter(|config| !matches!(config, MemberConfig::Known(_)))
+            .filter(|config| !matches!(config, RuleConfig::Known(_)))
             // Every shipped set has a place for every label of the rules; a test builds them all.
             .filter_map(|config| config.build(&labels, dictionary).ok())
             .collect();
