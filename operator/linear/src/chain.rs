@@ -191,23 +191,23 @@ impl Chain {
         }
     }
 
-    /// For each state, what the factors of its steps to a token with these factors sum to.
-    fn local_totals(&self, factors: &[f32]) -> [f32; 256] {
-        let Layout { width, free } = self.layout;
-        let mut totals = [0.0f32; 256];
-        for (next, &factor) in factors[..self.states.free()].iter().enumerate() {
-            kernel::add_scaled(
-                &mut totals[..width],
-                factor,
-                &self.across[next * width..][..width],
-            );
-        }
+    /// What the factors of a state's steps to a token with these factors sum to.
+    fn local_total(&self, state: usize, factors: &[f32]) -> f32 {
+        let Layout { free, .. } = self.layout;
+        let mut total = kernel::sum_product(&self.factors[state * free..][..free], &factors[..free]);
         let (begin, inside) = Self::inner_steps(&self.factors, self.layout);
-        for inner in 0..self.states.inner() {
-            let [b, i] = self.states.entered_from(inner);
-            totals[b] += begin[inner] * factors[free + inner];
-            totals[i] += inside[inner] * factors[free + inner];
+        let labels = self.states.labels();
+        // A label's `B` and `I` alone lead on to inner states.
+        let steps = match (state.checked_sub(1), state.checked_sub(free)) {
+            (_, Some(label)) if label < labels => Some((label, inside)),
+            (Some(label), None) if label < labels => Some((label, begin)),
+            _ => None,
+        };
+        if let Some((label, steps)) = steps {
+            for inner in (label..self.states.inner()).step_by(labels) {
+                total += steps[inner] * factors[free + inner];
+            }
         }
-        totals
+        total
     }
 }

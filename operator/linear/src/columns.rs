@@ -6,6 +6,7 @@
 //! member then adds up each type's weights once a batch and view, and a token's scores are one short vector a view.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Features of the types of one column, and each token's type.
 ///
@@ -18,6 +19,8 @@ pub struct Table {
     pub features: Vec<u64>,
     /// Each token's type, for the tokens of all notes one after another.
     pub ids: Vec<u32>,
+    /// See [`Table::keys`].
+    pub(crate) keys: OnceLock<Vec<u64>>,
 }
 
 impl Table {
@@ -34,6 +37,22 @@ impl Table {
         let id = id as usize;
         let start = if id == 0 { 0 } else { self.ends[id - 1] as usize };
         &self.features[start..self.ends[id] as usize]
+    }
+
+    /// Each type's features as one number, never 0; made when a member first asks, for all members. Types of equal features
+    /// have the same in every batch; that others do is as likely as a fault of the memory.
+    pub(crate) fn keys(&self) -> &[u64] {
+        self.keys.get_or_init(|| {
+            let key = |id| {
+                let key = self.of(id).iter().fold(1, |key: u64, &feature| {
+                    (key ^ feature)
+                        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                        .rotate_left(29)
+                });
+                salted(key, 0)
+            };
+            (0..self.types() as u32).map(key).collect()
+        })
     }
 }
 
@@ -78,11 +97,10 @@ impl Columns {
 /// Never 0, so that 0 can stand for an empty place in a hash table.
 #[inline]
 pub const fn salted(feature: u64, view: usize) -> u64 {
-    // SplitMix64's finaliser (Steele et al. 2014): a bijection, so that salting makes no collisions within a view.
-    let mut x = feature ^ (view as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^= x >> 31;
+    // A bijection, so that salting makes no collisions within a view. Features are well mixed already; the product (its
+    // factor is Fibonacci hashing's, Knuth 1973) brings what differs up to the bits by which models find their weights.
+    let x =
+        (feature ^ (view as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     if x == 0 { 1 } else { x }
 }
 
@@ -98,6 +116,7 @@ mod tests {
                 ends: vec![1, 3, 4],
                 features: vec![9, 10, 11, 12],
                 ids: vec![1, 2, 1],
+                ..Table::default()
             }],
             views: vec![View { table: 0, shift: -1 }, View { table: 0, shift: 1 }],
         };

@@ -247,7 +247,12 @@ pub(crate) mod tests {
         let view = |shift| View { table: 0, shift };
         let columns = Columns {
             notes: ranges,
-            tables: vec![Table { ends, features, ids }],
+            tables: vec![Table {
+                ends,
+                features,
+                ids,
+                ..Table::default()
+            }],
             views: vec![view(0), view(-1), view(1)],
         };
         (columns, gold, states)

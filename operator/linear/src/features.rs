@@ -31,8 +31,8 @@ use lists::Groups;
 use tables::{Read, Tables};
 use words::{Lists, Words};
 
-/// Goes up with every change of the templates: a model runs over the features it was trained over, or not at all.
-pub const FEATURES_VERSION: u32 = 2;
+/// Goes up with every change of the templates or of [`salted`](crate::salted): a model runs over the features it was trained over, or not at all.
+pub const FEATURES_VERSION: u32 = 3;
 
 /// Which features there are. Stands in a model's settings, so that training and running agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,13 +8,16 @@ mod tests;
 
 use crate::bytes::{Malformed, Reader, Writer};
 use crate::chain::{Chain, Layout};
-use crate::{Data, States};
+use crate::{Data, States, kernel};
 
 /// Weights a model keeps at most: about 3 bytes each, and 5 a feature.
 pub const MOST_WEIGHTS: usize = 600_000;
 
 /// Most weights of one feature; the count shares a word with their place.
 const MOST_OF_ONE: usize = 255;
+
+/// Parts of a place of the table of features, as a power of 2.
+const FILTER: u32 = 3;
 
 const MAGIC: &[u8; 8] = b"LETHELIN";
 const VERSION: u32 = 1;
@@ -94,11 +97,12 @@ pub struct Model {
     hashes: Vec<u64>,
     counts: Vec<u8>,
     entries: Vec<(u8, i16)>,
-    /// The table of features, by hash: a part of the hash, 0 where the place is free. Apart from the rest, since most
-    /// look-ups are of features that the model does not have and need nothing else.
-    marks: Vec<u32>,
-    /// For each place where the weights lie (24 bits) and how many there are (8).
-    places: Vec<u32>,
+    /// The table of features, by hash: a part of the hash, 0 where the place is free; and where the weights lie (24 bits)
+    /// and how many there are (8).
+    table: Vec<(u32, u32)>,
+    /// A bit for each of [`FILTER`] parts of a place: whether a feature's hash falls there. Small enough to lie close to the
+    /// processor, it answers for most of the features that the model does not have.
+    filter: Vec<u64>,
     shift: u32,
 }
 
@@ -194,8 +198,8 @@ impl Model {
             warmth,
             steps,
             history,
-            marks: vec![0; 1 << bits],
-            places: vec![0; 1 << bits],
+            table: vec![(0, 0); 1 << bits],
+            filter: vec![0; (1 << (bits + FILTER)) / 64],
             shift: 64 - bits,
             hashes,
             counts,
@@ -204,12 +208,13 @@ impl Model {
         let mut start = 0u32;
         for (&hash, &count) in model.hashes.iter().zip(&model.counts) {
             let hash = hash << 24;
+            let part = (hash >> (model.shift - FILTER)) as usize;
+            model.filter[part / 64] |= 1 << (part % 64);
             let mut at = (hash >> model.shift) as usize;
-            while model.marks[at] != 0 {
-                at = (at + 1) & (model.marks.len() - 1);
+            while model.table[at].0 != 0 {
+                at = (at + 1) & (model.table.len() - 1);
             }
-            model.marks[at] = mark(hash);
-            model.places[at] = start << 8 | u32::from(count);
+            model.table[at] = (mark(hash), start << 8 | u32::from(count));
             start += u32::from(count);
         }
         model
@@ -277,14 +282,14 @@ impl Model {
         let wanted = mark(hash);
         let mut at = (hash >> self.shift) as usize;
         loop {
-            let found = self.marks[at];
+            let (found, place) = self.table[at];
             if found == wanted {
-                return self.places[at];
+                return place;
             }
             if found == 0 {
                 return 0;
             }
-            at = (at + 1) & (self.marks.len() - 1);
+            at = (at + 1) & (self.table.len() - 1);
         }
     }
 
@@ -295,24 +300,31 @@ impl Model {
         &self.entries[start..start + (place & 255) as usize]
     }
 
-    /// Reads where a feature would be, so that it is at hand when it is located a little later.
+    /// Whether the model may have a feature; if it may not, it has none.
     #[inline]
-    pub(crate) fn touch(&self, hash: u64) -> u32 {
-        self.marks[(hash >> self.shift) as usize]
+    pub(crate) fn may_have(&self, hash: u64) -> bool {
+        let part = (hash >> (self.shift - FILTER)) as usize;
+        self.filter[part / 64] >> (part % 64) & 1 != 0
     }
 
-    /// Reads the first weight of a place, so that all are at hand when they are added a little later.
+    /// Asks for where a feature would be, so that it is at hand when it is located a little later.
     #[inline]
-    pub(crate) fn touch_place(&self, place: u32) -> u8 {
-        self.entries[(place >> 8) as usize].0
+    pub(crate) fn fetch(&self, hash: u64) {
+        let at = (hash >> self.shift) as usize;
+        kernel::fetch(&self.table[at..=at]);
+    }
+
+    /// Asks for the weights of a place, so that they are at hand when they are added a little later.
+    #[inline]
+    pub(crate) fn fetch_place(&self, place: u32) {
+        kernel::fetch(self.at(place));
     }
 
     /// Adds the weights of a place to a row over the states.
     #[inline]
-    pub(crate) fn add(&self, place: u32, row: &mut [i16]) {
+    pub(crate) fn add(&self, place: u32, row: &mut [i32]) {
         for &(state, weight) in self.at(place) {
-            let score = &mut row[state as usize];
-            *score = score.saturating_add(weight);
+            row[state as usize] += i32::from(weight);
         }
     }
 
@@ -431,7 +443,7 @@ fn reach(states: &States, weights: &[(u32, u8, f32)], data: &Data) -> f32 {
     for token in 0..data.tokens() {
         row.fill(0.0);
         for &slot in data.slots_of(token) {
-            crate::kernel::add(&mut row, &rows[slot as usize * width..][..width]);
+            kernel::add(&mut row, &rows[slot as usize * width..][..width]);
         }
         most = row.iter().fold(most, |most, score| most.max(score.abs()));
     }

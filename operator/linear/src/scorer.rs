@@ -3,18 +3,20 @@
 //! What costs time is memory, not sums: so rows are kept from batch to batch, a type's rows are found by one look-up for all
 //! views of its table, and while one token's rows are added the next one's are read.
 
-use std::hint::black_box;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::model::Model;
-use crate::{Columns, salted};
+use crate::{Columns, kernel, salted};
 
 /// Types that are remembered between batches at most: a few MB of rows, and most words of most batches.
 const MOST_TYPES: usize = 1 << 16;
 
 /// What stands for the row that is all zeros, which is never added.
 const ZERO: u32 = 0;
+
+/// Tokens in hand at once while a note is scored.
+const HANDS: usize = 4;
 
 /// Rows of types, by what their features are: kept from batch to batch, since the same words come again.
 #[derive(Default)]
@@ -29,6 +31,7 @@ pub(crate) struct Cache {
     rows: Vec<i16>,
     used: usize,
     hashes: Vec<u64>,
+    places: Vec<u32>,
 }
 
 impl Cache {
@@ -42,10 +45,11 @@ impl Cache {
         }
     }
 
-    /// Reads where a key would be, so that it is at hand when it is looked up a little later.
-    fn touch(&self, key: u64) {
+    /// Asks for where a key would be, so that it is at hand when it is looked up a little later.
+    fn fetch(&self, key: u64) {
         let at = (key >> 32) as usize & (self.keys.len() - 1);
-        black_box((self.keys[at], self.at[at]));
+        kernel::fetch(&self.keys[at..=at]);
+        kernel::fetch(&self.at[at..=at]);
     }
 
     /// Appends a type's rows under each of the views to `list`.
@@ -75,29 +79,20 @@ impl Cache {
 
     fn make(&mut self, model: &Model, features: &[u64], view: usize) -> u32 {
         let width = model.states().width();
-        let start = self.rows.len();
-        self.rows.resize(start + width, 0);
-        let row = &mut self.rows[start..];
-        // 0 stands for no feature. All are read before one is waited for.
+        let sum = &mut [0i32; 256][..width];
         self.hashes.clear();
-        let mut marks = 0;
-        for &feature in features.iter().filter(|&&feature| feature != 0) {
-            let hash = salted(feature, view);
-            marks ^= model.touch(hash);
-            self.hashes.push(hash);
+        known(model, features, view, &mut self.hashes);
+        self.places.clear();
+        located(model, &self.hashes, &mut self.places);
+        for &place in &self.places {
+            model.add(place, sum);
         }
-        black_box(marks);
-        for &hash in &self.hashes {
-            let place = model.locate(hash);
-            if place != 0 {
-                model.add(place, row);
-            }
-        }
-        if row.iter().all(|&score| score == 0) {
-            self.rows.truncate(start);
+        if sum.iter().all(|&score| score == 0) {
             return ZERO;
         }
-        (start / width) as u32
+        let row = (self.rows.len() / width) as u32;
+        self.rows.extend(sum.iter().map(|&sum| kernel::narrow(sum)));
+        row
     }
 }
 
@@ -152,14 +147,12 @@ impl<'c> Plan<'c> {
                 continue;
             }
             let mut rows = Vec::with_capacity(table.types() * views.len());
-            let keys: Vec<u64> = (0..table.types() as u32)
-                .map(|id| key_of(number, table.of(id)))
-                .collect();
+            let keys = table.keys();
             for (id, &key) in keys.iter().enumerate() {
                 if let Some(&soon) = keys.get(id + 8) {
-                    cache.touch(soon);
+                    cache.fetch(salted(soon, number));
                 }
-                cache.find(key, model, table.of(id as u32), &views, &mut rows);
+                cache.find(salted(key, number), model, table.of(id as u32), &views, &mut rows);
             }
             let rows = Arc::new(rows);
             recurring.extend(views.iter().enumerate().map(|(nth, &view)| Recurring {
@@ -178,76 +171,84 @@ impl<'c> Plan<'c> {
         let width = model.states().width();
         scores.clear();
         scores.resize(note.len() * width, 0.0);
-        let mut sum = [0i16; 256];
-        let sum = &mut sum[..width];
-        // Three tokens in hand: of the one after next the hashes, of the next the places of its weights, of this one the sum.
-        let mut hands = [Ahead::default(), Ahead::default(), Ahead::default()];
-        for i in 0..note.len() + 2 {
-            let [now, next, after] = &mut hands;
+        let sum = &mut [0i32; 256][..width];
+        // A few tokens in hand: of the newest the hashes, of the one before the places of its weights, of the oldest the sum.
+        let mut hands: [Ahead; HANDS] = Default::default();
+        for i in 0..note.len() + HANDS - 1 {
             if i < note.len() {
-                self.hash(model, note, i, after);
+                self.hash(model, note, i, &mut hands[i % HANDS]);
             }
-            if (1..=note.len()).contains(&i) {
-                self.locate(model, cache, note, i - 1, next);
+            if let Some(t) = i.checked_sub(1).filter(|&t| t < note.len()) {
+                self.locate(model, cache, note, t, &mut hands[t % HANDS]);
             }
-            if let Some(t) = i.checked_sub(2) {
-                let row = &mut scores[t * width..][..width];
+            if let Some(t) = i.checked_sub(HANDS - 1) {
+                let now = &hands[t % HANDS];
                 sum.fill(0);
-                for &row in &now.rows {
-                    let from = &cache.rows[row as usize * width..][..width];
-                    for (s, r) in sum.iter_mut().zip(from) {
-                        *s = s.saturating_add(*r);
-                    }
-                }
                 for &place in &now.places {
                     model.add(place, sum);
                 }
-                for (score, &whole) in row.iter_mut().zip(&*sum) {
-                    *score = f32::from(whole) * model.scale();
-                }
+                let out = &mut scores[t * width..][..width];
+                kernel::add_rows(&cache.rows, width, &now.rows, sum, model.scale(), out);
             }
-            hands.rotate_left(1);
         }
     }
 
-    /// Hashes the features of a token that are looked up, and reads where each would be.
+    /// Hashes the features of a token that are looked up, and asks for where each would be.
     fn hash(&self, model: &Model, note: &Range<usize>, i: usize, ahead: &mut Ahead) {
         ahead.hashes.clear();
-        let mut marks = 0;
         for view in &self.single {
             let id = id_at(&view.table.ids, note, i, view.shift);
-            for &feature in view.table.of(id).iter().filter(|&&feature| feature != 0) {
-                let hash = salted(feature, view.view);
-                marks ^= model.touch(hash);
-                ahead.hashes.push(hash);
-            }
+            known(model, view.table.of(id), view.view, &mut ahead.hashes);
         }
-        black_box(marks);
     }
 
-    /// Finds a token's rows and the weights of its hashed features, and reads a little of each.
+    /// Finds a token's rows and the weights of its hashed features, and asks for them.
     fn locate(&self, model: &Model, cache: &Cache, note: &Range<usize>, i: usize, ahead: &mut Ahead) {
         let width = model.states().width();
         ahead.rows.clear();
-        ahead.places.clear();
-        let (mut touched, mut states) = (0, 0);
+        ahead.rows.resize(self.recurring.len(), ZERO);
+        let mut used = 0;
         for view in &self.recurring {
             let id = id_at(view.ids, note, i, view.shift) as usize;
             let row = view.rows[id * view.stride + view.nth];
-            if row != ZERO {
-                let from = &cache.rows[row as usize * width..][..width];
-                touched ^= from[0] ^ from[width - 1];
-                ahead.rows.push(row);
-            }
+            // No branch: which views have a row is as good as random.
+            ahead.rows[used] = row;
+            used += usize::from(row != ZERO);
         }
-        for &hash in &ahead.hashes {
-            let place = model.locate(hash);
-            if place != 0 {
-                states ^= model.touch_place(place);
-                ahead.places.push(place);
-            }
+        ahead.rows.truncate(used);
+        for &row in &ahead.rows {
+            kernel::fetch(&cache.rows[row as usize * width..][..width]);
         }
-        black_box((touched, states));
+        ahead.places.clear();
+        located(model, &ahead.hashes, &mut ahead.places);
+    }
+}
+
+/// Appends the hashes of those of a type's features that the model may have, and asks for where each would be.
+fn known(model: &Model, features: &[u64], view: usize, hashes: &mut Vec<u64>) {
+    let first = hashes.len();
+    hashes.resize(first + features.len(), 0);
+    let mut used = first;
+    for &feature in features {
+        let hash = salted(feature, view);
+        hashes[used] = hash;
+        // 0 stands for no feature. No branch: which the model has is as good as random.
+        used += usize::from((feature != 0) & model.may_have(hash));
+    }
+    hashes.truncate(used);
+    for &hash in &hashes[first..] {
+        model.fetch(hash);
+    }
+}
+
+/// Appends the places of those of the hashes that the model has, and asks for their weights.
+fn located(model: &Model, hashes: &[u64], places: &mut Vec<u32>) {
+    for &hash in hashes {
+        let place = model.locate(hash);
+        if place != 0 {
+            model.fetch_place(place);
+            places.push(place);
+        }
     }
 }
 
@@ -255,15 +256,4 @@ impl<'c> Plan<'c> {
 fn id_at(ids: &[u32], note: &Range<usize>, i: usize, shift: isize) -> u32 {
     let at = (note.start + i).wrapping_add_signed(shift);
     if note.contains(&at) { ids[at] } else { 0 }
-}
-
-/// A type's features as one number, never 0. Types of the same table and features share rows; that others do is as likely as
-/// a fault of the memory.
-fn key_of(table: usize, features: &[u64]) -> u64 {
-    let key = features.iter().fold(table as u64 + 1, |key, &feature| {
-        (key ^ feature)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .rotate_left(29)
-    });
-    salted(key, table)
 }

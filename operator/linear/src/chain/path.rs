@@ -4,8 +4,9 @@ use super::{Chain, Layout, Scratch};
 use crate::kernel;
 use crate::states::{FORBIDDEN, LANES};
 
-/// How far behind the best a path of a local chain is given up: e^-40 of its probability.
-const HOPELESS: f32 = -40.0;
+/// How far behind the best a path of a local chain is given up: a millionth of its probability. To catch up, it
+/// would have to be certain over several tokens of which the best path knows nothing at all.
+const HOPELESS: f32 = -14.0;
 
 impl Chain {
     /// The best path through a note: a state a token. `scores` has a row of [`States::width`](crate::States::width) a token. Of equal paths the
@@ -125,14 +126,16 @@ impl Chain {
         let mut factors = [0.0f32; 256];
         let factors = &mut factors[..width];
         kernel::exp_row(factors, row, most);
-        let totals = self.local_totals(factors);
+        // Sums and logarithms are dear: a path this far behind the best, which is at 0, is given up.
+        let mut totals = [1.0f32; 256];
+        for (state, (path, total)) in before.iter().zip(&mut totals).enumerate() {
+            if *path > HOPELESS {
+                *total = self.local_total(state, factors).max(f32::MIN_POSITIVE);
+            }
+        }
         for (path, total) in before.iter_mut().zip(totals) {
-            // Logarithms are dear: a path this far behind the best, which is at 0, is given up.
-            *path = if *path > HOPELESS {
-                *path - (most + total.max(f32::MIN_POSITIVE).ln())
-            } else {
-                FORBIDDEN
-            };
+            let weighed = *path - (most + kernel::ln(total));
+            *path = if *path > HOPELESS { weighed } else { FORBIDDEN };
         }
     }
 }

@@ -158,10 +158,13 @@ impl Chain {
             if t == 0 {
                 self.begin_after(before, &self.factors, 0.0, now);
             } else {
-                let totals = self.local_totals(factors);
                 let before = &done[(t - 1) * width..];
-                for ((share, mass), total) in shares[..width].iter_mut().zip(before).zip(totals) {
-                    *share = if total > 0.0 { mass / total } else { 0.0 };
+                for (state, (share, &mass)) in shares[..width].iter_mut().zip(before).enumerate() {
+                    *share = 0.0;
+                    if mass > 0.0 {
+                        let total = self.local_total(state, factors);
+                        *share = if total > 0.0 { mass / total } else { 0.0 };
+                    }
                 }
                 self.pass_on(&shares[..width], now);
             }

@@ -73,6 +73,7 @@ impl<'s> Interned<'s> {
                 ends: vec![0],
                 features: Vec::new(),
                 ids: Vec::with_capacity(tokens),
+                ..Table::default()
             },
             interner,
         }
@@ -97,6 +98,7 @@ pub(super) fn each(tokens: usize, width: usize) -> Table {
         ends: Vec::with_capacity(tokens + 1),
         features: Vec::with_capacity(tokens * width),
         ids: Vec::with_capacity(tokens),
+        ..Table::default()
     };
     table.ends.push(0);
     table

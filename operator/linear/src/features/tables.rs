@@ -10,14 +10,18 @@ use super::hits::Hits;
 use super::intern::{Interned, Interner, each, end_each};
 use super::layout::{Gap, Place, gap_of, lay_out};
 use super::templates::{
-    COMBINED, combine, push_all, push_chunk, push_cue, push_field, push_hits, push_layout, push_parts,
+    COMBINED, combine, push_all, push_chunk, push_cue, push_field, push_gaps, push_hits, push_layout,
+    push_parts,
 };
 use super::words::{BatchWords, Lists, Word, Words};
 use crate::pos::PosTagger;
 use crate::{Columns, Table, View};
 
 /// Tables whose types are told apart by a key.
-pub(super) const INTERNED: usize = 8;
+pub(super) const INTERNED: usize = 10;
+
+/// Types that a table of a few small values has at most, or little more.
+const FEW: usize = 256;
 
 /// One note as the templates read it.
 #[derive(Default)]
@@ -64,7 +68,8 @@ impl Read {
 /// The tables of one batch.
 pub(super) struct Tables<'s> {
     pub(super) words: BatchWords,
-    layout: Interned<'s>,
+    gaps: Interned<'s>,
+    layout: [Interned<'s>; 2],
     fields: Interned<'s>,
     chunks: Interned<'s>,
     cues: Interned<'s>,
@@ -78,11 +83,12 @@ pub(super) struct Tables<'s> {
 impl<'s> Tables<'s> {
     /// Empty tables for a batch of so many tokens.
     pub(super) fn new(interners: &'s mut [Interner; INTERNED], words: BatchWords, tokens: usize) -> Self {
-        let [a, b, c, d, e, f, g, h] = interners;
+        let [a, b, c, d, e, f, g, h, i, j] = interners;
         let some = tokens / 4;
         Self {
             words,
-            layout: Interned::new(a, tokens, some),
+            gaps: Interned::new(a, tokens, FEW),
+            layout: [Interned::new(i, tokens, FEW), Interned::new(j, tokens, FEW)],
             fields: Interned::new(b, tokens, some),
             chunks: Interned::new(c, tokens, some),
             cues: Interned::new(d, tokens, some),
@@ -97,6 +103,7 @@ impl<'s> Tables<'s> {
     /// What a note's words and their places give.
     pub(super) fn push_places(&mut self, note: &Read) {
         for (i, place) in note.places.iter().enumerate() {
+            push_gaps(&mut self.gaps, place);
             push_layout(&mut self.layout, place);
             push_field(&mut self.fields, place);
             push_chunk(&mut self.chunks, place);
@@ -155,7 +162,10 @@ impl<'s> Tables<'s> {
         add(own, &[0]);
         add(near, &[-1, 1]);
         add(far, &[-2, 2, -3, 3]);
-        add(self.layout.table, &[0]);
+        add(self.gaps.table, &[0]);
+        for layout in self.layout {
+            add(layout.table, &[0]);
+        }
         add(self.fields.table, &[0]);
         add(self.chunks.table, &[0]);
         add(self.combined, &[0]);

@@ -22,20 +22,29 @@ fn bucket(n: u16) -> u64 {
     }
 }
 
-pub(super) fn push_layout(table: &mut Interned<'_>, place: &Place) {
+/// What stands between a token and its neighbours.
+pub(super) fn push_gaps(table: &mut Interned<'_>, place: &Place) {
     let (before, after) = (place.before as u64, place.after as u64);
-    let (from_start, to_end) = (bucket(place.from_start), bucket(place.to_end).min(6));
-    let (above, below) = (u64::from(place.line.min(24)), bucket(place.lines_after).min(9));
-    let key = before | after << 4 | from_start << 8 | to_end << 12 | above << 16 | below << 24;
-    table.push(hash::mix(key + 1), |out| {
+    table.push(hash::mix((before | after << 4) + 1), |out| {
         out.push(feature(100, before));
         out.push(feature(101, after));
         out.push(feature(102, pair(before, after)));
+    });
+}
+
+/// Where a token stands in its line and its line in the note. Apart from the gaps: together they would make many types.
+pub(super) fn push_layout(tables: &mut [Interned<'_>; 2], place: &Place) {
+    let (from_start, to_end) = (bucket(place.from_start), bucket(place.to_end).min(6));
+    let (above, below) = (u64::from(place.line.min(24)), bucket(place.lines_after).min(9));
+    let [first, second] = tables;
+    first.push(hash::mix((from_start | below << 4) + 1), |out| {
         out.push(feature(103, from_start));
-        out.push(feature(104, to_end));
-        out.push(feature(105, above));
         out.push(feature(106, below));
         out.push(feature(107, pair(below, from_start)));
+    });
+    second.push(hash::mix((to_end | above << 4) + 1), |out| {
+        out.push(feature(104, to_end));
+        out.push(feature(105, above));
     });
 }
 

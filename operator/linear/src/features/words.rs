@@ -120,6 +120,7 @@ impl Words {
             ends: vec![1],
             features: vec![feature(90, place)],
             ids: Vec::with_capacity(tokens),
+            ..Table::default()
         };
         BatchWords {
             tables: [table(0), table(1), table(2)],
