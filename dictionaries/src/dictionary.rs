@@ -1,5 +1,7 @@
 //! The compiled dictionary at run time: one automaton over every list's keys, and what each key's lists say.
 
+mod parse;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
@@ -13,8 +15,8 @@ use crate::key::SEPARATOR;
 use crate::list::{ListId, ListInfo, ListSet};
 use crate::matcher::{Cache, Matcher};
 use crate::near::NearIndex;
-use crate::read::{LoadError, Reader};
-use crate::source::{MatchMode, Role};
+use crate::read::LoadError;
+use crate::source::Role;
 
 static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/builtin.dictionary"));
 
@@ -90,74 +92,6 @@ impl Dictionary {
     /// [`LoadError`].
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, LoadError> {
         Self::parse(Cow::Owned(bytes), true)
-    }
-
-    fn parse(bytes: Cow<'static, [u8]>, verify: bool) -> Result<Self, LoadError> {
-        let own = |part: &[u8]| -> Cow<'static, [u8]> { Cow::Owned(part.to_vec()) };
-        let (mut from, digest) = Reader::open(&bytes, verify)?;
-        let mut place = 0;
-        let lists = from.many(|from| {
-            place += 1;
-            header(from, place - 1)
-        })?;
-        let sets = from.many(|from| Ok((ListSet(from.u128()?), ListSet(from.u128()?))))?;
-        let numbers = from.many(|from| from.many(Reader::u32))?;
-        let exacts = from.many(|from| from.many(|from| Ok((ListSet(from.u128()?), from.str()?))))?;
-        let records = from.many(|from| {
-            let record = Record {
-                set: from.u32()?,
-                numbers: from.u32()?,
-                exacts: from.u32()?,
-            };
-            let sound = (record.set as usize) < sets.len()
-                && (record.numbers as usize) < numbers.len()
-                && (record.exacts as usize) < exacts.len();
-            sound
-                .then_some(record)
-                .ok_or(LoadError::Damaged("a record points nowhere"))
-        })?;
-        let near_words = from.many(Reader::str)?;
-        let near_prefixes = from.many(Reader::str)?;
-        let automaton = from.bytes()?;
-        let small = u32::try_from(automaton.len()).is_ok();
-        let automaton = Fst::new(own(automaton)).ok().filter(|_| small);
-        let automaton = automaton.ok_or(LoadError::Damaged("the automaton is not one"))?;
-        let those = |mode: MatchMode| {
-            lists
-                .iter()
-                .filter(|l| l.match_mode == mode)
-                .map(|l| l.list)
-                .collect()
-        };
-        let mut made = Self {
-            exact: those(MatchMode::Exact),
-            distance1: those(MatchMode::Distance1),
-            numbered: lists
-                .iter()
-                .filter(|l| !l.number.is_empty())
-                .map(|l| l.list)
-                .collect(),
-            lists,
-            sets,
-            numbers,
-            exacts,
-            records,
-            automaton,
-            near: NearIndex::new(near_words),
-            near_nodes: vec![],
-            digest,
-            pool: Mutex::default(),
-        };
-        let after = |prefix: &String| {
-            prefix
-                .bytes()
-                .try_fold(made.root(), |at, byte| made.step(at, byte))
-        };
-        let mut nodes: Vec<u32> = near_prefixes.iter().filter_map(after).map(|at| at.node).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        made.near_nodes = nodes;
-        Ok(made)
     }
 
     /// The lists, in the order of their places.
@@ -377,32 +311,3 @@ pub(crate) const fn class(byte: u8) -> u32 {
 
 /// Stands for "no record" and "no word" in packed numbers.
 pub(crate) const NONE: u32 = u32::MAX;
-
-fn header(from: &mut Reader<'_>, place: u8) -> Result<ListInfo, LoadError> {
-    let mut text = || from.str();
-    Ok(ListInfo {
-        list: ListId(place),
-        id: text()?,
-        title: text()?,
-        origin: text()?,
-        licence: text()?,
-        attribution: text()?,
-        date: text()?,
-        language: text()?,
-        label: text()?,
-        number: text()?,
-        match_mode: match from.u8()? {
-            0 => MatchMode::Exact,
-            1 => MatchMode::Folded,
-            2 => MatchMode::Distance1,
-            _ => return Err(LoadError::Damaged("an unknown match mode")),
-        },
-        role: match from.u8()? {
-            0 => Role::Phi,
-            1 => Role::Cue,
-            2 => Role::Exception,
-            _ => return Err(LoadError::Damaged("an unknown role")),
-        },
-        entries: from.u32()? as usize,
-    })
-}

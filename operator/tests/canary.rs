@@ -9,16 +9,15 @@
 
 mod common;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array as _, RecordBatch};
 use common::dataset::{Dataset, all_files, read_parquet};
 use common::kafka::Topic;
-use common::process::{Ended, Lethe};
+use common::process::Lethe;
+use common::search::Search;
 use common::{Place, folder_sink, quoted, s3_sink};
 use rdkafka::ClientConfig;
 use rdkafka::message::{Header, OwnedHeaders};
@@ -56,78 +55,6 @@ const ELSEWHERE: [&str; 16] = [
 ];
 /// An id that is carried, in the rows of notes alone.
 const CARRIED: &str = "CANARYNOTEID00";
-
-/// What of a run's words and bytes shows a canary.
-struct Search {
-    wanted: Vec<String>,
-    found: BTreeSet<String>,
-}
-
-impl Search {
-    fn new(wanted: impl IntoIterator<Item = &'static str>) -> Self {
-        // Phones are also looked for as bare digits: a normalised form is no less telling.
-        let wanted: Vec<&str> = wanted.into_iter().collect();
-        let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
-        let bare = wanted
-            .iter()
-            .map(|text| digits(text))
-            .filter(|bare| bare.len() >= 8);
-        Self {
-            wanted: wanted.iter().map(ToString::to_string).chain(bare).collect(),
-            found: BTreeSet::new(),
-        }
-    }
-
-    fn bytes(&mut self, place: &str, bytes: &[u8]) {
-        for canary in &self.wanted {
-            if bytes
-                .windows(canary.len())
-                .any(|window| window == canary.as_bytes())
-            {
-                self.found.insert(format!("{canary} in {place}"));
-            }
-        }
-    }
-
-    fn words(&mut self, place: &str, ended: &Ended) {
-        self.bytes(&format!("{place}: standard output"), ended.out.as_bytes());
-        self.bytes(&format!("{place}: standard error"), ended.err.as_bytes());
-    }
-
-    /// Every file below a folder: its bytes as they lie there, its footer, and each value of each column.
-    fn folder(&mut self, folder: &Path) -> usize {
-        let files = all_files(folder);
-        for path in &files {
-            let place = path.display().to_string();
-            self.bytes(&place, place.as_bytes());
-            self.bytes(&place, &std::fs::read(path).unwrap());
-            if let Ok((footer, batches)) = read_parquet(path) {
-                self.bytes(&format!("{place}: footer"), format!("{footer:?}").as_bytes());
-                for batch in &batches {
-                    self.batch(&place, batch);
-                }
-            }
-        }
-        files.len()
-    }
-
-    fn batch(&mut self, place: &str, batch: &RecordBatch) {
-        for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
-            // The whole buffer, also what a null hides.
-            if let Some(text) = column.as_string_opt::<i32>() {
-                self.bytes(&format!("{place}: column {}", field.name()), text.value_data());
-            } else {
-                let printed = format!("{:?}", column.slice(0, column.len()));
-                self.bytes(&format!("{place}: column {}", field.name()), printed.as_bytes());
-            }
-        }
-    }
-
-    #[track_caller]
-    fn assert_clean(&self) {
-        assert!(self.found.is_empty(), "{:#?}", self.found);
-    }
-}
 
 fn text() -> String {
     let [phone, email, ssn, url, name, mrn] = IN_TEXT;

@@ -4,14 +4,15 @@
 //! { patient = "pat_name" } }`. Row groups stream: a batch holds about 8 MiB of text, whatever the file's size. The topic
 //! is the file's name relative to the input, the offset the row's number from 0.
 
-use std::collections::BTreeMap;
+mod columns;
+
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema};
-use lethe_core::{Coordinates, EventKind, Known, KnownKind, NoteEvent, Record, Sensitive};
+use lethe_core::{Coordinates, EventKind, Known, NoteEvent, Record, Sensitive};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
@@ -23,7 +24,10 @@ use serde::Deserialize;
 use super::cells::{Cells, integer, milliseconds, string};
 use super::inputs::{Input, inputs};
 use super::{FileError, OnBad, Records};
-use crate::format::{Diagnosis, MAX_NOTE_BYTES, Problem, event_kind, kind_named};
+use crate::format::{Diagnosis, MAX_NOTE_BYTES, Problem, event_kind};
+use columns::Role;
+
+pub use columns::Columns;
 
 /// About how much text a batch may hold.
 const BATCH_BYTES: i64 = 8 << 20;
@@ -49,64 +53,6 @@ const fn max_note_bytes() -> usize {
     MAX_NOTE_BYTES
 }
 
-/// Columns of the fields. One that is named must be there; one that is not is read from the column of the field's own
-/// name, if the file has it. `text` must be there in any case.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[expect(missing_docs, reason = "they are the fields of a note event")]
-pub struct Columns {
-    pub note_id: Option<String>,
-    pub version: Option<String>,
-    pub patient_id: Option<String>,
-    pub encounter_id: Option<String>,
-    pub note_type: Option<String>,
-    pub author_id: Option<String>,
-    pub authored_at: Option<String>,
-    pub event: Option<String>,
-    pub text: Option<String>,
-    /// Kind of identifier to the column of strings that holds it.
-    pub known: BTreeMap<String, String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    Text,
-    NoteId,
-    Patient,
-    Encounter,
-    NoteType,
-    Author,
-    Version,
-    AuthoredAt,
-    Event,
-    Known(KnownKind),
-}
-
-impl Role {
-    const fn field(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::NoteId => "note_id",
-            Self::Patient => "patient_id",
-            Self::Encounter => "encounter_id",
-            Self::NoteType => "note_type",
-            Self::Author => "author_id",
-            Self::Version => "version",
-            Self::AuthoredAt => "authored_at",
-            Self::Event => "event",
-            Self::Known(_) => "known",
-        }
-    }
-
-    const fn bad(self, problem: Problem) -> Diagnosis {
-        Diagnosis {
-            field: Some(self.field()),
-            byte: 0,
-            problem,
-        }
-    }
-}
-
 impl ParquetConfig {
     /// Finds the files.
     ///
@@ -120,88 +66,6 @@ impl ParquetConfig {
             config: self.clone(),
         }))
     }
-
-    /// The columns to read: what each is for, its index among the file's columns, and its field's name.
-    fn roles(&self, input: &Input, schema: &Schema) -> Result<Vec<(Role, usize)>, FileError> {
-        let c = &self.columns;
-        let singles = [
-            (Role::Text, &c.text),
-            (Role::NoteId, &c.note_id),
-            (Role::Patient, &c.patient_id),
-            (Role::Encounter, &c.encounter_id),
-            (Role::NoteType, &c.note_type),
-            (Role::Author, &c.author_id),
-            (Role::Version, &c.version),
-            (Role::AuthoredAt, &c.authored_at),
-            (Role::Event, &c.event),
-        ];
-        let mut roles = Vec::new();
-        for (role, mapped) in singles {
-            let field = role.field();
-            let column = mapped.as_deref().unwrap_or(field);
-            let needed = mapped.is_some() || role == Role::Text;
-            if let Some(i) = find(input, schema, role, field, column, needed)? {
-                roles.push((role, i));
-            }
-        }
-        for (kind, column) in &c.known {
-            let field = format!("known.{kind}");
-            let known = kind_named(kind).ok_or_else(|| FileError::Column {
-                path: input.path.clone(),
-                field: field.clone(),
-                column: column.clone(),
-                problem: "is mapped to a kind that does not exist; kinds are patient, relative, clinician, medical_record, birth_date, phone, address, email, social_security, health_plan, account, organization, other".to_owned(),
-            })?;
-            if let Some(i) = find(input, schema, Role::Known(known), &field, column, true)? {
-                roles.push((Role::Known(known), i));
-            }
-        }
-        Ok(roles)
-    }
-}
-
-fn find(
-    input: &Input,
-    schema: &Schema,
-    role: Role,
-    field: &str,
-    column: &str,
-    needed: bool,
-) -> Result<Option<usize>, FileError> {
-    let error = |problem| FileError::Column {
-        path: input.path.clone(),
-        field: field.to_owned(),
-        column: column.to_owned(),
-        problem,
-    };
-    let Some((i, found)) = schema.column_with_name(column) else {
-        if !needed {
-            return Ok(None);
-        }
-        let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-        return Err(error(format!("is not there; the file has {}", names.join(", "))));
-    };
-    let kind = found.data_type();
-    let (fits, wanted) = match role {
-        Role::Version => (kind.is_integer(), "an integer"),
-        Role::AuthoredAt => (
-            matches!(
-                kind,
-                DataType::Timestamp(..) | DataType::Date32 | DataType::Int64 | DataType::Utf8
-            ),
-            "a timestamp, a date, milliseconds since 1970 or RFC 3339 text",
-        ),
-        Role::Text | Role::NoteType | Role::Event => (is_text(kind), "text"),
-        _ => (is_text(kind) || kind.is_integer(), "text or an integer"),
-    };
-    if !fits {
-        return Err(error(format!("holds {kind}, not {wanted}")));
-    }
-    Ok(Some(i))
-}
-
-const fn is_text(kind: &DataType) -> bool {
-    matches!(kind, DataType::Utf8 | DataType::Binary)
 }
 
 struct Rows {
@@ -231,7 +95,7 @@ impl Rows {
         // The arrow schema that the writer left would bring dictionaries and views; Parquet's own types are enough.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let plain = ArrowReaderMetadata::load(&file, options.clone()).map_err(broken)?;
-        let mut roles = self.config.roles(input, plain.schema())?;
+        let mut roles = self.config.columns.roles(input, plain.schema())?;
         // Offsets of 64 bits, so that a batch of large notes cannot overflow. Bytes stay bytes: each row's are checked here.
         let wide: Vec<Field> = plain
             .schema()

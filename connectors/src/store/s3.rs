@@ -1,5 +1,7 @@
 //! A bucket of an S3-compatible store, written by conditional PUT (`If-None-Match: *`).
 
+mod cause;
+
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
@@ -16,6 +18,7 @@ use object_store::{
 
 use super::{At, End, Object, Op, Store, StoreError, is_listed};
 use crate::secret::Secret;
+use cause::Cause;
 
 /// Configuration of a bucket. What is left out of the keys, region and endpoint comes from the environment
 /// (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL`), then from
@@ -336,74 +339,9 @@ impl fmt::Debug for S3 {
     }
 }
 
-/// What of the client library's error may be shown. A store's answer can quote keys and whole requests, so only its
-/// status and its error code are taken from it.
-#[derive(Debug, PartialEq, Eq)]
-struct Cause {
-    status: Option<u16>,
-    code: String,
-    detail: String,
-}
-
-impl Cause {
-    fn of(error: &object_store::Error) -> Self {
-        let mut innermost: &dyn std::error::Error = error;
-        let mut http = None;
-        while let Some(source) = innermost.source() {
-            innermost = source;
-            if let Some(error) = innermost.downcast_ref::<object_store::client::HttpError>() {
-                http = Some(format!("{:?} error of the connection", error.kind()).to_lowercase());
-            }
-        }
-        if let Some(http) = http {
-            return Self {
-                status: None,
-                code: String::new(),
-                detail: http,
-            };
-        }
-        Self::of_text(&error.to_string())
-    }
-
-    /// Reads the status after `status code:` and the code in `<Code>`.
-    fn of_text(text: &str) -> Self {
-        let after = |mark: &str| text.split_once(mark).map(|(_, rest)| rest);
-        let status = after("status code: ").and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
-        let status = status.and_then(|status| status.parse().ok());
-        let code = after("<Code>").and_then(|rest| rest.split_once("</Code>"));
-        let code = code.map_or("", |(code, _)| code);
-        let sound = code.len() <= 64 && code.chars().all(|c| c.is_ascii_alphanumeric());
-        let code = if sound { code.to_owned() } else { String::new() };
-        let detail = match (status, code.as_str()) {
-            (Some(status), "") => format!("HTTP {status}"),
-            (Some(status), code) => format!("HTTP {status}, {code}"),
-            (None, _) if text.contains("redirect without LOCATION") => {
-                return Self {
-                    status: Some(301),
-                    code,
-                    detail: "HTTP 301".into(),
-                };
-            }
-            // Without an answer of the store, the text is the library's own.
-            (None, _) => text.to_owned(),
-        };
-        Self { status, code, detail }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn of_a_stores_answer_only_status_and_code_are_kept() {
-        let cause = Cause::of_text(
-            "Error performing PUT http://x in 1ms - Server returned non-2xx status code: 403 Forbidden: \
-             <Error><Code>SignatureDoesNotMatch</Code><StringToSign>hush</StringToSign></Error>",
-        );
-        assert_eq!(cause.status, Some(403));
-        assert_eq!(cause.detail, "HTTP 403, SignatureDoesNotMatch");
-    }
 
     #[test]
     fn an_endpoint_without_tls_must_be_asked_for() {

@@ -4,7 +4,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use lethe_connectors::sink::{ChainId, Fingerprints};
+use lethe_connectors::sink::{ChainId, Encoding, Fingerprints, LaneWriter};
+use lethe_connectors::store::Store;
 use lethe_core::{
     Action, AuditBatch, Carried, CarriedField, Coordinates, Decision, LabelSet, MemberSet, NoteBatch,
     NoteEvent, Outcome, QuarantineCode, Record, RedactedBatch, Redactor, Span,
@@ -89,4 +90,19 @@ pub fn redact(records: impl IntoIterator<Item = Record>) -> (RedactedBatch, Audi
 /// The redacted records at these offsets.
 pub fn rows(offsets: impl IntoIterator<Item = i64>) -> (RedactedBatch, AuditBatch) {
     redact(offsets.into_iter().map(record))
+}
+
+/// A writer of the chain as it stands in a store.
+pub async fn open(store: &dyn Store) -> LaneWriter {
+    LaneWriter::open(store, chain(), 0, fingerprints(), Encoding::default())
+        .await
+        .unwrap()
+}
+
+/// Puts rows of these offsets at the end of the chain.
+pub async fn write(store: &dyn Store, offsets: std::ops::Range<i64>) {
+    let mut writer = open(store).await;
+    let (notes, audit) = rows(offsets);
+    writer.push(&notes, &audit).unwrap();
+    writer.commit(store).await.unwrap();
 }

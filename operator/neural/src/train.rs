@@ -1,7 +1,9 @@
 //! Training a recurrent network: one core, the same bytes for the same seed, taken up again where it was killed.
 
+mod pass;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,18 +13,16 @@ use lethe_dictionaries::{Dictionary, UnknownList};
 use lethe_learn::{Epoch, TagSet, Training, Watch};
 use serde::{Deserialize, Serialize};
 
-use crate::adam::Adam;
-use crate::bucket::Bucket;
 use crate::checkpoint::{self, CheckpointError, State};
 use crate::crf::Allowed;
 use crate::kernel::Isa;
 use crate::model::{Architecture, Model, Params, slot};
 use crate::network::Network;
 use crate::reader::{Memory, Read, Reader, fields, lists};
-use crate::rng::Rng;
 use crate::runner::{Kept, Runner};
-use crate::tape::{Sample, Tape};
+use crate::tape::Tape;
 use crate::vectors::{Vectors, VectorsError};
+use pass::pass;
 
 /// How a network is fitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -295,90 +295,6 @@ fn begin(
     let mut once = vec![false];
     once.extend(model.words.iter().map(|word| times.get(word) == Some(&1)));
     Ok((model, once))
-}
-
-/// One pass over the training data; its mean loss a sequence.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "what one pass needs, each of another lifetime"
-)]
-fn pass(
-    tape: &Tape<'_>,
-    schedule: &Schedule,
-    corpus: &Corpus,
-    memory: &Memory,
-    once: &[bool],
-    state: &mut State,
-    grads: &mut Params,
-    watch: &mut dyn Watch,
-) -> f64 {
-    let mut rng = Rng::new(&[schedule.seed, 1, u64::from(state.epochs)]);
-    let groups = groups(&corpus.read.sequences, schedule.batch, &mut rng);
-    let mut loss = 0.0;
-    let of = groups.len();
-    for (i, group) in groups.iter().enumerate() {
-        watch.step(i, of);
-        let mut rng = Rng::new(&[schedule.seed, 2, u64::from(state.epochs), i as u64]);
-        let bucket = Bucket::new(group.iter().map(Range::len).collect());
-        let mut tokens = Vec::with_capacity(bucket.rows());
-        for t in 0..bucket.steps() {
-            tokens.extend(group[..bucket.step(t).len()].iter().map(|range| range.start + t));
-        }
-        let take = |from: &[u32]| -> Vec<u32> { tokens.iter().map(|&token| from[token]).collect() };
-        let types = take(&corpus.read.types);
-        let words: Vec<u32> = types
-            .iter()
-            .map(|&at| {
-                let word = memory.types.get(at).word;
-                if once[word as usize] && rng.unit() < schedule.unknown {
-                    0
-                } else {
-                    word
-                }
-            })
-            .collect();
-        let gold: Vec<u16> = tokens.iter().map(|&token| corpus.gold[token]).collect();
-        let sample = Sample {
-            bucket: &bucket,
-            types: &types,
-            contexts: &take(&corpus.read.contexts),
-            words: &words,
-            gold: &gold,
-        };
-        loss += tape.gradient(&state.params, memory, &sample, &mut rng, grads);
-        let mut touched = words;
-        touched.sort_unstable();
-        touched.dedup();
-        let done = f64::from(state.epochs) + i as f64 / of as f64;
-        let rate = schedule.rate * (1.0 - done / f64::from(schedule.epochs)) as f32;
-        let State { params, adam, .. } = state;
-        Adam::step(
-            adam,
-            params,
-            grads,
-            &touched,
-            rate,
-            1.0 / group.len() as f32,
-            schedule.clip,
-        );
-    }
-    loss / corpus.read.sequences.len().max(1) as f64
-}
-
-/// Sequences in random groups of like length, each by falling length.
-fn groups(sequences: &[Range<usize>], batch: usize, rng: &mut Rng) -> Vec<Vec<Range<usize>>> {
-    let mut order = sequences.to_vec();
-    rng.shuffle(&mut order);
-    for part in order.chunks_mut(40 * batch) {
-        part.sort_by_key(|range| std::cmp::Reverse(range.len()));
-    }
-    let mut groups: Vec<_> = order
-        .chunks(40 * batch)
-        .flat_map(|part| part.chunks(batch))
-        .map(<[_]>::to_vec)
-        .collect();
-    rng.shuffle(&mut groups);
-    groups
 }
 
 /// Strict micro-F1 of a network on documents.

@@ -14,6 +14,7 @@ pub(crate) mod kafka;
 pub(crate) mod notes;
 pub(crate) mod process;
 pub(crate) mod proxy;
+pub(crate) mod search;
 pub(crate) mod servers;
 pub(crate) mod watch;
 

@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail as the tests do")]
 
-use lethe_connectors::format::{Diagnosis, Format, FormatConfig, FormatError, JsonConfig, Problem};
-use lethe_core::{Coordinates, EventKind, KnownKind, NoteEvent, QuarantineCode, Record};
-use proptest::prelude::*;
+mod any;
+mod settings;
+
+use lethe_connectors::format::{Diagnosis, Format, FormatConfig, Problem};
+use lethe_core::{EventKind, KnownKind, NoteEvent, QuarantineCode};
 
 fn json(config: &str) -> Box<dyn Format> {
     let config: FormatConfig = toml::from_str(&format!("kind = \"json\"\n{config}")).unwrap();
@@ -306,75 +308,6 @@ fn nesting_without_end_is_refused_or_skipped_but_never_overflows() {
 }
 
 #[test]
-fn fields_may_stand_elsewhere() {
-    let format = json(
-        "fields = { text = \"body.note\", note_id = \"/meta/id.v1\", patient_id = \"body.subject.id\", event = \"/a~1b/~0\" }",
-    );
-    let event = format
-        .read(
-            br#"{"meta":{"id.v1":"m1"},"body":{"note":"Seen.","subject":{"id":"p7"},"text":"no"},"a/b":{"~":"amend"},"text":"no"}"#,
-        )
-        .unwrap();
-    assert_eq!(event.note_id.expose(), "m1");
-    assert_eq!(event.text.expose(), "Seen.");
-    assert_eq!(event.patient_id.unwrap().expose(), "p7");
-    assert_eq!(event.kind, EventKind::Amend);
-    let inner = format
-        .read(br#"{"meta":{"id.v1":"m1"},"body":"Seen."}"#)
-        .unwrap_err();
-    assert_eq!(inner.problem, Problem::NotAnObject);
-    let none = format
-        .read(br#"{"meta":{"id.v1":"m1"},"body":null}"#)
-        .unwrap_err();
-    assert_eq!((none.field, none.problem), (Some("text"), Problem::Missing));
-}
-
-#[test]
-fn a_mapping_that_cannot_be_is_refused_by_its_key() {
-    let build = |text: &str| toml::from_str::<JsonConfig>(text).unwrap().build().unwrap_err();
-    for path in ["", ".", "a..b", "/", "/a//b"] {
-        let error = build(&format!("fields = {{ text = \"{path}\" }}"));
-        assert!(
-            matches!(error, FormatError::Path { field: "text", .. }),
-            "{path}: {error}"
-        );
-    }
-    for (text, other) in [("note_id", "note_id"), ("note_id.inner", "note_id")] {
-        let error = build(&format!("fields = {{ text = \"{text}\" }}"));
-        assert!(
-            matches!(&error, FormatError::Clash { field: "text", other: found, .. } if *found == other),
-            "{error}"
-        );
-    }
-    let outer = build("fields = { note_id = \"body.id\", text = \"body\" }");
-    assert!(
-        matches!(
-            outer,
-            FormatError::Clash {
-                field: "text",
-                other: "note_id",
-                ..
-            }
-        ),
-        "{outer}"
-    );
-    let error = build("required = [\"txt\"]");
-    assert!(error.to_string().contains("\"txt\"") && error.to_string().contains("note_id, version"));
-}
-
-#[test]
-fn settings_that_do_not_exist_are_refused() {
-    for text in [
-        "kind = \"json\"\nmax_bytes = 1",
-        "kind = \"text\"\nfields = {}",
-        "kind = \"json\"\nfields = { txt = \"a\" }",
-        "kind = \"xml\"",
-    ] {
-        assert!(toml::from_str::<FormatConfig>(text).is_err(), "{text}");
-    }
-}
-
-#[test]
 fn bare_text_is_the_note() {
     let config: FormatConfig = toml::from_str("kind = \"text\"\nmax_note_bytes = 9").unwrap();
     let format = config.build().unwrap();
@@ -415,79 +348,4 @@ fn the_byte_of_a_problem_lies_where_the_reader_stopped() {
     assert_eq!(diagnosis.field, Some("version"));
     let value = payload.find("\"two\"").unwrap();
     assert!((value..=value + 6).contains(&diagnosis.byte), "{diagnosis}");
-}
-
-fn at() -> Coordinates {
-    Coordinates {
-        topic: "notes".into(),
-        partition: 2,
-        offset: 40,
-    }
-}
-
-fn one_record(format: &dyn Format, payload: &[u8]) {
-    let record = format.decode(at(), payload);
-    assert_eq!(record.at(), &at());
-    assert!(!matches!(record, Record::Tombstone(_)));
-}
-
-proptest! {
-    #[test]
-    fn any_bytes_are_one_record(payload in proptest::collection::vec(any::<u8>(), 0..300)) {
-        one_record(&*json(""), &payload);
-        one_record(&*json("fields = { text = \"a.b\", known = \"a.c\" }"), &payload);
-        one_record(&*FormatConfig::Text(toml::from_str("").unwrap()).build().unwrap(), &payload);
-    }
-
-    #[test]
-    fn any_damage_to_an_event_leaves_one_record(
-        place in 0_usize..140,
-        byte in any::<u8>(),
-        cut in 0_usize..140,
-    ) {
-        let mut payload = br#"{"note_id":7,"version":1,"authored_at":"2024-05-01T08:30:00Z","event":"amend","text":"\u00e9 \ud83d\ude00","known":{"mrn":[1,"2"]}}"#.to_vec();
-        let place = place.min(payload.len() - 1);
-        payload[place] = byte;
-        one_record(&*json(""), &payload);
-        payload.truncate(cut);
-        one_record(&*json(""), &payload);
-    }
-
-    #[test]
-    fn any_text_arrives_as_it_was_sent(text in any::<String>()) {
-        let arrived = read(event(&text)).unwrap();
-        prop_assert_eq!(arrived.text.expose(), text);
-    }
-
-    #[test]
-    fn any_json_value_in_any_field_is_one_record(
-        field in prop::sample::select(vec!["note_id", "version", "known", "authored_at", "event", "text", "author_id"]),
-        value in json_value(),
-    ) {
-        let payload = serde_json::json!({"note_id": "n", "text": "t", field: value}).to_string();
-        one_record(&*json(""), payload.as_bytes());
-    }
-}
-
-fn json_value() -> impl Strategy<Value = serde_json::Value> {
-    let leaf = prop_oneof![
-        Just(serde_json::Value::Null),
-        any::<bool>().prop_map(Into::into),
-        any::<i64>().prop_map(Into::into),
-        any::<f64>().prop_map(Into::into),
-        ".{0,12}".prop_map(Into::into),
-    ];
-    leaf.prop_recursive(4, 24, 4, |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Into::into),
-            prop::collection::btree_map(
-                prop::sample::select(vec!["kind", "value", "mrn", "x"]),
-                inner,
-                0..4
-            )
-            .prop_map(|map| serde_json::Value::Object(
-                map.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
-            )),
-        ]
-    })
 }

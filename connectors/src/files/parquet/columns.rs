@@ -1,0 +1,152 @@
+//! Which column is which field, and whether it can serve.
+
+use std::collections::BTreeMap;
+
+use arrow_schema::{DataType, Schema};
+use lethe_core::KnownKind;
+use serde::Deserialize;
+
+use crate::files::FileError;
+use crate::files::inputs::Input;
+use crate::format::{Diagnosis, Problem, kind_named};
+
+/// Columns of the fields. One that is named must be there; one that is not is read from the column of the field's own
+/// name, if the file has it. `text` must be there in any case.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[expect(missing_docs, reason = "they are the fields of a note event")]
+pub struct Columns {
+    pub note_id: Option<String>,
+    pub version: Option<String>,
+    pub patient_id: Option<String>,
+    pub encounter_id: Option<String>,
+    pub note_type: Option<String>,
+    pub author_id: Option<String>,
+    pub authored_at: Option<String>,
+    pub event: Option<String>,
+    pub text: Option<String>,
+    /// Kind of identifier to the column of strings that holds it.
+    pub known: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Text,
+    NoteId,
+    Patient,
+    Encounter,
+    NoteType,
+    Author,
+    Version,
+    AuthoredAt,
+    Event,
+    Known(KnownKind),
+}
+
+impl Role {
+    pub(super) const fn field(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::NoteId => "note_id",
+            Self::Patient => "patient_id",
+            Self::Encounter => "encounter_id",
+            Self::NoteType => "note_type",
+            Self::Author => "author_id",
+            Self::Version => "version",
+            Self::AuthoredAt => "authored_at",
+            Self::Event => "event",
+            Self::Known(_) => "known",
+        }
+    }
+
+    pub(super) const fn bad(self, problem: Problem) -> Diagnosis {
+        Diagnosis {
+            field: Some(self.field()),
+            byte: 0,
+            problem,
+        }
+    }
+}
+
+impl Columns {
+    /// The columns to read: what each is for, its index among the file's columns, and its field's name.
+    pub(super) fn roles(&self, input: &Input, schema: &Schema) -> Result<Vec<(Role, usize)>, FileError> {
+        let singles = [
+            (Role::Text, &self.text),
+            (Role::NoteId, &self.note_id),
+            (Role::Patient, &self.patient_id),
+            (Role::Encounter, &self.encounter_id),
+            (Role::NoteType, &self.note_type),
+            (Role::Author, &self.author_id),
+            (Role::Version, &self.version),
+            (Role::AuthoredAt, &self.authored_at),
+            (Role::Event, &self.event),
+        ];
+        let mut roles = Vec::new();
+        for (role, mapped) in singles {
+            let field = role.field();
+            let column = mapped.as_deref().unwrap_or(field);
+            let needed = mapped.is_some() || role == Role::Text;
+            if let Some(i) = find(input, schema, role, field, column, needed)? {
+                roles.push((role, i));
+            }
+        }
+        for (kind, column) in &self.known {
+            let field = format!("known.{kind}");
+            let known = kind_named(kind).ok_or_else(|| FileError::Column {
+                path: input.path.clone(),
+                field: field.clone(),
+                column: column.clone(),
+                problem: "is mapped to a kind that does not exist; kinds are patient, relative, clinician, medical_record, birth_date, phone, address, email, social_security, health_plan, account, organization, other".to_owned(),
+            })?;
+            if let Some(i) = find(input, schema, Role::Known(known), &field, column, true)? {
+                roles.push((Role::Known(known), i));
+            }
+        }
+        Ok(roles)
+    }
+}
+
+fn find(
+    input: &Input,
+    schema: &Schema,
+    role: Role,
+    field: &str,
+    column: &str,
+    needed: bool,
+) -> Result<Option<usize>, FileError> {
+    let error = |problem| FileError::Column {
+        path: input.path.clone(),
+        field: field.to_owned(),
+        column: column.to_owned(),
+        problem,
+    };
+    let Some((i, found)) = schema.column_with_name(column) else {
+        if !needed {
+            return Ok(None);
+        }
+        let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+        return Err(error(format!("is not there; the file has {}", names.join(", "))));
+    };
+    let kind = found.data_type();
+    let (fits, wanted) = match role {
+        Role::Version => (kind.is_integer(), "an integer"),
+        Role::AuthoredAt => (
+            matches!(
+                kind,
+                DataType::Timestamp(..) | DataType::Date32 | DataType::Int64 | DataType::Utf8
+            ),
+            "a timestamp, a date, milliseconds since 1970 or RFC 3339 text",
+        ),
+        Role::Text | Role::NoteType | Role::Event => (is_text(kind), "text"),
+        _ => (is_text(kind) || kind.is_integer(), "text or an integer"),
+    };
+    if !fits {
+        return Err(error(format!("holds {kind}, not {wanted}")));
+    }
+    Ok(Some(i))
+}
+
+const fn is_text(kind: &DataType) -> bool {
+    matches!(kind, DataType::Utf8 | DataType::Binary)
+}
