@@ -15,6 +15,7 @@ mod features;
 mod gradient;
 mod greedy;
 mod kernel;
+mod margin;
 mod member;
 mod memm;
 mod mira;

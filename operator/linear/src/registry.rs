@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Fitted;
 use crate::train::{Run, TrainError};
-use crate::{Data, States, batch, crf, memm, mira, naive_bayes, ogd, searn, ssvm, svm};
+use crate::{Data, States, batch, crf, margin, memm, mira, naive_bayes, ogd, searn, ssvm, svm};
 
 /// A learner and its settings: `kind = "crf"` and the learner's own keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub enum Learner {
     /// Markov model of maximum entropy.
     Memm(batch::Config),
     /// Margin infused relaxed algorithm.
-    Mira(mira::Config),
+    Mira(margin::Config),
     /// Search-based structured prediction.
     Searn(searn::Config),
     /// Support vector machines, token by token.
@@ -25,7 +25,7 @@ pub enum Learner {
     /// Online gradient descent, token by token.
     Ogd(ogd::Config),
     /// Structural support vector machine.
-    Ssvm(ssvm::Config),
+    Ssvm(margin::Config),
     /// Naive Bayes, which learns on by increments.
     NaiveBayes(naive_bayes::Config),
 }
@@ -64,11 +64,11 @@ impl Learner {
         Some(match kind {
             "crf" => Self::Crf(batch::Config::default()),
             "memm" => Self::Memm(batch::Config::default()),
-            "mira" => Self::Mira(mira::Config::default()),
+            "mira" => Self::Mira(margin::Config::default()),
             "searn" => Self::Searn(searn::Config::default()),
             "svm" => Self::Svm(svm::Config::default()),
             "ogd" => Self::Ogd(ogd::Config::default()),
-            "ssvm" => Self::Ssvm(ssvm::Config::default()),
+            "ssvm" => Self::Ssvm(margin::Config::default()),
             "naive-bayes" => Self::NaiveBayes(naive_bayes::Config::default()),
             _ => return None,
         })
@@ -102,11 +102,11 @@ impl Learner {
         match self {
             Self::Crf(config) => crf::fit(config, data, states, run),
             Self::Memm(config) => memm::fit(config, data, states, run),
-            Self::Mira(config) => config.fit(data, states, run),
+            Self::Mira(config) => mira::fit(config, data, states, run),
             Self::Searn(config) => config.fit(data, states, run),
             Self::Svm(config) => config.fit(data, states, run),
             Self::Ogd(config) => config.fit(data, states, run),
-            Self::Ssvm(config) => config.fit(data, states, run),
+            Self::Ssvm(config) => ssvm::fit(config, data, states, run),
             Self::NaiveBayes(config) => config.fit(data, states, run),
         }
     }
