@@ -1,22 +1,24 @@
-//! `transformer`: a BERT or RoBERTa checkpoint for token classification as a member.
+//! `transformer`: a checkpoint of a transformer for token classification as a member.
 //!
 //! A checkpoint is a folder of three files as the usual libraries write them: `config.json` (with `id2label`),
-//! `model.safetensors` and `tokenizer.json`. The encoder is written for inference on one core, over
-//! [`crate::kernel`]: windows of many notes stand row under row without padding, so a note gets the same spans and the
-//! same scores, to the last bit, in every batch.
+//! `model.safetensors` and `tokenizer.json`. The networks are candle's; what is Lethe's own is what lies around them:
+//! windows over long notes, sub-words to tokens, labels to spans, and errors that name the file and the key. Each window
+//! goes through the network alone, so a note gets the same spans and the same scores, to the last bit, in every batch.
 
+mod alone;
 mod checkpoint;
 mod encoder;
+mod family;
 mod labels;
-mod layers;
+mod page;
 mod pieces;
+mod tensors;
 mod windows;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::path::PathBuf;
 
-use lethe_core::{Annotations, Collector, LabelSet, NoteBatch, RowKind, TagError, Tagger};
+use lethe_core::{Annotations, Collector, LabelSet, NoteBatch, NoteView, RowKind, TagError, Tagger};
 use serde::Deserialize;
 
 use checkpoint::Checkpoint;
@@ -26,9 +28,6 @@ use pieces::{Pieces, answers};
 use windows::windows;
 
 pub use checkpoint::TransformerError;
-
-/// Rows that go through the encoder at once: enough to keep its products busy, few enough to stay in the cache.
-const ROWS: usize = 512;
 
 /// Settings of a `transformer` member.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -130,7 +129,7 @@ impl TransformerConfig {
             align: self.align,
             inner,
             overlap,
-            encoder: Encoder::new(&checkpoint)?,
+            encoder: Encoder::new(checkpoint)?,
             pieces,
             tags,
         })
@@ -149,96 +148,50 @@ pub struct Transformer {
     tags: Tags,
 }
 
-/// A note's sub-words, and what is known of them.
-struct Sheet {
-    row: usize,
-    ids: Vec<u32>,
-    places: Vec<(usize, usize)>,
-    answers: Vec<Answer>,
-}
-
-/// A window of a sheet: the sub-words it sees, and those that it answers for.
-struct Job {
-    sheet: usize,
-    seen: Range<usize>,
-    kept: Range<usize>,
-}
-
 impl Tagger for Transformer {
     fn name(&self) -> &str {
         &self.name
     }
 
     fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
-        let mut out: Vec<_> = (0..batch.len()).map(|_| Ok(Annotations::default())).collect();
-        let (mut sheets, mut jobs) = (Vec::new(), Vec::new());
-        for (row, answer) in out.iter_mut().enumerate() {
-            let note = batch.note(row);
-            if batch.row_kind(row) != RowKind::Note || note.tokens.is_empty() {
-                continue;
+        let note = |row| {
+            if batch.row_kind(row) == RowKind::Note {
+                self.annotate(batch.note(row))
+            } else {
+                Ok(Annotations::default())
             }
-            match self.pieces.encode(note.text) {
-                Ok((ids, places)) => {
-                    let sheet = sheets.len();
-                    let of_note = windows(ids.len(), self.inner, self.overlap);
-                    jobs.extend(of_note.map(|(seen, kept)| Job { sheet, seen, kept }));
-                    let answers = vec![Answer::default(); ids.len()];
-                    sheets.push(Sheet {
-                        row,
-                        ids,
-                        places,
-                        answers,
-                    });
-                }
-                Err(error) => *answer = Err(error),
-            }
-        }
-        self.run(&mut sheets, &jobs);
-        for sheet in &sheets {
-            let note = batch.note(sheet.row);
-            let tokens = answers(note.tokens, &sheet.places, &sheet.answers, self.align);
-            let mut found = Collector::new(note);
-            self.tags.spans(&tokens, |first, last, label, score| {
-                found.tokens(first, last, label, score, "");
-            });
-            out[sheet.row] = found.finish().map_err(TagError::from);
-        }
-        out
+        };
+        (0..batch.len()).map(note).collect()
     }
 }
 
 impl Transformer {
-    /// Fills in the answers, as many windows at once as [`ROWS`] hold.
-    fn run(&self, sheets: &mut [Sheet], jobs: &[Job]) {
-        let special = self.pieces.special();
-        let mut rest = jobs;
-        while !rest.is_empty() {
-            let mut rows = 0;
-            let fits = |job: &&Job| {
-                let first = rows == 0;
-                rows += job.seen.len() + special;
-                first || rows <= ROWS
-            };
-            let count = rest.iter().take_while(fits).count();
-            let (now, later) = rest.split_at(count);
-            rest = later;
-            let ids: Vec<Vec<u32>> = (now.iter())
-                .map(|job| self.pieces.framed(&sheets[job.sheet].ids[job.seen.clone()]))
-                .collect();
-            let scores = self.encoder.scores(&ids);
-            let mut from = 0;
-            for (job, ids) in now.iter().zip(&ids) {
-                let first = from + self.pieces.before();
-                for piece in job.kept.clone() {
-                    let row = first + (piece - job.seen.start);
-                    sheets[job.sheet].answers[piece] = Answer::of(scores.row(row));
-                }
-                from += ids.len();
+    fn annotate(&self, note: NoteView<'_>) -> Result<Annotations, TagError> {
+        if note.tokens.is_empty() {
+            return Ok(Annotations::default());
+        }
+        let (ids, places) = self.pieces.encode(note.text)?;
+        let mut pieces = vec![Answer::default(); ids.len()];
+        for (seen, kept) in windows(ids.len(), self.inner, self.overlap) {
+            let scores = self.encoder.scores(&self.pieces.framed(&ids[seen.clone()]));
+            let failed = || TagError::Failed("the checkpoint's network failed on the note");
+            let scores = scores.map_err(|_| failed())?;
+            for piece in kept {
+                let row = self.pieces.before() + (piece - seen.start);
+                pieces[piece] = Answer::of(scores.get(row).ok_or_else(failed)?);
             }
         }
+        let tokens = answers(note.tokens, &places, &pieces, self.align);
+        let mut found = Collector::new(note);
+        self.tags.spans(&tokens, |first, last, label, score| {
+            found.tokens(first, last, label, score, "");
+        });
+        found.finish().map_err(TagError::from)
     }
 }
 
+#[cfg(test)]
+mod parity;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

@@ -1,231 +1,96 @@
-//! The encoder of BERT (Devlin 2019) and RoBERTa (Liu 2019) with a layer of labels on top, for inference.
+//! A network of candle-transformers with a layer of labels on top.
 //!
-//! Windows stand row under row. Everything but attention works on rows, and attention on one window at a time, so a
-//! window's scores depend on nothing but the window.
+//! One window goes through at a time, on the calling thread, so a window's scores depend on nothing but the window.
 
-use super::checkpoint::{Checkpoint, Tensors, TransformerError};
-use super::layers::{Activation, Dense, Norm, Part, softmax};
-use crate::kernel::{Isa, Matrix};
+use candle_core::{Device, Error, Result, Tensor};
+use candle_nn::{LayerNorm, Linear, Module as _, VarBuilder, layer_norm_no_bias, linear, linear_no_bias};
+use candle_transformers::models::bert::BertModel;
+use candle_transformers::models::debertav2::DebertaV2Model;
+use candle_transformers::models::modernbert::ModernBert;
+use candle_transformers::models::xlm_roberta::XLMRobertaModel;
 
-/// Vectors of sub-words and positions, layers, and labels.
+use super::alone::alone;
+use super::checkpoint::{Checkpoint, TransformerError};
+use super::family::{Family, Shape};
+use super::tensors;
+
+/// The network, and the layer that scores labels.
 pub(super) struct Encoder {
-    isa: Isa,
-    hidden: usize,
-    heads: usize,
-    activation: Activation,
-    words: Vec<f32>,
-    /// Position and first segment, added.
-    positions: Vec<f32>,
-    norm: Norm,
-    layers: Vec<Layer>,
-    classifier: Dense,
-    labels: usize,
+    network: Network,
+    classifier: Linear,
 }
 
-struct Layer {
-    /// Query, divided by the root of a head's size, key and value, side by side.
-    attention: Dense,
-    attended: Dense,
-    attention_norm: Norm,
-    inner: Dense,
-    outer: Dense,
-    norm: Norm,
-}
-
-/// Scores of labels, one row a sub-word.
-pub(super) struct Scores {
-    values: Vec<f32>,
-    width: usize,
-    labels: usize,
-}
-
-impl Scores {
-    /// A sub-word's scores, before softmax.
-    pub(super) fn row(&self, row: usize) -> &[f32] {
-        &self.values[row * self.width..][..self.labels]
-    }
-}
-
-/// Room for what passes between layers.
-#[derive(Default)]
-struct Room {
-    projected: Vec<f32>,
-    context: Vec<f32>,
-    weights: Vec<f32>,
-    inner: Vec<f32>,
-    result: Vec<f32>,
-    scratch: Vec<f32>,
+#[allow(clippy::large_enum_variant, reason = "one a member")]
+enum Network {
+    Bert(BertModel),
+    Roberta(XLMRobertaModel),
+    Deberta(DebertaV2Model),
+    /// With a layer and a normalisation before the labels.
+    Modern(ModernBert, Linear, LayerNorm),
 }
 
 impl Encoder {
-    /// Takes the tensors and packs them.
-    pub(super) fn new(checkpoint: &Checkpoint) -> Result<Self, TransformerError> {
-        Self::on(Isa::best(), checkpoint)
+    /// Takes the tensors out of the checkpoint.
+    ///
+    /// # Errors
+    /// [`TransformerError`], naming the file and the tensor.
+    pub(super) fn new(checkpoint: Checkpoint) -> std::result::Result<Self, TransformerError> {
+        let shape = &checkpoint.shape;
+        let path = checkpoint.folder.join("model.safetensors");
+        alone(|| tensors::load(&path, checkpoint.weights, shape.names, |vb| Self::of(shape, &vb)))
     }
 
-    /// As [`Encoder::new`], for an instruction set.
-    pub(super) fn on(isa: Isa, checkpoint: &Checkpoint) -> Result<Self, TransformerError> {
-        let shape = &checkpoint.shape;
-        let (tensors, hidden) = (checkpoint.tensors()?, shape.hidden);
-        let norm = |name: &str| -> Result<Norm, TransformerError> {
-            Ok(Norm {
-                weight: tensors.get(&format!("{name}.LayerNorm.weight"), &[hidden])?,
-                bias: tensors.get(&format!("{name}.LayerNorm.bias"), &[hidden])?,
-                epsilon: shape.epsilon,
-            })
-        };
-        let dense = |name: &str, from: usize, to: usize| -> Result<Dense, TransformerError> {
-            Ok(Dense::new(isa, from, &[part(&tensors, name, from, to)?]))
-        };
-        let embeddings = format!("{}.embeddings", shape.prefix);
-        let table =
-            |name: &str, rows: usize| tensors.get(&format!("{embeddings}.{name}.weight"), &[rows, hidden]);
-        let segments = table("token_type_embeddings", shape.types)?;
-        let mut positions = table("position_embeddings", shape.first_position + shape.positions)?;
-        positions.drain(..shape.first_position * hidden);
-        for row in positions.chunks_exact_mut(hidden) {
-            row.iter_mut()
-                .zip(&segments)
-                .for_each(|(to, segment)| *to += segment);
-        }
-        let layer = |i: usize| -> Result<Layer, TransformerError> {
-            let name = format!("{}.encoder.layer.{i}", shape.prefix);
-            let projection = |which: &str| {
-                part(
-                    &tensors,
-                    &format!("{name}.attention.self.{which}"),
-                    hidden,
-                    hidden,
+    fn of(shape: &Shape, vb: &VarBuilder<'_>) -> Result<Self> {
+        let network = match &shape.family {
+            Family::Bert(config) => Network::Bert(BertModel::load(vb.pp("bert"), config)?),
+            Family::Roberta(config) => Network::Roberta(XLMRobertaModel::new(config, vb.pp("roberta"))?),
+            Family::Deberta(config) => Network::Deberta(DebertaV2Model::load(vb.pp("deberta"), config)?),
+            Family::Modern(config) => {
+                // The network would do without a normalisation that is missing, as only the first layer does.
+                for layer in 1..config.num_hidden_layers {
+                    vb.get(shape.hidden, &format!("model.layers.{layer}.attn_norm.weight"))?;
+                }
+                let head = vb.pp("head");
+                Network::Modern(
+                    ModernBert::load(vb.clone(), config)?,
+                    linear_no_bias(shape.hidden, shape.hidden, head.pp("dense"))?,
+                    layer_norm_no_bias(shape.hidden, config.layer_norm_eps, head.pp("norm"))?,
                 )
-            };
-            let mut query = projection("query")?;
-            query.factor = 1.0 / ((hidden / shape.heads) as f32).sqrt();
-            let parts = [query, projection("key")?, projection("value")?];
-            Ok(Layer {
-                attention: Dense::new(isa, hidden, &parts),
-                attended: dense(&format!("{name}.attention.output.dense"), hidden, hidden)?,
-                attention_norm: norm(&format!("{name}.attention.output"))?,
-                inner: dense(&format!("{name}.intermediate.dense"), hidden, shape.inner)?,
-                outer: dense(&format!("{name}.output.dense"), shape.inner, hidden)?,
-                norm: norm(&format!("{name}.output"))?,
-            })
+            }
         };
         Ok(Self {
-            isa,
-            hidden,
-            heads: shape.heads,
-            activation: shape.activation,
-            words: table("word_embeddings", shape.words)?,
-            positions,
-            norm: norm(&embeddings)?,
-            layers: (0..shape.layers).map(layer).collect::<Result<_, _>>()?,
-            classifier: dense("classifier", hidden, shape.labels.len())?,
-            labels: shape.labels.len(),
+            network,
+            classifier: linear(shape.hidden, shape.labels.len(), vb.pp("classifier"))?,
         })
     }
 
-    /// Scores of every sub-word of these windows, one window's rows after the other's.
+    /// Scores of labels before softmax, one row a sub-word of the window.
     ///
-    /// # Panics
-    /// If an id is not of the vocabulary, or a window is longer than there are positions.
-    pub(super) fn scores(&self, windows: &[Vec<u32>]) -> Scores {
-        let lengths: Vec<usize> = windows.iter().map(Vec::len).collect();
-        let rows = lengths.iter().sum();
-        let mut x = self.embed(windows);
-        let mut room = Room::default();
-        for layer in &self.layers {
-            layer.attention.run(rows, &x, self.hidden, &mut room.projected);
-            self.attend(&lengths, layer.attention.width(), &mut room);
-            layer
-                .attended
-                .run(rows, &room.context, self.hidden, &mut room.result);
-            self.add(&mut x, &room.result, layer.attended.width());
-            layer.attention_norm.run(&mut x);
-            layer.inner.run(rows, &x, self.hidden, &mut room.inner);
-            self.activation.run(self.isa, &mut room.inner);
-            layer
-                .outer
-                .run(rows, &room.inner, layer.inner.width(), &mut room.result);
-            self.add(&mut x, &room.result, layer.outer.width());
-            layer.norm.run(&mut x);
-        }
-        let mut values = Vec::new();
-        self.classifier.run(rows, &x, self.hidden, &mut values);
-        Scores {
-            values,
-            width: self.classifier.width(),
-            labels: self.labels,
+    /// # Errors
+    /// If an id is not of the vocabulary, the window is longer than there are positions, or a score is not finite.
+    pub(super) fn scores(&self, window: &[u32]) -> Result<Vec<Vec<f32>>> {
+        let rows = alone(|| self.forward(window))?;
+        if rows.iter().flatten().all(|score| score.is_finite()) {
+            Ok(rows)
+        } else {
+            Err(Error::msg("a score is not finite"))
         }
     }
 
-    fn embed(&self, windows: &[Vec<u32>]) -> Vec<f32> {
-        let mut x = Vec::new();
-        for window in windows {
-            for (position, &id) in window.iter().enumerate() {
-                let word = &self.words[id as usize * self.hidden..][..self.hidden];
-                let place = &self.positions[position * self.hidden..][..self.hidden];
-                x.extend(word.iter().zip(place).map(|(word, place)| word + place));
+    fn forward(&self, window: &[u32]) -> Result<Vec<Vec<f32>>> {
+        let ids = Tensor::new(window, &Device::Cpu)?.unsqueeze(0)?;
+        // Every sub-word is of the first segment, and none is padding.
+        let hidden = match &self.network {
+            Network::Bert(bert) => bert.forward(&ids, &ids.zeros_like()?, None)?,
+            Network::Roberta(roberta) => {
+                roberta.forward(&ids, &ids.ones_like()?, &ids.zeros_like()?, None, None, None)?
             }
-        }
-        self.norm.run(&mut x);
-        x
-    }
-
-    /// Scaled dot-product attention (Vaswani 2017, equation 1), head by head within each window.
-    fn attend(&self, lengths: &[usize], stride: usize, room: &mut Room) {
-        let (hidden, size) = (self.hidden, self.hidden / self.heads);
-        room.context.clear();
-        room.context.resize(lengths.iter().sum::<usize>() * hidden, 0.0);
-        let mut from = 0;
-        for &length in lengths {
-            for head in 0..self.heads {
-                let of = |part: usize| &room.projected[from * stride + part * hidden + head * size..];
-                room.scratch.clear();
-                room.scratch.resize(size * length, 0.0);
-                for (place, key) in of(1).chunks(stride).take(length).enumerate() {
-                    for (i, &v) in key[..size].iter().enumerate() {
-                        room.scratch[i * length + place] = v;
-                    }
-                }
-                let keys = Matrix::of_rows(self.isa, &room.scratch, length, 0.0);
-                room.scratch.clear();
-                for value in of(2).chunks(stride).take(length) {
-                    room.scratch.extend_from_slice(&value[..size]);
-                }
-                let values = Matrix::of_rows(self.isa, &room.scratch, size, 0.0);
-                room.weights.clear();
-                room.weights.resize(length * keys.width(), 0.0);
-                keys.product(length, of(0), stride, &mut room.weights);
-                for row in room.weights.chunks_exact_mut(keys.width()) {
-                    softmax(self.isa, &mut row[..length]);
-                }
-                room.scratch.clear();
-                room.scratch.resize(length * values.width(), 0.0);
-                values.product(length, &room.weights, keys.width(), &mut room.scratch);
-                let to = room.context[from * hidden..].chunks_exact_mut(hidden);
-                for (to, mixed) in to.zip(room.scratch.chunks_exact(values.width())) {
-                    to[head * size..][..size].copy_from_slice(&mixed[..size]);
-                }
+            Network::Deberta(deberta) => deberta.forward(&ids, None, None)?,
+            Network::Modern(modern, dense, norm) => {
+                let hidden = modern.forward(&ids, &ids.ones_like()?)?;
+                norm.forward(&dense.forward(&hidden)?.gelu_erf()?)?
             }
-            from += length;
-        }
-    }
-
-    /// Adds `y`, whose rows are `width` apart, to `x`.
-    fn add(&self, x: &mut [f32], y: &[f32], width: usize) {
-        for (x, y) in x.chunks_exact_mut(self.hidden).zip(y.chunks_exact(width)) {
-            x.iter_mut().zip(y).for_each(|(x, y)| *x += y);
-        }
+        };
+        self.classifier.forward(&hidden)?.squeeze(0)?.to_vec2()
     }
 }
-
-fn part(tensors: &Tensors<'_>, name: &str, from: usize, to: usize) -> Result<Part, TransformerError> {
-    Ok(Part {
-        weight: tensors.get(&format!("{name}.weight"), &[to, from])?,
-        bias: tensors.get(&format!("{name}.bias"), &[to])?,
-        factor: 1.0,
-    })
-}
-
-#[cfg(test)]
-mod tests;

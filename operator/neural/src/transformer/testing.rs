@@ -1,10 +1,9 @@
-//! Small checkpoints that tests make: BERT over WordPiece, RoBERTa over bytes.
+//! Small checkpoints that tests make: BERT over WordPiece, and every architecture over bytes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use safetensors::Dtype;
-use safetensors::tensor::TensorView;
+use candle_core::{DType, Device, Tensor};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
@@ -27,81 +26,191 @@ pub(super) struct Tiny {
 pub(super) const LABELS: [&str; 5] = ["O", "B-DATE", "I-DATE", "B-PER", "I-PER"];
 
 const HIDDEN: usize = 24;
+const INNER: usize = 48;
+/// Sub-words of the random ones: 256 bytes and four special ones.
+const WORDS: usize = 260;
+const POSITIONS: usize = 66;
+const PARTS: [&str; 3] = ["query", "key", "value"];
 
 fn special(id: usize, content: &str) -> Value {
     json!({"id": id, "content": content, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true})
 }
 
-impl Tiny {
-    fn new(
-        config: Value,
-        prefix: &str,
-        words: usize,
-        positions: usize,
-        tokenizer: Value,
-        random: bool,
-    ) -> Self {
-        let mut weights = Weights::new();
-        let mut add = |name: String, shape: &[usize]| {
-            let len = shape.iter().product();
-            let seed = name
-                .bytes()
-                .fold(7_u64, |seed, byte| seed.wrapping_mul(31) + u64::from(byte));
-            let norm = name.ends_with("LayerNorm.weight");
-            let scale = if random { 0.6 } else { 0.0 };
-            let value = |x: f32| scale * x + f32::from(u8::from(norm));
-            let values = numbers(len, seed).into_iter().map(value).collect();
-            weights.insert(name, (shape.to_vec(), values));
-        };
-        let inner = 2 * HIDDEN;
-        let embeddings = format!("{prefix}.embeddings");
-        add(format!("{embeddings}.word_embeddings.weight"), &[words, HIDDEN]);
-        add(
-            format!("{embeddings}.position_embeddings.weight"),
-            &[positions, HIDDEN],
+/// Names and shapes of tensors.
+type Shapes = Vec<(String, Vec<usize>)>;
+
+/// A layer's weight and bias.
+fn dense(shapes: &mut Shapes, name: &str, to: usize, from: usize) {
+    shapes.push((format!("{name}.weight"), vec![to, from]));
+    shapes.push((format!("{name}.bias"), vec![to]));
+}
+
+fn norm(shapes: &mut Shapes, name: &str) {
+    shapes.push((format!("{name}.weight"), vec![HIDDEN]));
+    shapes.push((format!("{name}.bias"), vec![HIDDEN]));
+}
+
+fn table(shapes: &mut Shapes, name: &str, rows: usize) {
+    shapes.push((format!("{name}.weight"), vec![rows, HIDDEN]));
+}
+
+/// The tensors of BERT and of those that name theirs in its way; `parts` of attention are query, key and value, and for
+/// DeBERTa more of the kind.
+fn usual(config: &Value, prefix: &str, parts: &[&str]) -> Shapes {
+    let number = |key: &str| config[key].as_u64().map_or(0, |n| n as usize);
+    let (mut shapes, embeddings) = (Shapes::new(), format!("{prefix}.embeddings"));
+    table(
+        &mut shapes,
+        &format!("{embeddings}.word_embeddings"),
+        number("vocab_size"),
+    );
+    if config["position_biased_input"] != json!(false) {
+        table(
+            &mut shapes,
+            &format!("{embeddings}.position_embeddings"),
+            number("max_position_embeddings"),
         );
-        add(format!("{embeddings}.token_type_embeddings.weight"), &[2, HIDDEN]);
-        let mut norms = vec![embeddings];
-        for i in 0..2 {
-            let layer = format!("{prefix}.encoder.layer.{i}");
-            norms.extend([format!("{layer}.attention.output"), format!("{layer}.output")]);
-            for (name, to, from) in [
-                ("attention.self.query", HIDDEN, HIDDEN),
-                ("attention.self.key", HIDDEN, HIDDEN),
-                ("attention.self.value", HIDDEN, HIDDEN),
-                ("attention.output.dense", HIDDEN, HIDDEN),
-                ("intermediate.dense", inner, HIDDEN),
-                ("output.dense", HIDDEN, inner),
-            ] {
-                add(format!("{layer}.{name}.weight"), &[to, from]);
-                add(format!("{layer}.{name}.bias"), &[to]);
-            }
+    }
+    if number("type_vocab_size") > 0 {
+        table(
+            &mut shapes,
+            &format!("{embeddings}.token_type_embeddings"),
+            number("type_vocab_size"),
+        );
+    }
+    norm(&mut shapes, &format!("{embeddings}.LayerNorm"));
+    for i in 0..number("num_hidden_layers") {
+        let layer = format!("{prefix}.encoder.layer.{i}");
+        for part in parts {
+            dense(
+                &mut shapes,
+                &format!("{layer}.attention.self.{part}"),
+                HIDDEN,
+                HIDDEN,
+            );
         }
-        for norm in norms {
-            add(format!("{norm}.LayerNorm.weight"), &[HIDDEN]);
-            add(format!("{norm}.LayerNorm.bias"), &[HIDDEN]);
+        dense(
+            &mut shapes,
+            &format!("{layer}.attention.output.dense"),
+            HIDDEN,
+            HIDDEN,
+        );
+        norm(&mut shapes, &format!("{layer}.attention.output.LayerNorm"));
+        dense(&mut shapes, &format!("{layer}.intermediate.dense"), INNER, HIDDEN);
+        dense(&mut shapes, &format!("{layer}.output.dense"), HIDDEN, INNER);
+        norm(&mut shapes, &format!("{layer}.output.LayerNorm"));
+    }
+    shapes
+}
+
+fn deberta(config: &Value) -> Shapes {
+    let shared = config["share_att_key"] == json!(true);
+    let parts = [
+        "query_proj",
+        "key_proj",
+        "value_proj",
+        "pos_key_proj",
+        "pos_query_proj",
+    ];
+    let mut shapes = usual(config, "deberta", &parts[..if shared { 3 } else { 5 }]);
+    let span = config["position_buckets"]
+        .as_u64()
+        .or(config["max_position_embeddings"].as_u64());
+    table(
+        &mut shapes,
+        "deberta.encoder.rel_embeddings",
+        2 * span.unwrap() as usize,
+    );
+    if config["norm_rel_ebd"] == json!("layer_norm") {
+        norm(&mut shapes, "deberta.encoder.LayerNorm");
+    }
+    shapes
+}
+
+fn distilbert() -> Shapes {
+    let mut shapes = Shapes::new();
+    table(&mut shapes, "distilbert.embeddings.word_embeddings", WORDS);
+    table(
+        &mut shapes,
+        "distilbert.embeddings.position_embeddings",
+        POSITIONS,
+    );
+    norm(&mut shapes, "distilbert.embeddings.LayerNorm");
+    for i in 0..2 {
+        let layer = format!("distilbert.transformer.layer.{i}");
+        for part in ["q_lin", "k_lin", "v_lin", "out_lin"] {
+            dense(&mut shapes, &format!("{layer}.attention.{part}"), HIDDEN, HIDDEN);
         }
-        add("classifier.weight".to_owned(), &[LABELS.len(), HIDDEN]);
-        add("classifier.bias".to_owned(), &[LABELS.len()]);
-        let mut config = config;
-        let labels: serde_json::Map<String, Value> = (LABELS.iter().enumerate())
-            .map(|(i, label)| (i.to_string(), json!(label)))
-            .collect();
-        for (key, value) in [
-            ("vocab_size", json!(words)),
-            ("hidden_size", json!(HIDDEN)),
-            ("num_hidden_layers", json!(2)),
-            ("num_attention_heads", json!(3)),
-            ("intermediate_size", json!(inner)),
-            ("max_position_embeddings", json!(positions)),
-            ("type_vocab_size", json!(2)),
-            ("id2label", Value::Object(labels)),
-        ] {
+        norm(&mut shapes, &format!("{layer}.sa_layer_norm"));
+        dense(&mut shapes, &format!("{layer}.ffn.lin1"), INNER, HIDDEN);
+        dense(&mut shapes, &format!("{layer}.ffn.lin2"), HIDDEN, INNER);
+        norm(&mut shapes, &format!("{layer}.output_layer_norm"));
+    }
+    shapes
+}
+
+fn modernbert() -> Shapes {
+    let mut shapes = Shapes::new();
+    let mut add = |name: &str, shape: &[usize]| shapes.push((format!("{name}.weight"), shape.to_vec()));
+    add("model.embeddings.tok_embeddings", &[WORDS, HIDDEN]);
+    add("model.embeddings.norm", &[HIDDEN]);
+    for i in 0..3 {
+        let layer = format!("model.layers.{i}");
+        if i > 0 {
+            add(&format!("{layer}.attn_norm"), &[HIDDEN]);
+        }
+        add(&format!("{layer}.attn.Wqkv"), &[3 * HIDDEN, HIDDEN]);
+        add(&format!("{layer}.attn.Wo"), &[HIDDEN, HIDDEN]);
+        add(&format!("{layer}.mlp_norm"), &[HIDDEN]);
+        add(&format!("{layer}.mlp.Wi"), &[2 * INNER, HIDDEN]);
+        add(&format!("{layer}.mlp.Wo"), &[HIDDEN, INNER]);
+    }
+    add("model.final_norm", &[HIDDEN]);
+    add("head.dense", &[HIDDEN, HIDDEN]);
+    add("head.norm", &[HIDDEN]);
+    shapes
+}
+
+/// A configuration with these keys besides those that all have.
+fn config(keys: Value, words: usize, positions: usize) -> Value {
+    let labels: serde_json::Map<String, Value> = (LABELS.iter().enumerate())
+        .map(|(i, label)| (i.to_string(), json!(label)))
+        .collect();
+    let mut config = keys;
+    for (key, value) in [
+        ("vocab_size", json!(words)),
+        ("hidden_size", json!(HIDDEN)),
+        ("num_hidden_layers", json!(2)),
+        ("num_attention_heads", json!(3)),
+        ("intermediate_size", json!(INNER)),
+        ("max_position_embeddings", json!(positions)),
+        ("id2label", Value::Object(labels)),
+    ] {
+        if config.get(key).is_none() {
             config[key] = value;
         }
+    }
+    config
+}
+
+impl Tiny {
+    /// A tensor's numbers follow from its name: `examples/reference.py` makes the same.
+    fn new(config: Value, mut shapes: Shapes, tokenizer: Value, scale: f32) -> Self {
+        dense(&mut shapes, "classifier", LABELS.len(), HIDDEN);
+        let tensor = |(name, shape): (String, Vec<usize>)| {
+            let seed = name.bytes().fold(7_u64, |seed, byte| {
+                seed.wrapping_mul(31).wrapping_add(u64::from(byte))
+            });
+            let base = f32::from(u8::from(name.to_lowercase().ends_with("norm.weight")));
+            let values = numbers(shape.iter().product(), seed);
+            (
+                name,
+                (shape, values.into_iter().map(|x| scale * x + base).collect()),
+            )
+        };
         Self {
             config,
-            weights,
+            weights: shapes.into_iter().map(tensor).collect(),
             tokenizer,
         }
     }
@@ -130,8 +239,10 @@ impl Tiny {
             "decoder": null,
             "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": ids},
         });
-        let config = json!({"model_type": "bert", "hidden_act": "gelu", "layer_norm_eps": 1e-12});
-        let mut tiny = Self::new(config, "bert", vocabulary.len(), 40, tokenizer, false);
+        let keys = json!({"model_type": "bert", "hidden_act": "gelu", "type_vocab_size": 2, "layer_norm_eps": 1e-12});
+        let config = config(keys, vocabulary.len(), 40);
+        let shapes = usual(&config, "bert", &PARTS);
+        let mut tiny = Self::new(config, shapes, tokenizer, 0.0);
         let words = tiny.weight("bert.embeddings.word_embeddings.weight");
         for (id, (_, class)) in vocabulary.iter().enumerate() {
             words[id * HIDDEN + class] = 1.0;
@@ -141,8 +252,8 @@ impl Tiny {
         tiny
     }
 
-    /// A RoBERTa of random weights whose sub-words are bytes.
-    pub(super) fn random() -> Self {
+    /// A checkpoint of random weights whose sub-words are bytes, with these keys in its configuration.
+    pub(super) fn random(keys: Value) -> Self {
         let mut alphabet: Vec<char> = ByteLevel::alphabet().into_iter().collect();
         alphabet.sort_unstable();
         let mut ids = serde_json::Map::new();
@@ -152,7 +263,7 @@ impl Tiny {
         for (i, c) in alphabet.iter().enumerate() {
             ids.insert(c.to_string(), json!(i + 4));
         }
-        let words = ids.len();
+        assert_eq!(ids.len(), WORDS);
         let tokenizer = json!({
             "version": "1.0",
             "truncation": null,
@@ -164,9 +275,22 @@ impl Tiny {
             "decoder": null,
             "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": "", "end_of_word_suffix": "", "fuse_unk": false, "byte_fallback": false, "vocab": ids, "merges": []},
         });
-        let config =
-            json!({"model_type": "roberta", "hidden_act": "gelu", "layer_norm_eps": 1e-5, "pad_token_id": 1});
-        Self::new(config, "roberta", words, 66, tokenizer, true)
+        let config = config(keys, WORDS, POSITIONS);
+        let shapes = match config["model_type"].as_str().unwrap() {
+            "distilbert" => distilbert(),
+            "modernbert" => modernbert(),
+            "deberta-v2" => deberta(&config),
+            "xlm-roberta" | "camembert" => usual(&config, "roberta", &PARTS),
+            kind => usual(&config, kind, &PARTS),
+        };
+        Self::new(config, shapes, tokenizer, 0.6)
+    }
+
+    /// A RoBERTa of random weights.
+    pub(super) fn roberta() -> Self {
+        Self::random(
+            json!({"model_type": "roberta", "type_vocab_size": 2, "layer_norm_eps": 1e-5, "pad_token_id": 1}),
+        )
     }
 
     /// A tensor's numbers.
@@ -174,32 +298,15 @@ impl Tiny {
         &mut self.weights.get_mut(name).unwrap().1
     }
 
-    /// Writes the folder, tensors in 32 bits.
-    pub(super) fn write(&self, folder: &Path) {
-        let bytes: BTreeMap<&String, Vec<u8>> = (self.weights.iter())
-            .map(|(name, (_, values))| {
-                (
-                    name,
-                    values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-                )
+    /// Writes the folder with tensors of this type.
+    pub(super) fn write(&self, folder: &Path, dtype: DType) {
+        let tensors: HashMap<&str, Tensor> = (self.weights.iter())
+            .map(|(name, (shape, values))| {
+                let tensor = Tensor::from_slice(values, shape.as_slice(), &Device::Cpu).unwrap();
+                (name.as_str(), tensor.to_dtype(dtype).unwrap())
             })
             .collect();
-        self.write_as(folder, Dtype::F32, &bytes);
-    }
-
-    /// Writes the folder with tensors of this type and these bytes.
-    pub(super) fn write_as(&self, folder: &Path, dtype: Dtype, bytes: &BTreeMap<&String, Vec<u8>>) {
-        let views = self.weights.iter().map(|(name, (shape, _))| {
-            (
-                name.clone(),
-                TensorView::new(dtype, shape.clone(), &bytes[name]).unwrap(),
-            )
-        });
-        std::fs::write(
-            folder.join("model.safetensors"),
-            safetensors::serialize(views, None).unwrap(),
-        )
-        .unwrap();
+        candle_core::safetensors::save(&tensors, folder.join("model.safetensors")).unwrap();
         std::fs::write(folder.join("config.json"), self.config.to_string()).unwrap();
         std::fs::write(folder.join("tokenizer.json"), self.tokenizer.to_string()).unwrap();
     }
@@ -207,7 +314,7 @@ impl Tiny {
     /// A folder with the checkpoint, and settings for a member over it.
     pub(super) fn made(&self) -> (TempDir, TransformerConfig) {
         let folder = tempfile::tempdir().unwrap();
-        self.write(folder.path());
+        self.write(folder.path(), DType::F32);
         let config = json!({"path": folder.path(), "labels": {"PER": "PATIENT"}});
         (folder, serde_json::from_value(config).unwrap())
     }

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use candle_core::DType;
 use lethe_taggers::conformance;
-use safetensors::Dtype;
 use serde_json::json;
 
 use super::testing::Tiny;
 use super::*;
+use crate::kernel::tests::numbers;
 
 fn labels() -> LabelSet {
     LabelSet::i2b2_2014()
@@ -82,11 +83,111 @@ fn members_of_either_kind_conform() {
     for (tiny, align) in [
         (Tiny::lookup(), Align::First),
         (Tiny::lookup(), Align::Max),
-        (Tiny::random(), Align::Max),
+        (Tiny::roberta(), Align::Max),
     ] {
         let (_folder, mut config) = tiny.made();
         config.align = align;
         conformance::check(&config.build(&labels()).unwrap(), &labels());
+    }
+}
+
+/// Every architecture, with random weights.
+fn each() -> [Tiny; 5] {
+    let relative = json!({"model_type": "deberta-v2", "relative_attention": true, "pos_att_type": "p2c|c2p", "position_buckets": 8, "share_att_key": true, "position_biased_input": false, "type_vocab_size": 0});
+    [
+        Tiny::roberta(),
+        Tiny::random(json!({"model_type": "bert", "type_vocab_size": 2})),
+        Tiny::random(
+            json!({"model_type": "distilbert", "dim": 24, "n_layers": 2, "n_heads": 3, "hidden_dim": 48}),
+        ),
+        Tiny::random(relative),
+        Tiny::random(json!({"model_type": "modernbert", "num_hidden_layers": 3, "local_attention": 8})),
+    ]
+}
+
+#[test]
+fn a_note_has_the_same_scores_to_the_last_bit_in_every_batch() {
+    let lines = [
+        "Seen by Tessa Hargrove on 19.1.1961. ",
+        "Ruiz",
+        "é 7 ",
+        "No fever; plan unchanged, tel. 0115 496. ",
+    ];
+    let texts: Vec<String> = (0..9).map(|i| lines[i % 4].repeat(1 + i * i % 7)).collect();
+    for tiny in each() {
+        let (_folder, config) = tiny.made();
+        let member = config.build(&labels()).unwrap();
+        let spans = |texts: &[String]| -> Vec<Vec<(lethe_core::Span, u16, u32)>> {
+            let batch = NoteBatch::from_texts(texts.iter().map(String::as_str)).unwrap();
+            let of = |a: &lethe_core::Annotation| (a.span, a.label.0, a.score.to_bits());
+            (member.tag(&batch).iter())
+                .map(|answer| answer.as_ref().unwrap().iter().map(of).collect())
+                .collect()
+        };
+        let alone: Vec<_> = texts
+            .iter()
+            .flat_map(|text| spans(std::slice::from_ref(text)))
+            .collect();
+        assert!(alone.iter().any(|spans| !spans.is_empty()));
+        for size in [2, 4, 9] {
+            let together: Vec<_> = texts.chunks(size).flat_map(spans).collect();
+            assert_eq!(together, alone);
+        }
+    }
+}
+
+/// Set in a process of its own, to the file that the scores go to.
+const SCORES: &str = "LETHE_TEST_SCORES";
+
+#[test]
+fn scores_are_the_same_to_the_last_bit_for_any_number_of_threads() {
+    // Large enough that candle shares its products out.
+    let mut tiny = Tiny::roberta();
+    let wide = |rows: usize| numbers(rows * 24, 3);
+    tiny.config["intermediate_size"] = json!(4096);
+    for layer in 0..2 {
+        let name = format!("roberta.encoder.layer.{layer}");
+        (tiny.weights).insert(
+            format!("{name}.intermediate.dense.weight"),
+            (vec![4096, 24], wide(4096)),
+        );
+        (tiny.weights).insert(
+            format!("{name}.intermediate.dense.bias"),
+            (vec![4096], numbers(4096, 5)),
+        );
+        (tiny.weights).insert(
+            format!("{name}.output.dense.weight"),
+            (vec![24, 4096], wide(4096)),
+        );
+    }
+    let (folder, _config) = tiny.made();
+    let checkpoint = checkpoint::Checkpoint::read(folder.path(), None).unwrap();
+    let encoder = Encoder::new(checkpoint).unwrap();
+    let window: Vec<u32> = (0..64).map(|i| i * 37 % 260).collect();
+    let scores = encoder.scores(&window).unwrap();
+    let bits: Vec<String> = scores
+        .iter()
+        .flatten()
+        .map(|score| score.to_bits().to_string())
+        .collect();
+    let bits = bits.join(" ");
+    if let Some(file) = std::env::var_os(SCORES) {
+        return std::fs::write(file, bits).unwrap();
+    }
+    // candle reads the number from the environment, and a process cannot safely change its own.
+    for threads in ["1", "2", "7"] {
+        let file = folder.path().join(threads);
+        let status = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "transformer::tests::scores_are_the_same_to_the_last_bit_for_any_number_of_threads",
+            ])
+            .env("RAYON_NUM_THREADS", threads)
+            .env(SCORES, &file)
+            .stdout(std::process::Stdio::null())
+            .status();
+        assert!(status.unwrap().success());
+        assert_eq!(std::fs::read_to_string(file).unwrap(), bits, "{threads} threads");
     }
 }
 
@@ -105,19 +206,19 @@ fn half_precision_and_older_names_of_tensors_are_read() {
             (name.replace("LayerNorm.bias", "LayerNorm.beta"), tensor)
         })
         .collect();
-    type Convert = fn(f32) -> [u8; 2];
-    let convert: [(Dtype, Convert); 2] = [
-        (Dtype::F16, |v| half::f16::from_f32(v).to_le_bytes()),
-        (Dtype::BF16, |v| half::bf16::from_f32(v).to_le_bytes()),
-    ];
-    for (dtype, convert) in convert {
+    for dtype in [DType::F16, DType::BF16] {
         let (folder, config) = older.made();
-        let bytes = (older.weights.iter())
-            .map(|(name, (_, values))| (name, values.iter().flat_map(|&v| convert(v)).collect()))
-            .collect();
-        older.write_as(folder.path(), dtype, &bytes);
+        older.write(folder.path(), dtype);
         assert_eq!(found(&config.build(&labels()).unwrap(), text), expected);
     }
+    let (folder, config) = older.made();
+    older.write(folder.path(), DType::F64);
+    let message = config.build(&labels()).err().map(|error| error.to_string());
+    assert!(
+        message
+            .unwrap()
+            .contains("is stored as F64; F32, F16 and BF16 can be read")
+    );
 }
 
 #[test]
@@ -162,11 +263,17 @@ fn weights_of_another_digest_are_refused() {
 #[test]
 fn a_key_that_is_missing_or_cannot_be_run_is_refused_by_name() {
     let keys = [
-        ("model_type", json!("t5"), "is `t5`"),
+        (
+            "model_type",
+            json!("t5"),
+            "is `t5`; bert, distilbert, electra, roberta, xlm-roberta, camembert, deberta-v2",
+        ),
         ("hidden_act", json!("mish"), "is `mish`"),
         ("hidden_size", json!(null), "is missing"),
         ("hidden_size", json!("24"), "no whole number"),
         ("num_hidden_layers", json!(0), "is 0"),
+        ("num_hidden_layers", json!(1 << 20), "is more than 1024"),
+        ("hidden_size", json!(1_u64 << 40), "is more than 16777216"),
         (
             "num_attention_heads",
             json!(5),

@@ -1,0 +1,336 @@
+//! The architectures that can be run, and what `config.json` must say of each.
+//!
+//! Each is a network of candle-transformers. What that does not do, or does otherwise than the library that checkpoints
+//! are fitted with, is refused here by its key.
+
+use candle_nn::Activation;
+use candle_transformers::models::bert::{self, HiddenAct};
+use candle_transformers::models::{debertav2, modernbert, xlm_roberta};
+
+use super::checkpoint::TransformerError;
+use super::page::Page;
+use super::tensors::{Names, Place};
+
+/// An architecture with its sizes.
+#[derive(Clone, Debug)]
+pub(super) enum Family {
+    /// BERT (Devlin 2019), and with other names of tensors DistilBERT (Sanh 2019) and ELECTRA (Clark 2020).
+    Bert(bert::Config),
+    /// RoBERTa (Liu 2019), XLM-R (Conneau 2020) and CamemBERT (Martin 2020).
+    Roberta(xlm_roberta::Config),
+    /// DeBERTa (He 2021), versions 2 and 3.
+    Deberta(debertav2::Config),
+    /// ModernBERT (Warner 2024).
+    Modern(modernbert::Config),
+}
+
+/// What `config.json` says.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    pub(super) family: Family,
+    /// From the family's names of tensors to the file's.
+    pub(super) names: Names,
+    /// Sub-words in the vocabulary.
+    pub(super) words: usize,
+    /// Sub-words that it can see at once.
+    pub(super) positions: usize,
+    pub(super) hidden: usize,
+    /// Labels by index.
+    pub(super) labels: Vec<String>,
+}
+
+/// `model_type` of what can be run.
+const RUN: &str = "bert, distilbert, electra, roberta, xlm-roberta, camembert, deberta-v2 (which v3 is too) and modernbert can be run";
+
+impl Shape {
+    /// Reads the page.
+    ///
+    /// # Errors
+    /// [`TransformerError::Config`], naming the key.
+    pub(super) fn of(page: &Page) -> Result<Self, TransformerError> {
+        let kind = page.text("model_type", "")?;
+        let (family, names): (_, Names) = match kind {
+            "bert" => (Family::Bert(of_bert(page)?), same),
+            "electra" => (Family::Bert(of_electra(page)?), of_electra_name),
+            "distilbert" => (Family::Bert(of_distilbert(page)?), of_distilbert_name),
+            "roberta" | "xlm-roberta" | "camembert" => (Family::Roberta(of_roberta(page)?), same),
+            "deberta-v2" => (Family::Deberta(of_deberta(page)?), same),
+            "modernbert" => (Family::Modern(of_modernbert(page)?), same),
+            _ => return Err(page.fault("model_type", format!("is `{kind}`; {RUN}"))),
+        };
+        let mut positions = page.size("max_position_embeddings")?;
+        if let Family::Roberta(config) = &family {
+            // Rows of the table before the first sub-word's: those of padding.
+            positions = positions
+                .checked_sub(1 + config.pad_token_id as usize)
+                .filter(|&positions| positions > 0)
+                .ok_or_else(|| page.fault("max_position_embeddings", "leaves no position beside padding"))?;
+        }
+        let hidden = match &family {
+            Family::Bert(config) => config.hidden_size,
+            Family::Roberta(config) => config.hidden_size,
+            Family::Deberta(config) => config.hidden_size,
+            Family::Modern(config) => config.hidden_size,
+        };
+        Ok(Self {
+            family,
+            names,
+            words: page.size("vocab_size")?,
+            positions,
+            hidden,
+            labels: page.labels()?,
+        })
+    }
+}
+
+fn same(name: &str) -> Place {
+    Place::Named(name.to_owned())
+}
+
+fn of_electra_name(name: &str) -> Place {
+    Place::Named(match name.strip_prefix("bert.") {
+        Some(rest) => format!("electra.{rest}"),
+        None => name.to_owned(),
+    })
+}
+
+/// DistilBERT is a BERT without segments, with names of its own.
+fn of_distilbert_name(name: &str) -> Place {
+    if name.contains(".token_type_embeddings.") {
+        return Place::Zeros;
+    }
+    let mut name = name.replacen("bert.encoder.", "distilbert.transformer.", 1);
+    if let Some(rest) = name.strip_prefix("bert.") {
+        name = format!("distilbert.{rest}");
+    }
+    for (bert, distilbert) in [
+        (".attention.self.query.", ".attention.q_lin."),
+        (".attention.self.key.", ".attention.k_lin."),
+        (".attention.self.value.", ".attention.v_lin."),
+        (".attention.output.dense.", ".attention.out_lin."),
+        (".attention.output.LayerNorm.", ".sa_layer_norm."),
+        (".intermediate.dense.", ".ffn.lin1."),
+        (".output.dense.", ".ffn.lin2."),
+        (".output.LayerNorm.", ".output_layer_norm."),
+    ] {
+        if name.contains(bert) {
+            name = name.replacen(bert, distilbert, 1);
+            break;
+        }
+    }
+    Place::Named(name)
+}
+
+/// The function between the two layers of a feed-forward block: exact, by its approximation, or cut off.
+#[derive(Clone, Copy)]
+enum Bend {
+    Gelu,
+    Tanh,
+    Relu,
+}
+
+fn bend(page: &Page, key: &str) -> Result<Bend, TransformerError> {
+    match page.text(key, "gelu")? {
+        "gelu" => Ok(Bend::Gelu),
+        "gelu_new" | "gelu_fast" | "gelu_pytorch_tanh" => Ok(Bend::Tanh),
+        "relu" => Ok(Bend::Relu),
+        other => Err(page.fault(key, format!("is `{other}`; gelu, gelu_new and relu can be run"))),
+    }
+}
+
+fn of_bert(page: &Page) -> Result<bert::Config, TransformerError> {
+    page.only("position_embedding_type", "absolute")?;
+    Ok(bert::Config {
+        vocab_size: page.size("vocab_size")?,
+        hidden_size: page.size("hidden_size")?,
+        num_hidden_layers: page.layers("num_hidden_layers")?,
+        num_attention_heads: page.heads("num_attention_heads", "hidden_size")?,
+        intermediate_size: page.size("intermediate_size")?,
+        hidden_act: of_bend(bend(page, "hidden_act")?),
+        max_position_embeddings: page.size("max_position_embeddings")?,
+        type_vocab_size: page.size_or("type_vocab_size", Some(2))?,
+        layer_norm_eps: page.epsilon("layer_norm_eps", 1e-12)?,
+        // It would be a second guess at the names of tensors.
+        model_type: None,
+        ..bert::Config::default()
+    })
+}
+
+const fn of_bend(bend: Bend) -> HiddenAct {
+    match bend {
+        Bend::Gelu => HiddenAct::Gelu,
+        Bend::Tanh => HiddenAct::GeluApproximate,
+        Bend::Relu => HiddenAct::Relu,
+    }
+}
+
+fn of_electra(page: &Page) -> Result<bert::Config, TransformerError> {
+    let config = of_bert(page)?;
+    let size = page.size("embedding_size")?;
+    if size != config.hidden_size {
+        let problem = format!(
+            "is {size}, but `hidden_size` is {}: a small ELECTRA cannot be run",
+            config.hidden_size
+        );
+        return Err(page.fault("embedding_size", problem));
+    }
+    Ok(config)
+}
+
+fn of_distilbert(page: &Page) -> Result<bert::Config, TransformerError> {
+    Ok(bert::Config {
+        vocab_size: page.size("vocab_size")?,
+        hidden_size: page.size("dim")?,
+        num_hidden_layers: page.layers("n_layers")?,
+        num_attention_heads: page.heads("n_heads", "dim")?,
+        intermediate_size: page.size("hidden_dim")?,
+        hidden_act: of_bend(bend(page, "activation")?),
+        max_position_embeddings: page.size("max_position_embeddings")?,
+        type_vocab_size: 1,
+        layer_norm_eps: 1e-12,
+        model_type: None,
+        ..bert::Config::default()
+    })
+}
+
+fn of_roberta(page: &Page) -> Result<xlm_roberta::Config, TransformerError> {
+    page.only("position_embedding_type", "absolute")?;
+    let pad = page.number("pad_token_id", Some(1))?;
+    Ok(xlm_roberta::Config {
+        hidden_size: page.size("hidden_size")?,
+        layer_norm_eps: page.epsilon("layer_norm_eps", 1e-12)?,
+        attention_probs_dropout_prob: 0.0,
+        hidden_dropout_prob: 0.0,
+        num_attention_heads: page.heads("num_attention_heads", "hidden_size")?,
+        position_embedding_type: "absolute".to_owned(),
+        intermediate_size: page.size("intermediate_size")?,
+        hidden_act: match bend(page, "hidden_act")? {
+            Bend::Gelu => Activation::Gelu,
+            Bend::Tanh => Activation::NewGelu,
+            Bend::Relu => Activation::Relu,
+        },
+        num_hidden_layers: page.layers("num_hidden_layers")?,
+        vocab_size: page.size("vocab_size")?,
+        max_position_embeddings: page.size("max_position_embeddings")?,
+        type_vocab_size: page.size_or("type_vocab_size", Some(2))?,
+        pad_token_id: u32::try_from(pad).map_err(|_| page.fault("pad_token_id", "is no sub-word's"))?,
+    })
+}
+
+fn of_deberta(page: &Page) -> Result<debertav2::Config, TransformerError> {
+    if page.number("conv_kernel_size", Some(0))? > 0 {
+        return Err(page.fault(
+            "conv_kernel_size",
+            "is not 0: a DeBERTa with a convolution cannot be run",
+        ));
+    }
+    let norm = page.text("norm_rel_ebd", "none")?.trim();
+    if norm != "none" && norm != "layer_norm" {
+        return Err(page.fault(
+            "norm_rel_ebd",
+            format!("is `{norm}`; none and layer_norm can be run"),
+        ));
+    }
+    let kinds = page.names("pos_att_type")?;
+    if let Some(kind) = kinds.iter().find(|kind| *kind != "c2p" && *kind != "p2c") {
+        return Err(page.fault("pos_att_type", format!("has `{kind}`; c2p and p2c can be run")));
+    }
+    let (hidden, heads) = (
+        page.size("hidden_size")?,
+        page.heads("num_attention_heads", "hidden_size")?,
+    );
+    let head = page.size_or("attention_head_size", Some(hidden / heads))?;
+    if head != hidden / heads {
+        let problem = format!(
+            "is {head}, but `hidden_size` by `num_attention_heads` is {}",
+            hidden / heads
+        );
+        return Err(page.fault("attention_head_size", problem));
+    }
+    // Numbers that say "none" by a -1.
+    let signed = |key: &str| match page.keys.get(key).and_then(serde_json::Value::as_i64) {
+        Some(number) if number < 0 => Ok(-1),
+        _ => page.number(key, None).map(usize::cast_signed),
+    };
+    let given = |key: &str| page.keys.get(key).is_some_and(|value| !value.is_null());
+    let signed = |key: &str| if given(key) { signed(key) } else { Ok(-1) };
+    Ok(debertav2::Config {
+        vocab_size: page.size("vocab_size")?,
+        hidden_size: hidden,
+        num_hidden_layers: page.layers("num_hidden_layers")?,
+        num_attention_heads: heads,
+        intermediate_size: page.size("intermediate_size")?,
+        hidden_act: match bend(page, "hidden_act")? {
+            Bend::Gelu => debertav2::HiddenAct::Gelu,
+            Bend::Tanh => debertav2::HiddenAct::GeluApproximate,
+            Bend::Relu => debertav2::HiddenAct::Relu,
+        },
+        hidden_dropout_prob: 0.0,
+        attention_probs_dropout_prob: 0.0,
+        max_position_embeddings: page.size("max_position_embeddings")?,
+        type_vocab_size: page.number("type_vocab_size", Some(0))?,
+        initializer_range: 0.0,
+        layer_norm_eps: page.epsilon("layer_norm_eps", 1e-7)?,
+        relative_attention: page.switch("relative_attention", false)?,
+        max_relative_positions: signed("max_relative_positions")?,
+        pad_token_id: None,
+        position_biased_input: page.switch("position_biased_input", true)?,
+        pos_att_type: kinds,
+        position_buckets: Some(signed("position_buckets")?),
+        share_att_key: Some(page.switch("share_att_key", false)?),
+        attention_head_size: None,
+        embedding_size: Some(page.size_or("embedding_size", Some(hidden))?),
+        norm_rel_ebd: Some(norm.to_owned()),
+        conv_kernel_size: None,
+        conv_groups: None,
+        conv_act: None,
+        id2label: None,
+        label2id: None,
+        pooler_dropout: None,
+        pooler_hidden_act: None,
+        pooler_hidden_size: None,
+        cls_dropout: None,
+    })
+}
+
+fn of_modernbert(page: &Page) -> Result<modernbert::Config, TransformerError> {
+    page.only("hidden_activation", "gelu")?;
+    page.only("classifier_activation", "gelu")?;
+    for key in ["norm_bias", "attention_bias", "mlp_bias", "classifier_bias"] {
+        if page.switch(key, false)? {
+            return Err(page.fault(key, "is true; only false can be run"));
+        }
+    }
+    // Newer files have these by the kind of layer.
+    for key in ["rope_parameters", "layer_types"] {
+        if page.keys.get(key).is_some_and(|value| !value.is_null())
+            && !page.keys.contains_key("global_rope_theta")
+        {
+            return Err(page.fault(
+                key,
+                "cannot be read; `global_rope_theta` and `global_attn_every_n_layers` can",
+            ));
+        }
+    }
+    let theta = |key: &str, otherwise: f64| match page.keys.get(key) {
+        None | Some(serde_json::Value::Null) => Ok(otherwise),
+        Some(value) => (value.as_f64().filter(|&theta| theta >= 1.0 && theta.is_finite()))
+            .ok_or_else(|| page.fault(key, "is no number from 1")),
+    };
+    let global = theta("global_rope_theta", 160_000.0)?;
+    Ok(modernbert::Config {
+        vocab_size: page.size("vocab_size")?,
+        hidden_size: page.size("hidden_size")?,
+        num_hidden_layers: page.layers("num_hidden_layers")?,
+        num_attention_heads: page.heads("num_attention_heads", "hidden_size")?,
+        intermediate_size: page.size("intermediate_size")?,
+        max_position_embeddings: page.size("max_position_embeddings")?,
+        layer_norm_eps: page.epsilon("norm_eps", 1e-5)?,
+        pad_token_id: 0,
+        global_attn_every_n_layers: page.size_or("global_attn_every_n_layers", Some(3))?,
+        global_rope_theta: global,
+        local_attention: page.size_or("local_attention", Some(128))?,
+        local_rope_theta: theta("local_rope_theta", 10_000.0)?,
+        classifier_config: None,
+    })
+}

@@ -1,0 +1,140 @@
+//! The tensors of `model.safetensors`, given out as candle's networks ask for them, with errors that name the file and
+//! the tensor.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use candle_core::safetensors::{BufferedSafetensors, Load as _};
+use candle_core::{DType, Device, Error, Result, Shape, Tensor};
+use candle_nn::var_builder::SimpleBackend;
+use candle_nn::{Init, VarBuilder};
+
+use super::checkpoint::TransformerError;
+
+/// Where a tensor is found that a network asks for.
+pub(super) enum Place {
+    /// Under this name.
+    Named(String),
+    /// Nowhere: the architecture has no such part, and nothing added is the same as no part.
+    Zeros,
+}
+
+/// A network's names to the file's.
+pub(super) type Names = fn(&str) -> Place;
+
+/// The tensors of a checkpoint.
+struct Tensors {
+    path: PathBuf,
+    file: BufferedSafetensors,
+    names: Names,
+    /// What was wrong with the tensor that was last refused: candle's own errors have no room for it.
+    fault: Arc<Mutex<Option<TransformerError>>>,
+}
+
+/// Builds a network out of a file's bytes.
+///
+/// # Errors
+/// [`TransformerError::File`] if the bytes are no safetensors, [`TransformerError::Tensor`] if one is missing, has
+/// another shape or type than the network asks for, or holds a number that is not finite.
+pub(super) fn load<T>(
+    path: &Path,
+    weights: Vec<u8>,
+    names: Names,
+    build: impl FnOnce(VarBuilder<'_>) -> Result<T>,
+) -> std::result::Result<T, TransformerError> {
+    let broken = |problem: String| TransformerError::File {
+        path: path.to_owned(),
+        problem,
+    };
+    let file = BufferedSafetensors::new(weights)
+        .map_err(|error| broken(format!("not a whole safetensors file: {}", first_line(&error))))?;
+    let fault = Arc::new(Mutex::new(None));
+    let tensors = Tensors {
+        path: path.to_owned(),
+        file,
+        names,
+        fault: Arc::clone(&fault),
+    };
+    build(VarBuilder::from_backend(
+        Box::new(tensors),
+        DType::F32,
+        Device::Cpu,
+    ))
+    .map_err(|error| {
+        let fault = fault.lock().unwrap_or_else(PoisonError::into_inner).take();
+        fault.unwrap_or_else(|| broken(first_line(&error)))
+    })
+}
+
+/// An error without the trace that candle may add.
+fn first_line(error: &Error) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+impl Tensors {
+    fn find(
+        &self,
+        name: &str,
+        shape: Option<&Shape>,
+        device: &Device,
+    ) -> std::result::Result<Tensor, String> {
+        let said = |error: Error| first_line(&error);
+        let view = self.file.get(name).map_err(|_| "is missing")?;
+        if let Some(shape) = shape
+            && view.shape() != shape.dims()
+        {
+            return Err(format!(
+                "has the shape {:?}, but config.json makes it {:?}",
+                view.shape(),
+                shape.dims()
+            ));
+        }
+        let kind = view.dtype();
+        let tensor = match DType::try_from(kind) {
+            Ok(DType::F32 | DType::F16 | DType::BF16) => view.load(device).map_err(said)?,
+            _ => return Err(format!("is stored as {kind:?}; F32, F16 and BF16 can be read")),
+        };
+        let tensor = tensor.to_dtype(DType::F32).map_err(said)?;
+        let numbers = tensor
+            .flatten_all()
+            .and_then(|flat| flat.to_vec1::<f32>())
+            .map_err(said)?;
+        if numbers.iter().any(|number| !number.is_finite()) {
+            return Err("holds a number that is not finite".to_owned());
+        }
+        Ok(tensor)
+    }
+
+    fn give(&self, asked: &str, shape: Option<&Shape>, device: &Device) -> Result<Tensor> {
+        let name = match ((self.names)(asked), shape) {
+            (Place::Named(name), _) => name,
+            (Place::Zeros, Some(shape)) => return Tensor::zeros(shape, DType::F32, device),
+            (Place::Zeros, None) => asked.to_owned(),
+        };
+        self.find(&name, shape, device).map_err(|problem| {
+            let fault = TransformerError::Tensor {
+                path: self.path.clone(),
+                tensor: name,
+                problem,
+            };
+            *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
+            Error::CannotFindTensor {
+                path: asked.to_owned(),
+            }
+        })
+    }
+}
+
+impl SimpleBackend for Tensors {
+    fn get(&self, shape: Shape, name: &str, _: Init, dtype: DType, device: &Device) -> Result<Tensor> {
+        self.give(name, Some(&shape), device)?.to_dtype(dtype)
+    }
+
+    fn get_unchecked(&self, name: &str, dtype: DType, device: &Device) -> Result<Tensor> {
+        self.give(name, None, device)?.to_dtype(dtype)
+    }
+
+    fn contains_tensor(&self, name: &str) -> bool {
+        matches!((self.names)(name), Place::Named(name) if self.file.get(&name).is_ok())
+    }
+}
