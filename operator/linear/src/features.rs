@@ -9,6 +9,7 @@ mod hits;
 mod intern;
 mod layout;
 mod lists;
+mod spelling;
 mod tables;
 mod templates;
 #[cfg(test)]

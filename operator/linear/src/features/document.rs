@@ -2,7 +2,8 @@
 
 use super::hash::{feature, pair};
 use super::layout::Place;
-use super::words::{Form, Word};
+use super::spelling::Form;
+use super::words::Word;
 
 /// What a note has shown of a word type.
 #[derive(Clone, Copy, Default)]

@@ -1,7 +1,8 @@
 //! How a note is laid out: what lies between its tokens, its lines, the fields of its forms, its sections.
 
 use super::hash::pair;
-use super::words::{Form, Word};
+use super::spelling::Form;
+use super::words::Word;
 
 /// What lies between two tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

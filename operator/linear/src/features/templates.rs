@@ -4,7 +4,8 @@ use super::hash::{self, feature, pair};
 use super::hits::Hits;
 use super::intern::Interned;
 use super::layout::Place;
-use super::words::{Form, Word};
+use super::spelling::Form;
+use super::words::Word;
 
 /// Features of combinations a token has at most.
 pub(super) const COMBINED: usize = 16;

@@ -8,22 +8,12 @@ use lethe_dictionaries::{Dictionary, fold};
 
 use super::hash::{feature, mix, of_bytes, pair, word_key};
 use super::lists::Groups;
+use super::spelling::{Form, mark, number_class, shapes};
 use crate::Table;
 use crate::pos::{PosTagger, Vectors};
 
 /// Words remembered; beyond it the store starts afresh. With their features they take some 20 MB.
 const REMEMBERED: usize = 1 << 15;
-
-/// How a word is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Form {
-    Lower,
-    Title,
-    Upper,
-    Digits,
-    Mark,
-}
 
 /// What the templates of context ask of a word.
 #[derive(Clone, Copy, Debug)]
@@ -209,7 +199,7 @@ fn templates(
             .iter()
             .fold(chars.len() as u64, |h, &c| pair(h, u64::from(c)))
     };
-    let form = form_of(text, kind);
+    let form = Form::of(text, kind);
     let folded_hash = hash(&folded);
     let length = folded.len() as u64;
     let (shape, short) = shapes(text);
@@ -285,19 +275,6 @@ fn templates(
     }
 }
 
-fn mark(text: &str) -> u8 {
-    match text {
-        "@" => 1,
-        "." => 2,
-        "/" => 4,
-        "-" => 8,
-        ":" => 16,
-        "_" => 32,
-        "(" | ")" => 64,
-        _ => 0,
-    }
-}
-
 /// What a number could be.
 fn number(text: &str, own: &mut Vec<u64>) {
     let length = text.chars().count() as u64;
@@ -306,65 +283,6 @@ fn number(text: &str, own: &mut Vec<u64>) {
     own.push(feature(35, u64::from(text.starts_with('0'))));
     let first: String = text.chars().take(2).collect();
     own.push(feature(36, pair(length, of_bytes(first.as_bytes()))));
-}
-
-/// Day, month, year, age, postcode, or how many digits.
-fn number_class(text: &str) -> u64 {
-    let length = text.chars().count() as u64;
-    let value: u32 = match text.parse() {
-        Ok(value) if length <= 5 => value,
-        _ => return 100 + length.min(20),
-    };
-    match (length, value) {
-        (1..=2, 1..=12) => 1,
-        (1..=2, 13..=31) => 2,
-        (1..=2, _) => 3,
-        (3, ..=120) => 4,
-        (3, _) => 5,
-        (4, 1900..=1999) => 6,
-        (4, 2000..=2030) => 7,
-        (4, _) => 8,
-        (_, 1000..=52999) => 9,
-        _ => 10,
-    }
-}
-
-fn form_of(text: &str, kind: TokenKind) -> Form {
-    let mut chars = text.chars();
-    match kind {
-        TokenKind::Digits => Form::Digits,
-        TokenKind::Punctuation => Form::Mark,
-        TokenKind::Letters => match (chars.next(), chars.next_back()) {
-            (Some(first), _) if !first.is_uppercase() => Form::Lower,
-            // The tokenizer splits at lower-to-upper: the last letter tells how the word goes on.
-            (_, Some(last)) if last.is_lowercase() => Form::Title,
-            _ => Form::Upper,
-        },
-    }
-}
-
-/// The case of each letter, digits as one class, marks as themselves; up to eight of a run, and each run once.
-fn shapes(text: &str) -> (u64, u64) {
-    let (mut full, mut short, mut run, mut last) = (0, 0, 0, 0);
-    for c in text.chars() {
-        let class = match c {
-            c if c.is_uppercase() => 1,
-            c if c.is_alphabetic() => 2,
-            c if c.is_numeric() => 3,
-            c => u64::from(c) + 8,
-        };
-        if class == last {
-            run += 1;
-        } else {
-            short = pair(short, class);
-            run = 1;
-        }
-        if run <= 8 {
-            full = pair(full, class);
-        }
-        last = class;
-    }
-    (full, short)
 }
 
 /// Keys are words' bytes or well-mixed already: one multiplication spreads them.
@@ -433,11 +351,5 @@ mod tests {
         assert_ne!(word("Ruiz").shape, word("Gómez").shape);
         assert_eq!(word("Ruiz").short, word("Gómez").short);
         assert_ne!(word("Ruiz").short, word("RUIZ").short);
-    }
-
-    #[test]
-    fn numbers_are_days_years_or_postcodes() {
-        let classes = ["7", "31", "70", "1946", "2016", "28016", "99999", "123456"].map(number_class);
-        assert_eq!(classes, [1, 2, 3, 6, 7, 9, 10, 106]);
     }
 }
