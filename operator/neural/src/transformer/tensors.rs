@@ -79,7 +79,13 @@ impl Tensors {
         device: &Device,
     ) -> std::result::Result<Tensor, String> {
         let said = |error: Error| first_line(&error);
-        let view = self.file.get(name).map_err(|_| "is missing")?;
+        // What was converted from TensorFlow bears that library's names for a normalisation's weight and bias.
+        let older = (name.strip_suffix("LayerNorm.weight").map(|stem| (stem, "gamma")))
+            .or_else(|| name.strip_suffix("LayerNorm.bias").map(|stem| (stem, "beta")))
+            .map(|(stem, part)| format!("{stem}LayerNorm.{part}"));
+        let view = self.file.get(name).ok();
+        let view = view.or_else(|| self.file.get(older.as_deref()?).ok());
+        let view = view.ok_or("is missing")?;
         if let Some(shape) = shape
             && view.shape() != shape.dims()
         {
