@@ -169,7 +169,7 @@ impl Decoder {
             let plan = Plan::new(&self.model, columns, &mut memory.cache);
             let words = columns.views.first().map(|view| &columns.tables[view.table].ids);
             for (row, note) in columns.notes.iter().enumerate() {
-                plan.scores(&self.model, &memory.cache, note, &mut memory.scores);
+                plan.scores(&self.model, &mut memory.cache, note, &mut memory.scores);
                 match (&self.greedy, words) {
                     (Some(greedy), Some(words)) => {
                         greedy.path(

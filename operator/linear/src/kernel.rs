@@ -5,7 +5,7 @@ mod wide;
 
 use crate::states::LANES;
 
-pub(crate) use wide::{add_rows, fetch, narrow};
+pub(crate) use wide::{Rows, fetch, sum_rows};
 
 // Loops over plain slices become vector code; loops over arrays of lanes do too, but the worse the more there is to store.
 

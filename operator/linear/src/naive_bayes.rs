@@ -227,8 +227,8 @@ impl Config {
         let model = counts.model(self, states);
         let weights = data.hashes.iter().enumerate().flat_map(|(feature, &hash)| {
             let scale = model.scale();
-            let own = model.of(hash).iter();
-            own.map(move |&(state, weight)| (feature as u32, state, f32::from(weight) * scale))
+            let own = model.of(hash).into_iter();
+            own.map(move |(state, weight)| (feature as u32, state, f32::from(weight) * scale))
         });
         Ok(Fitted {
             form: Form::Chain,

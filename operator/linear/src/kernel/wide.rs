@@ -30,64 +30,68 @@ pub(crate) fn narrow(sum: i32) -> i16 {
     sum.clamp(i16::MIN.into(), i16::MAX.into()) as i16
 }
 
-/// Adds those of `rows` (`width` numbers each) that `which` names to `sum`, held to the range of 16 bits, and writes `scale`
-/// times the sums to `out`.
+/// Rows of equal width, one after another, and which of them are meant.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'r> {
+    pub(crate) all: &'r [i16],
+    pub(crate) which: &'r [u32],
+}
+
+/// Adds rows of several places to `sum`, held to the range of 16 bits.
 ///
 /// # Panics
-/// If `which` names a row that there is not, or `sum` or `out` is shorter than `width`.
+/// If one names a row that there is not, or `sum` and `out` are not of one width.
 #[inline]
-pub(crate) fn add_rows(rows: &[i16], width: usize, which: &[u32], sum: &[i32], scale: f32, out: &mut [f32]) {
+pub(crate) fn sum_rows<const R: usize>(rows: [Rows<'_>; R], sum: &[i32], out: &mut [i16]) {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx2")]
-        fn wide(rows: &[i16], width: usize, which: &[u32], sum: &[i32], scale: f32, out: &mut [f32]) {
-            plain(rows, width, which, sum, scale, out);
+        fn wide<const R: usize>(rows: [Rows<'_>; R], sum: &[i32], out: &mut [i16]) {
+            plain(rows, sum, out);
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has just been found to have these instructions.
-            unsafe { wide(rows, width, which, sum, scale, out) };
+            unsafe { wide(rows, sum, out) };
             return;
         }
     }
-    plain(rows, width, which, sum, scale, out);
+    plain(rows, sum, out);
 }
 
 #[inline(always)]
-fn plain(rows: &[i16], width: usize, which: &[u32], sum: &[i32], scale: f32, out: &mut [f32]) {
-    let (sum, out) = (&sum[..width], &mut out[..width]);
+fn plain<const R: usize>(rows: [Rows<'_>; R], sum: &[i32], out: &mut [i16]) {
+    assert_eq!(sum.len(), out.len(), "sums of one width");
     // As many numbers at once as registers hold; then what is left.
-    let mut done = blocks::<64>(rows, width, which, sum, scale, out, 0);
-    done = blocks::<32>(rows, width, which, sum, scale, out, done);
-    done = blocks::<16>(rows, width, which, sum, scale, out, done);
-    done = blocks::<8>(rows, width, which, sum, scale, out, done);
-    blocks::<1>(rows, width, which, sum, scale, out, done);
+    let mut done = blocks::<64, R>(rows, sum, out, 0);
+    done = blocks::<32, R>(rows, sum, out, done);
+    done = blocks::<16, R>(rows, sum, out, done);
+    done = blocks::<8, R>(rows, sum, out, done);
+    blocks::<1, R>(rows, sum, out, done);
 }
 
 #[inline(always)]
-fn blocks<const N: usize>(
-    rows: &[i16],
-    width: usize,
-    which: &[u32],
+fn blocks<const N: usize, const R: usize>(
+    rows: [Rows<'_>; R],
     sum: &[i32],
-    scale: f32,
-    out: &mut [f32],
+    out: &mut [i16],
     mut first: usize,
 ) -> usize {
+    let width = sum.len();
     while first + N <= width {
         let mut held = [0i16; N];
         for (held, &sum) in held.iter_mut().zip(&sum[first..first + N]) {
             *held = narrow(sum);
         }
-        for &row in which {
-            let at = row as usize * width + first;
-            let row = &rows[at..at + N];
-            for i in 0..N {
-                held[i] = held[i].saturating_add(row[i]);
+        for Rows { all, which } in rows {
+            for &row in which {
+                let at = row as usize * width + first;
+                let row = &all[at..at + N];
+                for i in 0..N {
+                    held[i] = held[i].saturating_add(row[i]);
+                }
             }
         }
-        for (out, &whole) in out[first..first + N].iter_mut().zip(&held) {
-            *out = f32::from(whole) * scale;
-        }
+        out[first..first + N].copy_from_slice(&held);
         first += N;
     }
     first
@@ -101,18 +105,27 @@ mod tests {
     fn rows_are_added_as_one_by_one_whatever_their_width() {
         for width in [1, 7, 8, 24, 40, 96, 131] {
             let number = |i: usize| (i * 7919 % 60_001) as i16;
-            let rows: Vec<i16> = (0..width * 9).map(number).collect();
-            let which = [3u32, 0, 8, 3];
+            let here: Vec<i16> = (0..width * 9).map(number).collect();
+            let there: Vec<i16> = (0..width * 2).map(|i| number(i + 5)).collect();
             let sum: Vec<i32> = (0..width).map(|i| i32::from(number(i * 31)) * 2).collect();
-            let by_one: Vec<f32> = (0..width)
-                .map(|i| {
-                    let add = |sum: i16, row: &u32| sum.saturating_add(rows[*row as usize * width + i]);
-                    f32::from(which.iter().fold(narrow(sum[i]), add)) * 0.25
-                })
+            let added = |i: usize, which: &[u32], all: &[i16], sum: i16| {
+                let rows = which.iter().map(|&row| all[row as usize * width + i]);
+                rows.fold(sum, i16::saturating_add)
+            };
+            let by_one: Vec<i16> = (0..width)
+                .map(|i| added(i, &[1], &there, added(i, &[3, 0, 8, 3], &here, narrow(sum[i]))))
                 .collect();
-            let mut out = vec![0.0; width];
-            fetch(&rows);
-            add_rows(&rows, width, &which, &sum, 0.25, &mut out);
+            let mut out = vec![0; width];
+            fetch(&here);
+            let here = Rows {
+                all: &here,
+                which: &[3, 0, 8, 3],
+            };
+            let there = Rows {
+                all: &there,
+                which: &[1],
+            };
+            sum_rows([here, there], &sum, &mut out);
             assert_eq!(out, by_one, "{width}");
         }
     }

@@ -1,6 +1,7 @@
 //! What a model keeps, and what it refuses.
 
 use super::*;
+use crate::Layout;
 use crate::data::tests::invented;
 
 fn model() -> (Model, States, Fitted, Data) {
