@@ -4,7 +4,6 @@
 
 use candle_core::{Device, Error, Result, Tensor};
 use candle_nn::{LayerNorm, Linear, Module as _, VarBuilder, layer_norm_no_bias, linear, linear_no_bias};
-use candle_transformers::models::bert::BertModel;
 use candle_transformers::models::debertav2::DebertaV2Model;
 use candle_transformers::models::modernbert::ModernBert;
 use candle_transformers::models::xlm_roberta::XLMRobertaModel;
@@ -22,8 +21,8 @@ pub(super) struct Encoder {
 
 #[allow(clippy::large_enum_variant, reason = "one a member")]
 enum Network {
-    Bert(BertModel),
-    Roberta(XLMRobertaModel),
+    /// With what is added to every id.
+    Roberta(XLMRobertaModel, u32),
     Deberta(DebertaV2Model),
     /// With a layer and a normalisation before the labels.
     Modern(ModernBert, Linear, LayerNorm),
@@ -42,8 +41,8 @@ impl Encoder {
 
     fn of(shape: &Shape, vb: &VarBuilder<'_>) -> Result<Self> {
         let network = match &shape.family {
-            Family::Bert(config) => Network::Bert(BertModel::load(vb.pp("bert"), config)?),
-            Family::Roberta(config) => Network::Roberta(XLMRobertaModel::new(config, vb.pp("roberta"))?),
+            Family::Bert(config) => Network::Roberta(XLMRobertaModel::new(config, vb.pp("roberta"))?, 1),
+            Family::Roberta(config) => Network::Roberta(XLMRobertaModel::new(config, vb.pp("roberta"))?, 0),
             Family::Deberta(config) => Network::Deberta(DebertaV2Model::load(vb.pp("deberta"), config)?),
             Family::Modern(config) => {
                 // The network would do without a normalisation that is missing, as only the first layer does.
@@ -81,8 +80,8 @@ impl Encoder {
         let ids = Tensor::new(window, &Device::Cpu)?.unsqueeze(0)?;
         // Every sub-word is of the first segment, and none is padding.
         let hidden = match &self.network {
-            Network::Bert(bert) => bert.forward(&ids, &ids.zeros_like()?, None)?,
-            Network::Roberta(roberta) => {
+            Network::Roberta(roberta, more) => {
+                let ids = ids.broadcast_add(&Tensor::new(*more, &Device::Cpu)?)?;
                 roberta.forward(&ids, &ids.ones_like()?, &ids.zeros_like()?, None, None, None)?
             }
             Network::Deberta(deberta) => deberta.forward(&ids, None, None)?,

@@ -4,7 +4,6 @@
 //! are fitted with, is refused here by its key.
 
 use candle_nn::Activation;
-use candle_transformers::models::bert::{self, HiddenAct};
 use candle_transformers::models::{debertav2, modernbert, xlm_roberta};
 
 use super::checkpoint::TransformerError;
@@ -14,8 +13,10 @@ use super::tensors::{Names, Place};
 /// An architecture with its sizes.
 #[derive(Clone, Debug)]
 pub(super) enum Family {
-    /// BERT (Devlin 2019), and with other names of tensors DistilBERT (Sanh 2019) and ELECTRA (Clark 2020).
-    Bert(bert::Config),
+    /// BERT (Devlin 2019), ELECTRA (Clark 2020) and DistilBERT (Sanh 2019). They are a RoBERTa without a sub-word and a
+    /// position for padding: candle's RoBERTa, whose attention is the faster one, runs them with a row of zeros above
+    /// both tables and every id one higher.
+    Bert(xlm_roberta::Config),
     /// RoBERTa (Liu 2019), XLM-R (Conneau 2020) and CamemBERT (Martin 2020).
     Roberta(xlm_roberta::Config),
     /// DeBERTa (He 2021), versions 2 and 3.
@@ -50,7 +51,7 @@ impl Shape {
     pub(super) fn of(page: &Page) -> Result<Self, TransformerError> {
         let kind = page.text("model_type", "")?;
         let (family, names): (_, Names) = match kind {
-            "bert" => (Family::Bert(of_bert(page)?), same),
+            "bert" => (Family::Bert(of_bert(page)?), of_bert_name),
             "electra" => (Family::Bert(of_electra(page)?), of_electra_name),
             "distilbert" => (Family::Bert(of_distilbert(page)?), of_distilbert_name),
             "roberta" | "xlm-roberta" | "camembert" => (Family::Roberta(of_roberta(page)?), same),
@@ -67,8 +68,7 @@ impl Shape {
                 .ok_or_else(|| page.fault("max_position_embeddings", "leaves no position beside padding"))?;
         }
         let hidden = match &family {
-            Family::Bert(config) => config.hidden_size,
-            Family::Roberta(config) => config.hidden_size,
+            Family::Bert(config) | Family::Roberta(config) => config.hidden_size,
             Family::Deberta(config) => config.hidden_size,
             Family::Modern(config) => config.hidden_size,
         };
@@ -87,11 +87,25 @@ fn same(name: &str) -> Place {
     Place::Named(name.to_owned())
 }
 
+/// A name of RoBERTa's with another prefix.
+fn renamed(name: &str, prefix: &str) -> Place {
+    let Some(rest) = name.strip_prefix("roberta.") else {
+        return same(name);
+    };
+    let name = format!("{prefix}.{rest}");
+    if rest.starts_with("embeddings.word_") || rest.starts_with("embeddings.position_") {
+        Place::Below(name)
+    } else {
+        Place::Named(name)
+    }
+}
+
+fn of_bert_name(name: &str) -> Place {
+    renamed(name, "bert")
+}
+
 fn of_electra_name(name: &str) -> Place {
-    Place::Named(match name.strip_prefix("bert.") {
-        Some(rest) => format!("electra.{rest}"),
-        None => name.to_owned(),
-    })
+    renamed(name, "electra")
 }
 
 /// DistilBERT is a BERT without segments, with names of its own.
@@ -99,10 +113,10 @@ fn of_distilbert_name(name: &str) -> Place {
     if name.contains(".token_type_embeddings.") {
         return Place::Zeros;
     }
-    let mut name = name.replacen("bert.encoder.", "distilbert.transformer.", 1);
-    if let Some(rest) = name.strip_prefix("bert.") {
-        name = format!("distilbert.{rest}");
-    }
+    let mut name = match renamed(name, "distilbert") {
+        Place::Named(name) => name.replacen("distilbert.encoder.", "distilbert.transformer.", 1),
+        table => return table,
+    };
     for (bert, distilbert) in [
         (".attention.self.query.", ".attention.q_lin."),
         (".attention.self.key.", ".attention.k_lin."),
@@ -138,33 +152,30 @@ fn bend(page: &Page, key: &str) -> Result<Bend, TransformerError> {
     }
 }
 
-fn of_bert(page: &Page) -> Result<bert::Config, TransformerError> {
-    page.only("position_embedding_type", "absolute")?;
-    Ok(bert::Config {
-        vocab_size: page.size("vocab_size")?,
-        hidden_size: page.size("hidden_size")?,
-        num_hidden_layers: page.layers("num_hidden_layers")?,
-        num_attention_heads: page.heads("num_attention_heads", "hidden_size")?,
-        intermediate_size: page.size("intermediate_size")?,
-        hidden_act: of_bend(bend(page, "hidden_act")?),
-        max_position_embeddings: page.size("max_position_embeddings")?,
-        type_vocab_size: page.size_or("type_vocab_size", Some(2))?,
-        layer_norm_eps: page.epsilon("layer_norm_eps", 1e-12)?,
-        // It would be a second guess at the names of tensors.
-        model_type: None,
-        ..bert::Config::default()
-    })
-}
-
-const fn of_bend(bend: Bend) -> HiddenAct {
+fn of_bend(bend: Bend) -> Activation {
     match bend {
-        Bend::Gelu => HiddenAct::Gelu,
-        Bend::Tanh => HiddenAct::GeluApproximate,
-        Bend::Relu => HiddenAct::Relu,
+        Bend::Gelu => Activation::Gelu,
+        Bend::Tanh => Activation::NewGelu,
+        Bend::Relu => Activation::Relu,
     }
 }
 
-fn of_electra(page: &Page) -> Result<bert::Config, TransformerError> {
+fn of_bert(page: &Page) -> Result<xlm_roberta::Config, TransformerError> {
+    let config = of_roberta(page)?;
+    Ok(below(config))
+}
+
+/// With a row above the tables of sub-words and positions.
+fn below(config: xlm_roberta::Config) -> xlm_roberta::Config {
+    xlm_roberta::Config {
+        vocab_size: config.vocab_size + 1,
+        max_position_embeddings: config.max_position_embeddings + 1,
+        pad_token_id: 0,
+        ..config
+    }
+}
+
+fn of_electra(page: &Page) -> Result<xlm_roberta::Config, TransformerError> {
     let config = of_bert(page)?;
     let size = page.size("embedding_size")?;
     if size != config.hidden_size {
@@ -177,20 +188,22 @@ fn of_electra(page: &Page) -> Result<bert::Config, TransformerError> {
     Ok(config)
 }
 
-fn of_distilbert(page: &Page) -> Result<bert::Config, TransformerError> {
-    Ok(bert::Config {
-        vocab_size: page.size("vocab_size")?,
+fn of_distilbert(page: &Page) -> Result<xlm_roberta::Config, TransformerError> {
+    Ok(below(xlm_roberta::Config {
         hidden_size: page.size("dim")?,
-        num_hidden_layers: page.layers("n_layers")?,
+        layer_norm_eps: 1e-12,
+        attention_probs_dropout_prob: 0.0,
+        hidden_dropout_prob: 0.0,
         num_attention_heads: page.heads("n_heads", "dim")?,
+        position_embedding_type: "absolute".to_owned(),
         intermediate_size: page.size("hidden_dim")?,
         hidden_act: of_bend(bend(page, "activation")?),
+        num_hidden_layers: page.layers("n_layers")?,
+        vocab_size: page.size("vocab_size")?,
         max_position_embeddings: page.size("max_position_embeddings")?,
         type_vocab_size: 1,
-        layer_norm_eps: 1e-12,
-        model_type: None,
-        ..bert::Config::default()
-    })
+        pad_token_id: 0,
+    }))
 }
 
 fn of_roberta(page: &Page) -> Result<xlm_roberta::Config, TransformerError> {
@@ -204,11 +217,7 @@ fn of_roberta(page: &Page) -> Result<xlm_roberta::Config, TransformerError> {
         num_attention_heads: page.heads("num_attention_heads", "hidden_size")?,
         position_embedding_type: "absolute".to_owned(),
         intermediate_size: page.size("intermediate_size")?,
-        hidden_act: match bend(page, "hidden_act")? {
-            Bend::Gelu => Activation::Gelu,
-            Bend::Tanh => Activation::NewGelu,
-            Bend::Relu => Activation::Relu,
-        },
+        hidden_act: of_bend(bend(page, "hidden_act")?),
         num_hidden_layers: page.layers("num_hidden_layers")?,
         vocab_size: page.size("vocab_size")?,
         max_position_embeddings: page.size("max_position_embeddings")?,

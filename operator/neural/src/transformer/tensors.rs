@@ -15,6 +15,8 @@ use super::checkpoint::TransformerError;
 pub(super) enum Place {
     /// Under this name.
     Named(String),
+    /// Under this name, below a row of zeros that the network has and the file has not.
+    Below(String),
     /// Nowhere: the architecture has no such part, and nothing added is the same as no part.
     Zeros,
 }
@@ -112,22 +114,34 @@ impl Tensors {
     }
 
     fn give(&self, asked: &str, shape: Option<&Shape>, device: &Device) -> Result<Tensor> {
-        let name = match ((self.names)(asked), shape) {
-            (Place::Named(name), _) => name,
+        let (name, below) = match ((self.names)(asked), shape) {
+            (Place::Named(name), _) => (name, false),
+            (Place::Below(name), _) => (name, true),
             (Place::Zeros, Some(shape)) => return Tensor::zeros(shape, DType::F32, device),
-            (Place::Zeros, None) => asked.to_owned(),
+            (Place::Zeros, None) => (asked.to_owned(), false),
         };
-        self.find(&name, shape, device).map_err(|problem| {
-            let fault = TransformerError::Tensor {
-                path: self.path.clone(),
-                tensor: name,
-                problem,
-            };
-            *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
-            Error::CannotFindTensor {
-                path: asked.to_owned(),
-            }
-        })
+        let less = shape.filter(|_| below).and_then(|shape| {
+            let (rows, columns) = shape.dims2().ok()?;
+            Some(Shape::from((rows.checked_sub(1)?, columns)))
+        });
+        let found = self
+            .find(&name, less.as_ref().or(shape), device)
+            .map_err(|problem| {
+                let fault = TransformerError::Tensor {
+                    path: self.path.clone(),
+                    tensor: name,
+                    problem,
+                };
+                *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
+                Error::CannotFindTensor {
+                    path: asked.to_owned(),
+                }
+            })?;
+        if below {
+            Tensor::cat(&[&found.narrow(0, 0, 1)?.zeros_like()?, &found], 0)
+        } else {
+            Ok(found)
+        }
     }
 }
 
@@ -141,6 +155,6 @@ impl SimpleBackend for Tensors {
     }
 
     fn contains_tensor(&self, name: &str) -> bool {
-        matches!((self.names)(name), Place::Named(name) if self.file.get(&name).is_ok())
+        matches!((self.names)(name), Place::Named(name) | Place::Below(name) if self.file.get(&name).is_ok())
     }
 }
