@@ -49,7 +49,7 @@ fn engine(members: Vec<Arc<dyn Tagger>>) -> Engine {
     Engine::new(
         Arc::clone(&LABELS),
         members,
-        Voting::default(),
+        Arc::new(Voting::default()),
         Merging::default(),
         redactor,
     )

@@ -55,7 +55,13 @@ fn main() -> anyhow::Result<()> {
         .map(|config| config.build(&labels, &dictionary))
         .collect::<Result<Vec<_>, _>>()?;
     let redactor = Redactor::new(&labels, Action::Tag, Carried::default());
-    let engine = Engine::new(labels, members, Voting::default(), Merging::default(), redactor);
+    let engine = Engine::new(
+        labels,
+        members,
+        Arc::new(Voting::default()),
+        Merging::default(),
+        redactor,
+    );
 
     let best = |text: &str, runs: u32| -> anyhow::Result<Duration> {
         let mut best = Duration::MAX;

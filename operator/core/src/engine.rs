@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::{
-    Annotations, AuditBatch, BatchError, LabelSet, MemberSet, Merging, NoteBatch, Outcome, QuarantineCode,
-    RedactedBatch, Redactor, TagError, Tagger, Voting,
+    Annotations, AuditBatch, BatchError, Combine, LabelSet, MemberSet, Merging, NoteBatch, Outcome,
+    QuarantineCode, RedactedBatch, Redactor, TagError, Tagger,
 };
 
 /// Members, and how they are combined and acted upon. Shared by every lane; synchronous and pure.
@@ -13,7 +13,7 @@ pub struct Engine {
     labels: Arc<LabelSet>,
     members: Vec<Arc<dyn Tagger>>,
     names: Vec<String>,
-    voting: Voting,
+    combiner: Arc<dyn Combine>,
     merging: Merging,
     redactor: Redactor,
 }
@@ -37,7 +37,7 @@ impl Engine {
     pub fn new(
         labels: Arc<LabelSet>,
         members: Vec<Arc<dyn Tagger>>,
-        voting: Voting,
+        combiner: Arc<dyn Combine>,
         merging: Merging,
         redactor: Redactor,
     ) -> Self {
@@ -51,7 +51,7 @@ impl Engine {
             labels,
             members,
             names,
-            voting,
+            combiner,
             merging,
             redactor,
         }
@@ -80,9 +80,9 @@ impl Engine {
                 for rows in &tagged {
                     said.push(rows[row].as_ref().map_err(|code| *code)?);
                 }
-                let text = batch.note(row).text;
-                let mut decisions = self.voting.decide(text, &said);
-                self.merging.apply(text, &mut decisions);
+                let note = batch.note(row);
+                let mut decisions = self.combiner.decide(note, &said);
+                self.merging.apply(note.text, &mut decisions);
                 Ok(decisions)
             })
             .collect()
@@ -148,7 +148,7 @@ fn code(error: TagError) -> QuarantineCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Action, Carried, LabelId, tag_each};
+    use crate::{Action, Carried, LabelId, Voting, tag_each};
     use arrow_array::Array;
     use arrow_array::cast::AsArray;
 
@@ -183,7 +183,7 @@ mod tests {
         Engine::new(
             labels,
             vec![Arc::new(Moody)],
-            Voting::default(),
+            Arc::new(Voting::default()),
             Merging::default(),
             redactor,
         )

@@ -7,6 +7,7 @@
 mod annotation;
 mod audit;
 mod batch;
+mod combine;
 mod engine;
 mod hex;
 mod label;
@@ -23,6 +24,7 @@ mod vote;
 pub use annotation::{Annotation, AnnotationError, Annotations, Collector};
 pub use audit::AuditBatch;
 pub use batch::{AuthoredAt, BatchError, NoteBatch, NoteView, RowKind, Tokens};
+pub use combine::Combine;
 pub use engine::{Engine, Processed};
 pub use hex::hex;
 pub use label::{Hipaa, Label, LabelError, LabelId, LabelSet};

@@ -46,7 +46,7 @@ fn alone(folder: &Path) -> anyhow::Result<Arc<Engine>> {
     Ok(Arc::new(Engine::new(
         labels,
         vec![model.member],
-        Voting::default(),
+        Arc::new(Voting::default()),
         merging,
         redactor,
     )))

@@ -145,7 +145,7 @@ impl EngineConfig {
             labels: format!("{} v{}", labels.id(), labels.version()),
             dictionary: hex(dictionary.digest()),
             policy: hex(&Sha256::digest(policy.as_bytes())),
-            engine: Arc::new(Engine::new(labels, members, voting, merging, redactor)),
+            engine: Arc::new(Engine::new(labels, members, Arc::new(voting), merging, redactor)),
         })
     }
 

@@ -1,0 +1,356 @@
+//! What every member says of every document, beside gold: what combiners are fitted and judged on.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use lethe_core::{Annotation, AnnotationError, Annotations, BatchError, LabelError, LabelSet, NoteBatch};
+use lethe_corpus::{Counts, Document, Mark};
+
+/// Gold, and each member's annotations of the same documents, row by row.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// The documents, gold marks included.
+    pub documents: Vec<Document>,
+    /// Their texts as members see them, tokens included; rows in the order of the documents.
+    pub batch: NoteBatch,
+    /// What labels there are.
+    pub labels: Arc<LabelSet>,
+    /// Gold, a row a document.
+    pub gold: Vec<Annotations>,
+    /// The members' names.
+    pub members: Vec<String>,
+    /// For each member a row a document.
+    pub by_member: Vec<Vec<Annotations>>,
+}
+
+/// Why predictions cannot stand beside gold.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SaidError {
+    /// There is no document.
+    #[error("gold has no document")]
+    Empty,
+    /// Two members of one name.
+    #[error("two members are called `{0}`")]
+    SameName(String),
+    /// A document stands twice in one place.
+    #[error("{side}: document `{id}` stands there twice")]
+    Duplicate {
+        /// Gold, or the member.
+        side: String,
+        /// The document.
+        id: String,
+    },
+    /// A member has not said anything of a document, not even that there is nothing: its predictions are not whole.
+    #[error("`{member}`: no predictions for document `{id}`; cross-validate it on all of gold's documents")]
+    Missing {
+        /// The member.
+        member: String,
+        /// The document.
+        id: String,
+    },
+    /// A member has predictions for a document that gold does not have.
+    #[error("`{member}`: document `{id}` is not one of gold's")]
+    Unknown {
+        /// The member.
+        member: String,
+        /// The document.
+        id: String,
+    },
+    /// A member read another text.
+    #[error("`{member}`: document `{id}` has another text than gold's")]
+    OtherText {
+        /// The member.
+        member: String,
+        /// The document.
+        id: String,
+    },
+    /// A label has no place in the label set.
+    #[error("{side}: document `{id}`: the label set has no label `{label}`")]
+    Label {
+        /// Gold, or the member.
+        side: String,
+        /// The document.
+        id: String,
+        /// The label.
+        label: String,
+    },
+    /// The labels make no set.
+    #[error(transparent)]
+    Labels(#[from] LabelError),
+    /// A span is not one of its document.
+    #[error("{side}: document `{id}`: {source}")]
+    Span {
+        /// Gold, or the member.
+        side: String,
+        /// The document.
+        id: String,
+        /// What is wrong.
+        source: AnnotationError,
+    },
+    /// The texts make no batch.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+}
+
+impl Said {
+    /// Puts predictions beside gold, by document id. Without `labels` the set is that of all labels there are, by name.
+    ///
+    /// # Errors
+    /// [`SaidError`], naming member and document.
+    pub fn new(
+        documents: Vec<Document>,
+        members: Vec<(String, Vec<Document>)>,
+        labels: Option<Arc<LabelSet>>,
+    ) -> Result<Self, SaidError> {
+        if documents.is_empty() {
+            return Err(SaidError::Empty);
+        }
+        let mut places = HashMap::with_capacity(documents.len());
+        for (place, document) in documents.iter().enumerate() {
+            if places.insert(document.id.as_str(), place).is_some() {
+                return Err(duplicate("gold", document));
+            }
+        }
+        let labels = match labels {
+            Some(labels) => labels,
+            None => Arc::new(all_labels(&documents, &members)?),
+        };
+        let batch = NoteBatch::from_texts(documents.iter().map(|document| document.text.as_str()))?;
+        let gold = documents
+            .iter()
+            .map(|document| annotations("gold", document, &document.text, &labels))
+            .collect::<Result<_, _>>()?;
+        let (mut names, mut by_member) = (Vec::new(), Vec::new());
+        for (name, said) in members {
+            if names.contains(&name) {
+                return Err(SaidError::SameName(name));
+            }
+            by_member.push(beside(&name, &said, &documents, &places, &labels)?);
+            names.push(name);
+        }
+        Ok(Self {
+            batch,
+            labels,
+            gold,
+            members: names,
+            by_member,
+            documents,
+        })
+    }
+
+    /// Each member's annotations of one row, in member order, as a combiner takes them.
+    pub fn row(&self, row: usize) -> Vec<&Annotations> {
+        self.by_member.iter().map(|rows| &rows[row]).collect()
+    }
+
+    /// The same documents with these members alone, in this order.
+    ///
+    /// # Panics
+    /// If there is no such member.
+    #[must_use]
+    pub fn with(&self, members: &[usize]) -> Self {
+        Self {
+            members: members
+                .iter()
+                .map(|&member| self.members[member].clone())
+                .collect(),
+            by_member: members
+                .iter()
+                .map(|&member| self.by_member[member].clone())
+                .collect(),
+            ..self.clone()
+        }
+    }
+
+    /// Strict counts of one member against gold.
+    pub fn counts(&self, member: usize) -> Counts {
+        self.gold
+            .iter()
+            .zip(&self.by_member[member])
+            .map(|(gold, said)| strict(gold, said))
+            .fold(Counts::default(), |mut all, counts| {
+                all += counts;
+                all
+            })
+    }
+
+    /// Each member's place by strict micro-F1, 0 the best; of equal ones the one named first (Kim 2019, Methods).
+    pub fn ranks(&self) -> Vec<u32> {
+        let scores: Vec<f64> = (0..self.members.len())
+            .map(|member| self.counts(member).f1())
+            .collect();
+        let mut order: Vec<usize> = (0..scores.len()).collect();
+        order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+        let mut ranks = vec![0; order.len()];
+        for (rank, member) in order.into_iter().enumerate() {
+            ranks[member] = rank as u32;
+        }
+        ranks
+    }
+}
+
+/// Strict counts of one document: (label, span) pairs as sets.
+fn strict(gold: &Annotations, said: &Annotations) -> Counts {
+    let mark = |a: &Annotation| Mark::gold(a.span, a.label.0.to_string());
+    let (gold, said): (Vec<Mark>, Vec<Mark>) =
+        (gold.iter().map(mark).collect(), said.iter().map(mark).collect());
+    Counts::strict(&gold, &said)
+}
+
+fn all_labels(documents: &[Document], members: &[(String, Vec<Document>)]) -> Result<LabelSet, LabelError> {
+    let said = members.iter().flat_map(|(_, documents)| documents);
+    let mut names: Vec<String> = documents
+        .iter()
+        .chain(said)
+        .flat_map(|document| &document.marks)
+        .map(|mark| mark.label.clone())
+        .collect();
+    names.sort();
+    names.dedup();
+    let shipped = [LabelSet::i2b2_2014(), LabelSet::meddocan()];
+    let fits = shipped
+        .into_iter()
+        .find(|set| names.iter().all(|name| set.by_name(name).is_some()));
+    fits.map_or_else(|| LabelSet::of_names("ensemble", &names), Ok)
+}
+
+fn beside(
+    member: &str,
+    said: &[Document],
+    documents: &[Document],
+    places: &HashMap<&str, usize>,
+    labels: &LabelSet,
+) -> Result<Vec<Annotations>, SaidError> {
+    let mut rows: Vec<Option<Annotations>> = vec![None; documents.len()];
+    for document in said {
+        let Some(&place) = places.get(document.id.as_str()) else {
+            return Err(SaidError::Unknown {
+                member: member.to_owned(),
+                id: document.id.clone(),
+            });
+        };
+        let text = &documents[place].text;
+        // Predictions may come as offsets alone.
+        if !document.text.is_empty() && document.text != *text {
+            return Err(SaidError::OtherText {
+                member: member.to_owned(),
+                id: document.id.clone(),
+            });
+        }
+        if rows[place]
+            .replace(annotations(member, document, text, labels)?)
+            .is_some()
+        {
+            return Err(duplicate(member, document));
+        }
+    }
+    let row = |(row, document): (Option<Annotations>, &Document)| {
+        row.ok_or_else(|| SaidError::Missing {
+            member: member.to_owned(),
+            id: document.id.clone(),
+        })
+    };
+    rows.into_iter().zip(documents).map(row).collect()
+}
+
+fn annotations(
+    side: &str,
+    document: &Document,
+    text: &str,
+    labels: &LabelSet,
+) -> Result<Annotations, SaidError> {
+    let one = |mark: &Mark| {
+        let label = labels.by_name(&mark.label).ok_or_else(|| SaidError::Label {
+            side: side.to_owned(),
+            id: document.id.clone(),
+            label: mark.label.clone(),
+        })?;
+        Ok(Annotation {
+            span: mark.span,
+            label,
+            score: mark.score.unwrap_or(1.0),
+            rule: "",
+        })
+    };
+    let all = document.marks.iter().map(one).collect::<Result<_, SaidError>>()?;
+    Annotations::new(text, all).map_err(|source| SaidError::Span {
+        side: side.to_owned(),
+        id: document.id.clone(),
+        source,
+    })
+}
+
+fn duplicate(side: &str, document: &Document) -> SaidError {
+    SaidError::Duplicate {
+        side: side.to_owned(),
+        id: document.id.clone(),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use lethe_core::Span;
+
+    use super::*;
+
+    /// A document of this id with marks.
+    pub(crate) fn document(id: &str, text: &str, marks: &[(u32, u32, &str)]) -> Document {
+        let mark = |&(start, end, label): &(u32, u32, &str)| Mark::gold(Span::between(start, end), label);
+        Document {
+            id: id.to_owned(),
+            patient: None,
+            text: text.to_owned(),
+            marks: marks.iter().map(mark).collect(),
+        }
+    }
+
+    fn gold() -> Vec<Document> {
+        vec![
+            document("a", "Ana Ruiz, 40", &[(0, 8, "NAME"), (10, 12, "AGE")]),
+            document("b", "Bea Gil", &[(0, 7, "NAME")]),
+        ]
+    }
+
+    #[test]
+    fn members_stand_beside_gold_by_id_and_are_ranked_by_strict_f1() {
+        let poor = vec![document("b", "", &[(0, 3, "NAME")]), document("a", "", &[])];
+        let said = Said::new(
+            gold(),
+            vec![("poor".to_owned(), poor), ("good".to_owned(), gold())],
+            None,
+        )
+        .unwrap();
+        assert_eq!(said.ranks(), [1, 0]);
+        assert_eq!(said.by_member[0][1].len(), 1);
+        assert_eq!((said.counts(1).f1(), said.counts(0).f1()), (1.0, 0.0));
+        let turned = said.with(&[1]);
+        assert_eq!((turned.members.len(), turned.row(0)[0].len()), (1, 2));
+    }
+
+    #[test]
+    fn predictions_that_are_not_gold_s_are_refused_by_name() {
+        let mut other = gold();
+        other[1].text = "Bea Gal".to_owned();
+        let mut more = gold();
+        more.push(document("c", "x", &[]));
+        let mut twice = gold();
+        twice.push(gold().remove(0));
+        let mut outside = gold();
+        outside[0].marks[0].span = Span::between(0, 99);
+        for (said, told) in [
+            (
+                gold().drain(..1).collect::<Vec<_>>(),
+                "no predictions for document `b`",
+            ),
+            (other, "document `b` has another text"),
+            (more, "document `c` is not one of gold's"),
+            (twice, "document `a` stands there twice"),
+            (outside, "document `a`: span"),
+        ] {
+            let error = Said::new(gold(), vec![("crf".to_owned(), said)], None).unwrap_err();
+            let message = error.to_string();
+            assert!(message.contains("crf") && message.contains(told), "{message}");
+        }
+    }
+}
