@@ -2,5 +2,7 @@
 //! documents that it was not fitted to.
 
 mod said;
+mod tags;
 
 pub use said::{Said, SaidError};
+pub use tags::{tag_set, token_tags};
