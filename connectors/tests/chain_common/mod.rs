@@ -72,13 +72,12 @@ pub fn redact(records: impl IntoIterator<Item = Record>) -> (RedactedBatch, Audi
             Ok(if note.text.is_empty() {
                 Vec::new()
             } else {
-                vec![Decision {
-                    span: Span::between(0, 15),
-                    label: labels.by_name("PATIENT").unwrap(),
-                    members: MemberSet::default().with(0),
-                    score: 1.0,
-                    rule: "known.whole",
-                }]
+                vec![Decision::new(
+                    Span::between(0, 15),
+                    labels.by_name("PATIENT").unwrap(),
+                    MemberSet::default().with(0),
+                    1.0,
+                )]
             })
         })
         .collect();

@@ -1,12 +1,17 @@
 //! Audit records: what was done to which bytes, and on whose word. Never the words themselves.
 
+mod beaten;
+
 use std::sync::Arc;
 
-use arrow_array::builder::{Float32Builder, Int32Builder, Int64Builder, StringBuilder, UInt32Builder};
+use arrow_array::builder::{
+    Float32Builder, Int32Builder, Int64Builder, ListBuilder, StringBuilder, UInt32Builder,
+};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use crate::{BatchError, Decision, LabelSet, NoteBatch, Placed};
+use crate::{BatchError, Decision, LabelSet, MemberSet, NoteBatch, Placed};
+use beaten::Beat;
 
 /// Audit records as Arrow columns, one row a redacted span, in the order of notes and spans.
 #[derive(Clone)]
@@ -15,7 +20,9 @@ pub struct AuditBatch(RecordBatch);
 impl AuditBatch {
     /// `topic`, `partition`, `offset` of the note; `start`, `end`, bytes of the original; `out_start`, `out_end`,
     /// bytes of the redacted text; `label`, `category`, `hipaa` (letter of 45 CFR 164.514(b)(2)(i)); `action`;
-    /// `votes`, `members` (names, comma-separated), `rule` and `score`: why.
+    /// `votes`, `members` (names, comma-separated), `rule` and `score`: why; `needed`, the votes that it needed (0 where
+    /// votes are not what counts), and `scores`, how sure each of the members was, in their order; `beat`, what overlapped
+    /// it and lost: `start`, `end`, `label`, `members` and `score` of each.
     pub fn schema() -> SchemaRef {
         let utf8 = |name: &str| Field::new(name, DataType::Utf8, false);
         let number = |name: &str| Field::new(name, DataType::UInt32, false);
@@ -35,6 +42,9 @@ impl AuditBatch {
             utf8("members"),
             utf8("rule"),
             Field::new("score", DataType::Float32, false),
+            number("needed"),
+            Field::new("scores", DataType::List(score()), false),
+            Field::new("beat", DataType::List(Beat::field()), false),
         ]))
     }
 
@@ -60,8 +70,24 @@ impl std::fmt::Debug for AuditBatch {
     }
 }
 
+/// A member's score, in a list of them.
+fn score() -> Arc<Field> {
+    Arc::new(Field::new("score", DataType::Float32, false))
+}
+
+/// Members by name, with commas between.
+fn write_names(builder: &mut StringBuilder, set: MemberSet, members: &[String]) {
+    use std::fmt::Write as _;
+    let mut first = true;
+    for name in set.iter().filter_map(|member| members.get(member)) {
+        // Writing to a builder cannot fail: it grows.
+        let _ok = write!(builder, "{}{name}", if first { "" } else { "," }).is_ok();
+        first = false;
+    }
+    builder.append_value("");
+}
+
 /// Audit rows under construction.
-#[derive(Default)]
 pub(crate) struct Trail {
     topic: StringBuilder,
     partition: Int32Builder,
@@ -72,6 +98,28 @@ pub(crate) struct Trail {
     members: StringBuilder,
     rule: StringBuilder,
     score: Float32Builder,
+    needed: UInt32Builder,
+    scores: ListBuilder<Float32Builder>,
+    beat: Beat,
+}
+
+impl Default for Trail {
+    fn default() -> Self {
+        Self {
+            topic: StringBuilder::default(),
+            partition: Int32Builder::default(),
+            offset: Int64Builder::default(),
+            spans: Default::default(),
+            labels: Default::default(),
+            votes: UInt32Builder::default(),
+            members: StringBuilder::default(),
+            rule: StringBuilder::default(),
+            score: Float32Builder::default(),
+            needed: UInt32Builder::default(),
+            scores: ListBuilder::new(Float32Builder::default()).with_field(score()),
+            beat: Beat::default(),
+        }
+    }
 }
 
 impl Trail {
@@ -111,16 +159,13 @@ impl Trail {
                 builder.append_value(name);
             }
             self.votes.append_value(decision.members.len());
-            let mut first = true;
-            for name in decision.members.iter().filter_map(|member| members.get(member)) {
-                use std::fmt::Write as _;
-                // Writing to a builder cannot fail: it grows.
-                let _ok = write!(self.members, "{}{name}", if first { "" } else { "," }).is_ok();
-                first = false;
-            }
-            self.members.append_value("");
+            write_names(&mut self.members, decision.members, members);
             self.rule.append_value(decision.rule);
             self.score.append_value(decision.score);
+            self.needed.append_value(decision.needed);
+            self.scores.values().append_slice(&decision.scores);
+            self.scores.append(true);
+            self.beat.push(labels, members, &decision.beat);
         }
     }
 
@@ -143,7 +188,72 @@ impl Trail {
             Arc::new(self.members.finish()),
             Arc::new(self.rule.finish()),
             Arc::new(self.score.finish()),
+            Arc::new(self.needed.finish()),
+            Arc::new(self.scores.finish()),
+            self.beat.finish()?,
         ];
         Ok(AuditBatch(RecordBatch::try_new(AuditBatch::schema(), columns)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Float32Type;
+    use arrow_array::{Array as _, StructArray};
+
+    use super::*;
+    use crate::{Annotation, Annotations, Carried, LabelId, Redactor, Span, Voting};
+
+    #[test]
+    fn a_row_tells_who_voted_how_sure_what_was_needed_and_what_lost_to_it() {
+        let (labels, text) = (LabelSet::i2b2_2014(), "Ana Ruiz came");
+        let (patient, city) = (
+            labels.by_name("PATIENT").unwrap(),
+            labels.by_name("CITY").unwrap(),
+        );
+        let says = |end, label: LabelId, score| {
+            let annotation = Annotation {
+                span: Span::between(0, end),
+                label,
+                score,
+                rule: "",
+            };
+            Annotations::new(text, vec![annotation]).unwrap()
+        };
+        let said = [says(8, patient, 0.75), says(3, city, 0.5), says(8, patient, 0.25)];
+        let voting = Voting {
+            cover_beaten: false,
+            ..Voting::default()
+        };
+        let decisions = voting.decide(text, &said.iter().collect::<Vec<_>>());
+        let redactor = Redactor::new(&labels, crate::Action::Tag, Carried::default());
+        let batch = NoteBatch::from_texts([text]).unwrap();
+        let names = ["a", "b", "c"].map(str::to_owned);
+        let (_, audit) = redactor
+            .redact(&labels, &names, &batch, &[Ok(decisions)])
+            .unwrap();
+        let record = audit.record();
+        let column = |name: &str| record.column_by_name(name).unwrap();
+        assert_eq!(column("members").as_string::<i32>().value(0), "a,c");
+        assert_eq!(
+            column("needed")
+                .as_primitive::<arrow_array::types::UInt32Type>()
+                .value(0),
+            1
+        );
+        let scores = column("scores").as_list::<i32>().value(0);
+        assert_eq!(scores.as_primitive::<Float32Type>().values(), &[0.75, 0.25]);
+        let lost = column("beat").as_list::<i32>().value(0);
+        let lost: &StructArray = lost.as_struct();
+        assert_eq!(lost.len(), 1);
+        let of = |name: &str| {
+            lost.column_by_name(name)
+                .unwrap()
+                .as_string::<i32>()
+                .value(0)
+                .to_owned()
+        };
+        assert_eq!((of("label"), of("members")), ("CITY".to_owned(), "b".to_owned()));
     }
 }

@@ -7,19 +7,10 @@ pub trait Combine: Send + Sync {
     /// Decides one note, given each member's annotations of it, in member order. The answer is sorted by start and free of
     /// overlaps, every span one of the note's text.
     fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision>;
-
-    /// Votes that a span needs, for the audit; 0 where votes are not what counts.
-    fn threshold(&self) -> u32 {
-        0
-    }
 }
 
 impl Combine for Voting {
     fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision> {
         Self::decide(self, note.text, said)
-    }
-
-    fn threshold(&self) -> u32 {
-        self.threshold
     }
 }

@@ -42,9 +42,7 @@ impl Merging {
             if !same || gap.len() > self.max_gap || !gap.of(text).chars().all(|c| self.gap.contains(c)) {
                 return false;
             }
-            last.span = last.span.union(next.span);
-            last.members.0 |= next.members.0;
-            last.score = last.score.min(next.score);
+            last.join(next);
             true
         });
     }
@@ -56,12 +54,13 @@ mod tests {
     use crate::MemberSet;
 
     fn merged(text: &str, spans: &[(u32, u32, u16)]) -> Vec<(usize, usize)> {
-        let decision = |&(start, end, label): &(u32, u32, u16)| Decision {
-            span: Span::between(start, end),
-            label: LabelId(label),
-            members: MemberSet::default().with(0),
-            score: 1.0,
-            rule: "",
+        let decision = |&(start, end, label): &(u32, u32, u16)| {
+            Decision::new(
+                Span::between(start, end),
+                LabelId(label),
+                MemberSet::default().with(0),
+                1.0,
+            )
         };
         let mut decisions: Vec<_> = spans.iter().map(decision).collect();
         Merging {
@@ -83,12 +82,13 @@ mod tests {
     #[test]
     fn where_nothing_is_to_merge_neighbours_stay_apart() {
         let labels = LabelSet::i2b2_2014();
-        let decision = |start, end| Decision {
-            span: Span::between(start, end),
-            label: LabelId(29),
-            members: MemberSet::default().with(0),
-            score: 1.0,
-            rule: "",
+        let decision = |start, end| {
+            Decision::new(
+                Span::between(start, end),
+                LabelId(29),
+                MemberSet::default().with(0),
+                1.0,
+            )
         };
         let mut decisions = vec![decision(0, 3), decision(4, 8)];
         Merging::none(&labels).apply("Ana Ruiz", &mut decisions);

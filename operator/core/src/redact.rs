@@ -157,13 +157,12 @@ mod tests {
 
     fn decision(labels: &LabelSet, label: &str, start: u32, end: u32) -> Decision {
         let label = labels.by_name(label).unwrap();
-        Decision {
-            span: Span::between(start, end),
+        Decision::new(
+            Span::between(start, end),
             label,
-            members: MemberSet::default().with(0),
-            score: 1.0,
-            rule: "",
-        }
+            MemberSet::default().with(0),
+            1.0,
+        )
     }
 
     #[test]

@@ -6,68 +6,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Annotations, LabelId, Span};
-
-/// A set of members, by their index. An ensemble has at most 64.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct MemberSet(pub u64);
-
-impl MemberSet {
-    /// The most members an ensemble can have.
-    pub const CAPACITY: usize = 64;
-
-    /// The set with `member` in it.
-    #[must_use]
-    pub const fn with(self, member: usize) -> Self {
-        Self(self.0 | 1 << member)
-    }
-
-    /// Whether `member` is in it.
-    pub const fn contains(self, member: usize) -> bool {
-        self.0 >> member & 1 == 1
-    }
-
-    /// How many members are in it.
-    pub const fn len(self) -> u32 {
-        self.0.count_ones()
-    }
-
-    /// Whether none is.
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// The members, in order.
-    pub fn iter(self) -> impl Iterator<Item = usize> {
-        let mut rest = self.0;
-        std::iter::from_fn(move || {
-            let member = rest.trailing_zeros() as usize;
-            rest &= rest.checked_sub(1)?;
-            Some(member)
-        })
-    }
-}
-
-/// What the ensemble decides about a span.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Decision {
-    /// Bytes of the original note.
-    pub span: Span,
-    /// What it is.
-    pub label: LabelId,
-    /// Who said so.
-    pub members: MemberSet,
-    /// The best score among them.
-    pub score: f32,
-    /// The rule of the best-ranked of them that has one.
-    pub rule: &'static str,
-}
+use crate::decision::Beaten;
+use crate::{Annotation, Annotations, Decision, LabelId, MemberSet, Span};
 
 /// How members are combined.
 #[derive(Clone, Debug)]
 pub struct Voting {
     /// Votes that a triple needs.
     pub threshold: u32,
+    /// Votes that a triple of a label needs instead, by label; labels beyond the list need `threshold`.
+    pub thresholds: Vec<u32>,
     /// Members whose single vote is enough, whatever the threshold.
     pub always: MemberSet,
     /// Each member's place in cross-validation, 0 the best. Members beyond the list rank after it, by index.
@@ -81,6 +29,7 @@ impl Default for Voting {
     fn default() -> Self {
         Self {
             threshold: 1,
+            thresholds: Vec::new(),
             always: MemberSet::default(),
             ranks: Vec::new(),
             cover_beaten: true,
@@ -89,12 +38,20 @@ impl Default for Voting {
 }
 
 impl Voting {
+    /// Votes that a triple of this label needs.
+    pub fn needed(&self, label: LabelId) -> u32 {
+        self.thresholds
+            .get(usize::from(label.0))
+            .copied()
+            .unwrap_or(self.threshold)
+    }
+
     /// Decides one note, given each member's annotations of it, in member order.
     ///
     /// The answer is sorted by start and free of overlaps. `O(n log n)` in the number of annotations.
     pub fn decide(&self, text: &str, members: &[&Annotations]) -> Vec<Decision> {
         let mut candidates = self.count(members);
-        candidates.retain(|c| c.members.len() >= self.threshold || c.members.0 & self.always.0 != 0);
+        candidates.retain(|c| c.members.len() >= self.needed(c.label) || c.members.0 & self.always.0 != 0);
         candidates.sort_by_cached_key(|d| {
             (
                 std::cmp::Reverse(d.members.len()),
@@ -107,7 +64,7 @@ impl Voting {
         let mut kept = Disjoint::default();
         let mut beaten = Vec::new();
         for candidate in candidates {
-            if !kept.insert(candidate) {
+            if let Err(candidate) = kept.insert(candidate) {
                 beaten.push(candidate);
             }
         }
@@ -116,10 +73,14 @@ impl Voting {
                 for rest in kept.uncovered(candidate.span) {
                     let rest = rest.trimmed(text);
                     if rest.of(text).chars().any(char::is_alphanumeric) {
-                        kept.insert(Decision {
-                            span: rest,
-                            ..candidate
-                        });
+                        // It lies between decisions, so there is nothing to beat it.
+                        kept.0.insert(
+                            rest.start(),
+                            Decision {
+                                span: rest,
+                                ..candidate.clone()
+                            },
+                        );
                     }
                 }
             }
@@ -127,38 +88,34 @@ impl Voting {
         kept.0.into_values().collect()
     }
 
+    /// The distinct triples, each with who said it.
     fn count(&self, members: &[&Annotations]) -> Vec<Decision> {
-        let mut all: Vec<(usize, Decision)> = Vec::new();
-        for (member, annotations) in members.iter().enumerate() {
-            all.extend(annotations.iter().map(|a| {
-                let members = MemberSet::default().with(member);
-                (
-                    member,
-                    Decision {
-                        span: a.span,
-                        label: a.label,
-                        members,
-                        score: a.score,
-                        rule: a.rule,
-                    },
-                )
-            }));
-        }
-        all.sort_by_key(|(member, d)| (d.span, d.label, self.rank(*member)));
-        let mut counted: Vec<Decision> = Vec::new();
-        for (_, next) in all {
-            match counted.last_mut() {
-                Some(last) if last.span == next.span && last.label == next.label => {
-                    last.members.0 |= next.members.0;
-                    last.score = last.score.max(next.score);
-                    if last.rule.is_empty() {
-                        last.rule = next.rule;
-                    }
-                }
-                _ => counted.push(next),
+        let said = members.iter().enumerate();
+        let mut all: Vec<_> = said
+            .flat_map(|(member, annotations)| annotations.iter().map(move |a| (member, a)))
+            .collect();
+        all.sort_by_key(|&(member, a)| (a.span, a.label, member));
+        let same = |a: &(usize, &Annotation), b: &(usize, &Annotation)| {
+            (a.1.span, a.1.label) == (b.1.span, b.1.label)
+        };
+        let one = |votes: &[(usize, &Annotation)]| {
+            let of_rules = votes.iter().filter(|(_, a)| !a.rule.is_empty());
+            let rule = of_rules.min_by_key(|&&(member, _)| self.rank(member));
+            let scores: Vec<f32> = votes.iter().map(|(_, a)| a.score).collect();
+            Decision {
+                span: votes[0].1.span,
+                label: votes[0].1.label,
+                members: votes
+                    .iter()
+                    .fold(MemberSet::default(), |set, &(member, _)| set.with(member)),
+                score: scores.iter().copied().fold(0.0, f32::max),
+                scores,
+                needed: self.needed(votes[0].1.label),
+                rule: rule.map_or("", |(_, a)| a.rule),
+                beat: Vec::new(),
             }
-        }
-        counted
+        };
+        all.chunk_by(same).map(one).collect()
     }
 
     fn rank(&self, member: usize) -> u32 {
@@ -182,13 +139,15 @@ impl Voting {
 struct Disjoint(BTreeMap<usize, Decision>);
 
 impl Disjoint {
-    fn insert(&mut self, decision: Decision) -> bool {
-        let before = self.0.range(..decision.span.end()).next_back();
-        if before.is_some_and(|(_, other)| other.span.overlaps(decision.span)) {
-            return false;
+    /// Takes a decision in, or, where one that is there overlaps it, writes down that it lost to that one and gives it back.
+    fn insert(&mut self, decision: Decision) -> Result<(), Decision> {
+        let before = self.0.range_mut(..decision.span.end()).next_back();
+        if let Some((_, other)) = before.filter(|(_, other)| other.span.overlaps(decision.span)) {
+            other.beat.push(Beaten::of(&decision));
+            return Err(decision);
         }
         self.0.insert(decision.span.start(), decision);
-        true
+        Ok(())
     }
 
     /// The parts of `span` that no decision covers.
@@ -216,7 +175,7 @@ impl Disjoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Annotation;
+    use crate::LabelId;
     use proptest::prelude::*;
 
     const TEXT: &str = "abcdefghijklmnopqrstuvwxyz";
@@ -299,6 +258,42 @@ mod tests {
         assert_eq!(
             decided(&voting, &members),
             [(0, 2, 0, 1), (2, 5, 1, 1), (5, 8, 0, 1)]
+        );
+    }
+
+    #[test]
+    fn what_lost_in_an_overlap_is_told_by_what_it_lost_to() {
+        let members = [says(&[(0, 8, 0)]), says(&[(2, 5, 1)]), says(&[(2, 5, 1)])];
+        let members: Vec<_> = members.iter().collect();
+        let decisions = paper(1).decide(TEXT, &members);
+        assert_eq!(
+            (decisions.len(), decisions[0].scores.as_slice()),
+            (1, [0.5, 0.5].as_slice())
+        );
+        let [lost] = decisions[0].beat.as_slice() else {
+            panic!("one span lost");
+        };
+        assert_eq!(
+            (lost.span, lost.label, lost.members.len()),
+            (Span::between(0, 8), LabelId(0), 1)
+        );
+    }
+
+    #[test]
+    fn a_label_may_need_its_own_votes_and_labels_beyond_the_list_need_the_threshold() {
+        let members = [says(&[(0, 3, 0), (5, 8, 1), (10, 12, 2)]), says(&[(5, 8, 1)])];
+        let voting = Voting {
+            thresholds: vec![1, 3],
+            ..paper(2)
+        };
+        assert_eq!(decided(&voting, &members), [(0, 3, 0, 1)]);
+        let all = Voting {
+            thresholds: vec![1, 2],
+            ..paper(1)
+        };
+        assert_eq!(
+            decided(&all, &members),
+            [(0, 3, 0, 1), (5, 8, 1, 2), (10, 12, 2, 1)]
         );
     }
 

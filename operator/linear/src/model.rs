@@ -38,7 +38,7 @@ pub struct Fitted {
     pub form: Form,
     /// Feature, state and weight, in the order of the features.
     pub weights: Vec<(u32, u8, f32)>,
-    /// Weights of steps, in [`Layout`]'s order.
+    /// Weights of steps, in [`Layout`](crate::Layout)'s order.
     pub steps: Vec<f32>,
     /// Weights of what was chosen two tokens before, and of what the word was last time, for [`Form::Greedy`]: a row of
     /// [`States::width`] for each state.
@@ -200,7 +200,7 @@ impl Model {
         }
     }
 
-    /// Weights of steps, in [`Layout`]'s order.
+    /// Weights of steps, in [`Layout`](crate::Layout)'s order.
     pub(crate) fn steps(&self) -> &[f32] {
         &self.steps
     }

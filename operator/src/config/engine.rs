@@ -127,6 +127,7 @@ impl EngineConfig {
         }
         let voting = Voting {
             threshold: self.vote.threshold,
+            thresholds: Vec::new(),
             always,
             ranks: Vec::new(),
             cover_beaten: self.vote.cover_beaten,

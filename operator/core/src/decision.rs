@@ -1,0 +1,148 @@
+//! What an ensemble decides about a span, and why: everything that the audit tells.
+
+use crate::{LabelId, Span};
+
+/// A set of members, by their index. An ensemble has at most 64.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MemberSet(pub u64);
+
+impl MemberSet {
+    /// The most members an ensemble can have.
+    pub const CAPACITY: usize = 64;
+
+    /// The set with `member` in it.
+    #[must_use]
+    pub const fn with(self, member: usize) -> Self {
+        Self(self.0 | 1 << member)
+    }
+
+    /// Whether `member` is in it.
+    pub const fn contains(self, member: usize) -> bool {
+        self.0 >> member & 1 == 1
+    }
+
+    /// How many members are in it.
+    pub const fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// Whether none is.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The members, in order.
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let member = rest.trailing_zeros() as usize;
+            rest &= rest.checked_sub(1)?;
+            Some(member)
+        })
+    }
+}
+
+/// What the ensemble decides about a span.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// Bytes of the original note.
+    pub span: Span,
+    /// What it is.
+    pub label: LabelId,
+    /// Who said so.
+    pub members: MemberSet,
+    /// How sure each of them was, in their order.
+    pub scores: Vec<f32>,
+    /// How sure the ensemble is, 0 to 1: in a vote the best score among them.
+    pub score: f32,
+    /// Votes that it needed; 0 where votes are not what counts.
+    pub needed: u32,
+    /// The rule of the best-ranked of them that has one.
+    pub rule: &'static str,
+    /// What overlapped it and lost.
+    pub beat: Vec<Beaten>,
+}
+
+impl Decision {
+    /// A decision that votes had no part in, and that nothing lost to.
+    pub const fn new(span: Span, label: LabelId, members: MemberSet, score: f32) -> Self {
+        Self {
+            span,
+            label,
+            members,
+            scores: Vec::new(),
+            score,
+            needed: 0,
+            rule: "",
+            beat: Vec::new(),
+        }
+    }
+
+    /// Takes in the decision that follows it, of the same label.
+    pub(crate) fn join(&mut self, next: &mut Self) {
+        self.span = self.span.union(next.span);
+        let members = MemberSet(self.members.0 | next.members.0);
+        // Whoever said both parts is as sure as of the part it was less sure of.
+        let score = |decision: &Self, member: usize| {
+            let place = decision.members.iter().position(|other| other == member)?;
+            decision.scores.get(place).copied()
+        };
+        let of = |member| {
+            let both = score(self, member).into_iter().chain(score(next, member));
+            both.reduce(f32::min)
+        };
+        self.scores = members.iter().filter_map(of).collect();
+        self.members = members;
+        self.score = self.score.min(next.score);
+        self.beat.append(&mut next.beat);
+    }
+}
+
+/// A span that would have been decided, had it not overlapped another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beaten {
+    /// Bytes of the original note.
+    pub span: Span,
+    /// What it was said to be.
+    pub label: LabelId,
+    /// Who said so.
+    pub members: MemberSet,
+    /// How sure the ensemble was.
+    pub score: f32,
+}
+
+impl Beaten {
+    /// What remains of a decision that lost.
+    pub const fn of(decision: &Decision) -> Self {
+        Self {
+            span: decision.span,
+            label: decision.label,
+            members: decision.members,
+            score: decision.score,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_joined_decision_has_each_members_lesser_score() {
+        let part = |start, members: &[usize], scores: &[f32]| Decision {
+            scores: scores.to_vec(),
+            ..Decision::new(
+                Span::between(start, start + 2),
+                LabelId(0),
+                members
+                    .iter()
+                    .fold(MemberSet::default(), |set, &member| set.with(member)),
+                1.0,
+            )
+        };
+        let mut joined = part(0, &[0, 3], &[0.9, 0.4]);
+        joined.join(&mut part(3, &[1, 3], &[0.7, 0.8]));
+        assert_eq!(joined.scores, [0.9, 0.7, 0.4]);
+        assert_eq!((joined.span, joined.members.len()), (Span::between(0, 5), 3));
+    }
+}
