@@ -57,6 +57,11 @@ impl Annotations {
         self.0.iter()
     }
 
+    /// Lets go of those that `keep` does not want.
+    pub fn retain(&mut self, keep: impl FnMut(&Annotation) -> bool) {
+        self.0.retain(keep);
+    }
+
     /// How many.
     pub fn len(&self) -> usize {
         self.0.len()
