@@ -65,21 +65,39 @@ impl MemberConfig {
         })
     }
 
+    /// A digest of what it reads, wherever that lies: a model's page, which holds those of its files; a checkpoint; another
+    /// tool's predictions. `None` for rules, which are a part of the program.
+    ///
+    /// # Errors
+    /// [`BuildError`] if it cannot be read.
+    pub fn digest(&self) -> Result<Option<String>, BuildError> {
+        Ok(match self {
+            Self::Rule(RuleConfig::External(config)) => {
+                Some(config.fingerprint().map_err(registry::BuildError::from)?)
+            }
+            Self::Rule(_) => None,
+            Self::Model(config) => {
+                let manifest = Manifest::read(&config.path).map_err(OpenError::from)?;
+                Some(manifest.digest())
+            }
+            Self::Transformer(config) => Some(config.fingerprint()?),
+        })
+    }
+
     /// What tells this member from any other, for the fingerprint of a configuration: its settings, and a digest of
     /// what it reads, so that another model under the same path is another member.
     ///
     /// # Errors
     /// [`BuildError`] if the model's page, the checkpoint or the predictions cannot be read.
     pub fn identity(&self) -> Result<String, BuildError> {
-        let settings = format!("{self:?}");
-        match self {
-            Self::Rule(config) => Ok(config.identity()?),
-            Self::Model(config) => {
-                let manifest = Manifest::read(&config.path).map_err(OpenError::from)?;
-                Ok(format!("{settings} {}", manifest.digest()))
-            }
-            Self::Transformer(config) => Ok(format!("{settings} {}", config.fingerprint()?)),
-        }
+        let settings = match self {
+            Self::Rule(config) => format!("{config:?}"),
+            other => format!("{other:?}"),
+        };
+        Ok(match self.digest()? {
+            Some(digest) => format!("{settings} {digest}"),
+            None => settings,
+        })
     }
 }
 

@@ -73,18 +73,6 @@ impl RuleConfig {
             Self::External(config) => Arc::new(config.build(labels)?),
         })
     }
-
-    /// What tells this member from any other: its settings, and a digest of what it reads.
-    ///
-    /// # Errors
-    /// [`BuildError::External`] if the predictions cannot be read.
-    pub fn identity(&self) -> Result<String, BuildError> {
-        let settings = format!("{self:?}");
-        match self {
-            Self::External(config) => Ok(format!("{settings} {}", config.fingerprint()?)),
-            _ => Ok(settings),
-        }
-    }
 }
 
 /// The rule members with their default settings, in the order of their votes: the surest first.

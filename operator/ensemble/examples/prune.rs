@@ -1,0 +1,68 @@
+//! Prunes members by their predictions, and prints the path of each threshold.
+//!
+//! `cargo run --release -p lethe-ensemble --example prune -- GOLD.jsonl NAME=PREDICTIONS.jsonl...`
+
+#![allow(clippy::print_stdout, reason = "an example's answer is what it prints")]
+
+use std::error::Error;
+use std::path::Path;
+use std::time::Instant;
+
+use lethe_corpus::read_jsonl;
+use lethe_ensemble::{PruneOptions, Pruned, Said, prune};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let gold = arguments
+        .next()
+        .ok_or("GOLD.jsonl NAME=PREDICTIONS.jsonl...")?;
+    let mut members = Vec::new();
+    for argument in arguments {
+        let (name, path) = argument.split_once('=').ok_or("NAME=PREDICTIONS.jsonl")?;
+        members.push((name.to_owned(), read_jsonl(Path::new(path))?));
+    }
+    let said = Said::new(read_jsonl(Path::new(&gold))?, members, None)?;
+    let start = Instant::now();
+    let options = PruneOptions {
+        by_category: true,
+        ..PruneOptions::default()
+    };
+    let pruned = prune(&said, &options)?;
+    println!("pruned in {:.3} s", start.elapsed().as_secs_f64());
+    show(&pruned);
+    Ok(())
+}
+
+fn show(pruned: &Pruned) {
+    for member in &pruned.members {
+        println!("{:>2} {:<14} F1 {:.4}", member.rank + 1, member.name, member.tally.f1());
+    }
+    for path in &pruned.paths {
+        println!("threshold {}: all {:.4}", path.threshold, path.start.value);
+        for (i, step) in path.steps.iter().enumerate() {
+            let mark = if i < path.stop { "" } else { "  (beyond the rule)" };
+            println!("  -{:<14} {:.4}{mark}", step.name, step.left.value);
+        }
+    }
+    let tally = &pruned.chosen.tally;
+    println!(
+        "chosen: threshold {} of {}: F1 {:.4}, characters covered {:.4}",
+        pruned.chosen.threshold,
+        pruned.names().join(" "),
+        tally.f1(),
+        tally.character_recall()
+    );
+    if let Some(by) = &pruned.by_category {
+        let of = by.categories.iter();
+        let told: Vec<String> = of.map(|one| format!("{} {}", one.category, one.threshold)).collect();
+        println!("by category: F1 {:.4}: {}", by.point.tally.f1(), told.join(", "));
+    }
+    let errors = &pruned.all.shared_errors;
+    println!(
+        "{} of {} gold spans that no member has, {} of them leak; {} sets on the front",
+        errors.missed(),
+        errors.gold,
+        errors.leaking(),
+        pruned.front.len()
+    );
+}

@@ -1,0 +1,370 @@
+//! The vote over what was said, counted quickly: pruning asks for thousands of sets of members and thresholds.
+//!
+//! What members say falls into groups of spans that overlap. Spans that overlap no other are most of it, and only who
+//! said them, their label and whether gold has them matters: they are added up once, by these. The others are kept, a
+//! knot each, and decided anew for each vote. Either way a vote's counts are those of [`Voting`], which a test holds.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use lethe_core::{Annotations, LabelId, MemberSet, Span, Voting};
+use lethe_corpus::Counts;
+
+use crate::{Said, Tally};
+
+/// First byte of a character.
+const FIRST: u8 = 1;
+/// Of a character that is white space.
+const SPACE: u8 = 2;
+/// Of a letter or digit.
+const WORD: u8 = 4;
+/// Of a character that gold marks.
+const GOLD: u8 = 8;
+
+/// What all members said of all documents, ready to be voted on.
+#[derive(Clone, Debug)]
+pub struct Ballot {
+    alone: Vec<Alone>,
+    knots: Vec<Knot>,
+    /// Gold spans by label.
+    gold: Vec<u64>,
+    /// Characters that gold marks.
+    characters: u64,
+}
+
+/// All spans of one label that the same members said, that overlap no other, and that gold has or has not.
+#[derive(Clone, Debug)]
+struct Alone {
+    members: u64,
+    label: LabelId,
+    hit: bool,
+    weight: Weight,
+}
+
+/// How much something decided counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Weight {
+    spans: u64,
+    hits: u64,
+    characters: u64,
+    /// Characters that gold marks, whatever the label.
+    gold: u64,
+}
+
+/// Spans that hang together by overlaps. Offsets from where the first begins.
+#[derive(Clone, Debug)]
+struct Knot {
+    candidates: Vec<Candidate>,
+    /// What each byte is: [`FIRST`], [`SPACE`], [`WORD`], [`GOLD`].
+    bytes: Vec<u8>,
+    /// Gold's spans within it.
+    gold: Vec<(Span, LabelId)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    span: Span,
+    label: LabelId,
+    members: u64,
+}
+
+/// Room that one vote after another uses.
+#[derive(Default)]
+struct Scratch {
+    order: Vec<Ordered>,
+    painted: Vec<bool>,
+}
+
+/// What decides between candidates (the least wins), and the candidate's place. As in [`Voting::decide`].
+type Ordered = (Reverse<u32>, u32, Reverse<usize>, Span, LabelId);
+
+impl Ballot {
+    /// Sorts out what was said. `O(n log n)` in the number of spans.
+    pub fn new(said: &Said) -> Self {
+        let mut ballot = Self {
+            alone: Vec::new(),
+            knots: Vec::new(),
+            gold: vec![0; said.labels.labels().len()],
+            characters: 0,
+        };
+        let mut alone = BTreeMap::new();
+        for (row, document) in said.documents.iter().enumerate() {
+            let gold = &said.gold[row];
+            for annotation in gold {
+                ballot.gold[usize::from(annotation.label.0)] += 1;
+            }
+            let bytes = classes(&document.text, gold);
+            ballot.characters += weigh(&bytes).gold;
+            let candidates = candidates(&said.row(row));
+            for group in groups(&candidates) {
+                ballot.take(group, &bytes, gold, &mut alone);
+            }
+        }
+        ballot.alone = alone
+            .into_iter()
+            .map(|((members, label, hit), weight)| Alone {
+                members,
+                label,
+                hit,
+                weight,
+            })
+            .collect();
+        ballot
+    }
+
+    fn take(
+        &mut self,
+        group: &[Candidate],
+        bytes: &[u8],
+        gold: &Annotations,
+        alone: &mut BTreeMap<(u64, LabelId, bool), Weight>,
+    ) {
+        let start = group[0].span.start();
+        let end = group.iter().map(|one| one.span.end()).fold(start, usize::max);
+        if let [one] = group {
+            let hit = gold
+                .iter()
+                .any(|gold| gold.span == one.span && gold.label == one.label);
+            let weight = alone.entry((one.members, one.label, hit)).or_default();
+            weight.add(Weight {
+                spans: 1,
+                hits: u64::from(hit),
+                ..weigh(&bytes[start..end])
+            });
+            return;
+        }
+        let shift = |span: Span| Span::between((span.start() - start) as u32, (span.end() - start) as u32);
+        let inside = |span: Span| span.start() >= start && span.end() <= end;
+        self.knots.push(Knot {
+            candidates: group
+                .iter()
+                .map(|one| Candidate {
+                    span: shift(one.span),
+                    ..*one
+                })
+                .collect(),
+            bytes: bytes[start..end].to_vec(),
+            gold: gold
+                .iter()
+                .filter(|gold| inside(gold.span))
+                .map(|gold| (shift(gold.span), gold.label))
+                .collect(),
+        });
+    }
+
+    /// What the vote of these members comes to. Members outside `members` have said nothing.
+    pub fn tally(&self, voting: &Voting, members: MemberSet) -> Tally {
+        let mut all = Weight::default();
+        self.decide(voting, members, |_, weight| all.add(weight));
+        Tally {
+            hits: all.hits,
+            predicted: all.spans,
+            gold: self.gold.iter().sum(),
+            covered: all.gold,
+            marked: all.characters,
+            characters: self.characters,
+        }
+    }
+
+    /// Strict counts of the same vote, by label id.
+    pub fn by_label(&self, voting: &Voting, members: MemberSet) -> Vec<Counts> {
+        let mut counts: Vec<Counts> = self
+            .gold
+            .iter()
+            .map(|&missed| Counts {
+                missed,
+                ..Counts::default()
+            })
+            .collect();
+        self.decide(voting, members, |label, weight| {
+            let counts = &mut counts[usize::from(label.0)];
+            counts.hits += weight.hits;
+            counts.missed -= weight.hits;
+            counts.spurious += weight.spans - weight.hits;
+        });
+        counts
+    }
+
+    /// Labels that gold or a member has, by id.
+    pub(crate) fn used(&self) -> Vec<bool> {
+        let mut used: Vec<bool> = self.gold.iter().map(|&count| count > 0).collect();
+        let said = self.knots.iter().flat_map(|knot| &knot.candidates);
+        let said = said.map(|one| one.label).chain(self.alone.iter().map(|one| one.label));
+        for label in said {
+            used[usize::from(label.0)] = true;
+        }
+        used
+    }
+
+    fn decide(&self, voting: &Voting, members: MemberSet, mut found: impl FnMut(LabelId, Weight)) {
+        for one in &self.alone {
+            if passes(voting, one.members & members.0, one.label) {
+                found(one.label, one.weight);
+            }
+        }
+        let mut scratch = Scratch::default();
+        for knot in &self.knots {
+            knot.decide(voting, members, &mut scratch, &mut found);
+        }
+    }
+}
+
+impl Weight {
+    fn add(&mut self, other: Self) {
+        self.spans += other.spans;
+        self.hits += other.hits;
+        self.characters += other.characters;
+        self.gold += other.gold;
+    }
+}
+
+impl Knot {
+    fn decide(
+        &self,
+        voting: &Voting,
+        members: MemberSet,
+        scratch: &mut Scratch,
+        found: &mut impl FnMut(LabelId, Weight),
+    ) {
+        scratch.order.clear();
+        for one in &self.candidates {
+            let votes = one.members & members.0;
+            if passes(voting, votes, one.label) {
+                scratch.order.push((
+                    Reverse(votes.count_ones()),
+                    best_rank(voting, votes),
+                    Reverse(one.span.len()),
+                    one.span,
+                    one.label,
+                ));
+            }
+        }
+        scratch.order.sort_unstable();
+        scratch.painted.clear();
+        scratch.painted.resize(self.bytes.len(), false);
+        let painted = &mut scratch.painted;
+        // What wins leaves the list; what lost to it stays, in order.
+        scratch.order.retain(|&(.., span, label)| {
+            let range = span.start()..span.end();
+            let free = !painted[range.clone()].contains(&true);
+            if free {
+                painted[range].fill(true);
+                found(label, self.weight(span, label));
+            }
+            !free
+        });
+        if !voting.cover_beaten {
+            return;
+        }
+        for &(.., span, label) in &scratch.order {
+            let mut at = span.start();
+            while at < span.end() {
+                let here = painted[at];
+                let run = painted[at..span.end()].iter().take_while(|&&next| next == here);
+                let end = at + run.count();
+                if !here && let Some(rest) = self.trimmed(at, end) {
+                    painted[rest.start()..rest.end()].fill(true);
+                    found(label, self.weight(rest, label));
+                }
+                at = end;
+            }
+        }
+    }
+
+    /// These bytes without white space at their ends, if there is a letter or digit among them.
+    fn trimmed(&self, start: usize, end: usize) -> Option<Span> {
+        let bytes = &self.bytes[start..end];
+        if !bytes.iter().any(|byte| byte & WORD != 0) {
+            return None;
+        }
+        let first = bytes.iter().position(|byte| byte & SPACE == 0)?;
+        let last = bytes.iter().rposition(|byte| byte & SPACE == 0)?;
+        Some(Span::between((start + first) as u32, (start + last + 1) as u32))
+    }
+
+    fn weight(&self, span: Span, label: LabelId) -> Weight {
+        Weight {
+            spans: 1,
+            hits: u64::from(self.gold.contains(&(span, label))),
+            ..weigh(&self.bytes[span.start()..span.end()])
+        }
+    }
+}
+
+fn passes(voting: &Voting, votes: u64, label: LabelId) -> bool {
+    votes != 0 && (votes.count_ones() >= voting.needed(label) || votes & voting.always.0 != 0)
+}
+
+fn best_rank(voting: &Voting, votes: u64) -> u32 {
+    let listed = voting.ranks.len();
+    let rank = |member: usize| voting.ranks.get(member).map_or((listed + member) as u32, |rank| *rank);
+    MemberSet(votes).iter().map(rank).min().unwrap_or(u32::MAX)
+}
+
+/// Distinct triples of one document and who said them, by span and label.
+fn candidates(row: &[&Annotations]) -> Vec<Candidate> {
+    let mut all: Vec<Candidate> = row
+        .iter()
+        .enumerate()
+        .flat_map(|(member, annotations)| {
+            annotations.iter().map(move |annotation| Candidate {
+                span: annotation.span,
+                label: annotation.label,
+                members: 1 << member,
+            })
+        })
+        .collect();
+    all.sort_unstable_by_key(|one| (one.span, one.label));
+    all.dedup_by(|next, kept| {
+        let same = (next.span, next.label) == (kept.span, kept.label);
+        kept.members |= if same { next.members } else { 0 };
+        same
+    });
+    all
+}
+
+/// Runs of candidates that hang together by overlaps; `candidates` are by their start.
+fn groups(candidates: &[Candidate]) -> impl Iterator<Item = &[Candidate]> {
+    let mut rest = candidates;
+    std::iter::from_fn(move || {
+        let mut end = rest.first()?.span.end();
+        let mut many = 1;
+        while let Some(next) = rest.get(many).filter(|next| next.span.start() < end) {
+            end = end.max(next.span.end());
+            many += 1;
+        }
+        let (group, after) = rest.split_at(many);
+        rest = after;
+        Some(group)
+    })
+}
+
+/// What each byte of a text is.
+fn classes(text: &str, gold: &Annotations) -> Vec<u8> {
+    let mut bytes = vec![0; text.len()];
+    for (at, character) in text.char_indices() {
+        if character.is_whitespace() {
+            bytes[at..at + character.len_utf8()].fill(SPACE);
+        }
+        bytes[at] |= FIRST | if character.is_alphanumeric() { WORD } else { 0 };
+    }
+    for annotation in gold {
+        for byte in &mut bytes[annotation.span.start()..annotation.span.end()] {
+            *byte |= GOLD;
+        }
+    }
+    bytes
+}
+
+/// Characters, and those of them that gold marks.
+fn weigh(bytes: &[u8]) -> Weight {
+    let with = |class: u8| bytes.iter().filter(|&&byte| byte & class == class).count() as u64;
+    Weight {
+        characters: with(FIRST),
+        gold: with(FIRST | GOLD),
+        ..Weight::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! A bundle: members and how they are combined, in one folder that is whole or refused.
+//!
+//! `bundle.toml` names every member with the digest of what it reads. Members that pruning dropped are not in it, so a
+//! stream never loads them.
+
+mod page;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lethe_core::{Combine, LabelSet, MemberSet, TOKENIZER_VERSION, Tagger, Voting};
+use lethe_dictionaries::Dictionary;
+use lethe_members::registry::{BuildError, MemberConfig};
+
+pub use page::{BUNDLE_VERSION, Measured, Page, Part, Provenance, Rule};
+
+/// The page's file.
+const PAGE: &str = "bundle.toml";
+
+/// A bundle that was opened.
+pub struct Bundle {
+    /// Its page.
+    pub page: Page,
+    /// The label set that decisions are in.
+    pub labels: Arc<LabelSet>,
+    /// The members, in the order of their votes.
+    pub members: Vec<Arc<dyn Tagger>>,
+    /// How they are combined.
+    pub combiner: Arc<dyn Combine>,
+}
+
+/// Why a folder is no bundle that can be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BundleError {
+    /// A file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The page is not one of a bundle.
+    #[error("{}: {message}", path.display())]
+    Page {
+        /// The page.
+        path: PathBuf,
+        /// What is wrong, with line and key.
+        message: String,
+    },
+    /// Another version wrote it.
+    #[error("{}: {what} {found}, but this program has {expected}; make the bundle again", path.display())]
+    Version {
+        /// The page.
+        path: PathBuf,
+        /// Of what.
+        what: &'static str,
+        /// What the page says.
+        found: u32,
+        /// What this program has.
+        expected: u32,
+    },
+    /// A member cannot be built.
+    #[error("{}: member `{member}`: {source}", path.display())]
+    Member {
+        /// The page.
+        path: PathBuf,
+        /// The member.
+        member: String,
+        /// Why.
+        source: Box<BuildError>,
+    },
+    /// A member is not the one that the bundle was made with.
+    #[error("{}: member `{member}` is not the one that the bundle was made with: its digest is {found}, not {expected}; copy the bundle again or make it again", path.display())]
+    Digest {
+        /// The page.
+        path: PathBuf,
+        /// The member.
+        member: String,
+        /// What its files say.
+        found: String,
+        /// What the page says.
+        expected: String,
+    },
+}
+
+impl Bundle {
+    /// Opens a bundle's folder. Nothing of a bundle with a member that is damaged or another's is used.
+    ///
+    /// # Errors
+    /// [`BundleError`], naming page, member and digest.
+    pub fn open(folder: &Path, dictionary: &Arc<Dictionary>) -> Result<Self, BundleError> {
+        let page = Page::read(folder)?;
+        let path = folder.join(PAGE);
+        let labels = match page.labels.as_str() {
+            "i2b2-2014" => LabelSet::i2b2_2014(),
+            "meddocan" => LabelSet::meddocan(),
+            other => {
+                let message = format!("key `labels`: `{other}` is no set that ships (i2b2-2014, meddocan)");
+                return Err(BundleError::Page { path, message });
+            }
+        };
+        let mut members = Vec::with_capacity(page.members.len());
+        for part in &page.members {
+            let config = part.config(folder)?;
+            let refused = |source| BundleError::Member {
+                path: path.clone(),
+                member: part.name.clone(),
+                source: Box::new(source),
+            };
+            let found = config.digest().map_err(refused)?;
+            if found != part.digest {
+                let told = |digest: &Option<String>| digest.clone().unwrap_or_else(|| "missing".to_owned());
+                return Err(BundleError::Digest {
+                    path,
+                    member: part.name.clone(),
+                    found: told(&found),
+                    expected: told(&part.digest),
+                });
+            }
+            members.push(config.build(&labels, dictionary).map_err(refused)?);
+        }
+        let combiner = page.combiner(&labels, &path)?;
+        Ok(Self {
+            page,
+            labels: Arc::new(labels),
+            members,
+            combiner,
+        })
+    }
+}
+
+impl Page {
+    /// Reads a folder's page and checks its versions.
+    ///
+    /// # Errors
+    /// [`BundleError`], but none about members.
+    pub fn read(folder: &Path) -> Result<Self, BundleError> {
+        let path = folder.join(PAGE);
+        let text = std::fs::read_to_string(&path).map_err(|source| BundleError::Io {
+            path: path.clone(),
+            source,
+        })?;
+        let page: Self = toml::from_str(&text).map_err(|error| BundleError::Page {
+            path: path.clone(),
+            message: error.to_string(),
+        })?;
+        for (what, found, expected) in [
+            ("bundle format", page.format, BUNDLE_VERSION),
+            ("tokenizer", page.tokenizer, TOKENIZER_VERSION),
+        ] {
+            if found != expected {
+                return Err(BundleError::Version {
+                    path,
+                    what,
+                    found,
+                    expected,
+                });
+            }
+        }
+        let count = page.members.len();
+        let message = if count == 0 || count > MemberSet::CAPACITY {
+            Some(format!(
+                "{count} members; a bundle has 1 to {}",
+                MemberSet::CAPACITY
+            ))
+        } else {
+            let same = |part: &&Part| {
+                page.members
+                    .iter()
+                    .filter(|other| other.name == part.name)
+                    .count()
+                    > 1
+            };
+            let twice = page.members.iter().find(same);
+            twice.map(|part| format!("two members are called `{}`", part.name))
+        };
+        match message {
+            Some(message) => Err(BundleError::Page { path, message }),
+            None => Ok(page),
+        }
+    }
+
+    fn combiner(&self, labels: &LabelSet, path: &Path) -> Result<Arc<dyn Combine>, BundleError> {
+        let refused = |message| BundleError::Page {
+            path: path.to_owned(),
+            message,
+        };
+        match &self.combine {
+            Rule::Voting {
+                threshold,
+                thresholds,
+                always,
+                cover_beaten,
+            } => {
+                let mut by_label = vec![*threshold; labels.labels().len()];
+                for (name, &needed) in thresholds {
+                    let label = labels.by_name(name).ok_or_else(|| {
+                        refused(format!("key `combine.thresholds.{name}`: there is no such label"))
+                    })?;
+                    by_label[usize::from(label.0)] = needed;
+                }
+                let mut set = MemberSet::default();
+                for name in always {
+                    let place = self.members.iter().position(|part| part.name == *name);
+                    set = set.with(place.ok_or_else(|| {
+                        refused(format!("key `combine.always`: there is no member `{name}`"))
+                    })?);
+                }
+                Ok(Arc::new(Voting {
+                    threshold: *threshold,
+                    thresholds: by_label,
+                    always: set,
+                    ranks: (0..self.members.len() as u32).collect(),
+                    cover_beaten: *cover_beaten,
+                }))
+            }
+        }
+    }
+}
+
+impl Part {
+    /// The member as an engine's configuration has it, its paths in the bundle's folder.
+    ///
+    /// # Errors
+    /// [`BundleError::Page`], naming the member and the key.
+    pub fn config(&self, folder: &Path) -> Result<MemberConfig, BundleError> {
+        let mut table = self.member.clone();
+        if let Some(toml::Value::String(path)) = table.get_mut("path") {
+            *path = folder.join(&*path).to_string_lossy().into_owned();
+        }
+        if table.get("kind").and_then(toml::Value::as_str) == Some("model") {
+            table.insert("name".to_owned(), self.name.clone().into());
+        }
+        table
+            .try_into()
+            .map_err(|error: toml::de::Error| BundleError::Page {
+                path: folder.join(PAGE),
+                message: format!("member `{}`: {}", self.name, error.message()),
+            })
+    }
+}

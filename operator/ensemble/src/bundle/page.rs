@@ -1,0 +1,125 @@
+//! `bundle.toml`: what an ensemble is made of, where it comes from, what it was measured to do and to cost.
+
+use std::collections::BTreeMap;
+
+use lethe_core::{TOKENIZER_VERSION, hex};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// Goes up when a bundle's page changes its meaning.
+pub const BUNDLE_VERSION: u32 = 1;
+
+/// A bundle's page. It holds no date and no path of a machine: the same parts give the same bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Page {
+    /// [`BUNDLE_VERSION`] of the writer.
+    pub format: u32,
+    /// [`TOKENIZER_VERSION`] that the members were trained over.
+    pub tokenizer: u32,
+    /// The label set that decisions are in: one that ships, by its name.
+    pub labels: String,
+    /// How members are combined.
+    pub combine: Rule,
+    /// What it was fitted to.
+    pub provenance: Provenance,
+    /// What it was measured to do, and where.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<Measured>,
+    /// The members that are left, the best of cross-validation first: their order is their rank.
+    pub members: Vec<Part>,
+}
+
+/// How members are combined.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "method", rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Rule {
+    /// Votes over identical spans (Kim 2019, 2020), pruned or not.
+    Voting {
+        /// Votes that a span needs.
+        threshold: u32,
+        /// Votes that a span of a label needs instead.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        thresholds: BTreeMap<String, u32>,
+        /// Members whose single vote is enough.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        always: Vec<String>,
+        /// Whether what a beaten span covers beyond the winner is redacted too.
+        cover_beaten: bool,
+    },
+}
+
+/// A member of a bundle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// Its name in votes and audit.
+    pub name: String,
+    /// What it is, as an engine's configuration says it; paths are relative to the bundle.
+    pub member: toml::Table,
+    /// The digest of what it reads: a model's page, which holds those of its files. Rules read nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Its strict micro-F1 in cross-validation, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub f1: Option<f64>,
+    /// What it costs, in µs of one core a token, with what it shares with none of the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+/// What an ensemble was fitted to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// The program's version.
+    pub version: String,
+    /// The seed.
+    pub seed: u64,
+    /// How many documents' cross-validated predictions it was fitted to.
+    pub documents: usize,
+    /// SHA-256 over their ids, texts and gold marks, in order.
+    pub data: String,
+    /// What it was fitted for, in words: an objective, with its floor and ceiling.
+    #[serde(default)]
+    pub objective: String,
+}
+
+/// A measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// On what, in words.
+    pub on: String,
+    /// On how many documents.
+    pub documents: usize,
+    /// Strict micro-F1 with its 95 % interval over documents, all 0 to 1.
+    pub f1: [f64; 3],
+    /// The share of gold's PHI characters that is redacted, with its interval.
+    pub recall: [f64; 3],
+    /// What it costs, in µs of one core a token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+}
+
+impl Page {
+    /// A page of this program's versions.
+    pub fn new(labels: &str, combine: Rule, provenance: Provenance, members: Vec<Part>) -> Self {
+        Self {
+            format: BUNDLE_VERSION,
+            tokenizer: TOKENIZER_VERSION,
+            labels: labels.to_owned(),
+            combine,
+            provenance,
+            measured: Vec::new(),
+            members,
+        }
+    }
+
+    /// SHA-256 of the page, which holds the digests of all that its members read: what a bundle is told by.
+    pub fn digest(&self) -> String {
+        // What was read from TOML can be written as TOML.
+        hex(&Sha256::digest(toml::to_string(self).unwrap_or_default()))
+    }
+}

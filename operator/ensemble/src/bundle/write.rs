@@ -1,0 +1,99 @@
+//! Making a bundle's folder.
+
+use std::path::Path;
+
+use lethe_learn::Manifest;
+
+use super::{BundleError, PAGE, Page, Part};
+
+/// Where models lie in a bundle.
+const MEMBERS: &str = "members";
+
+impl Part {
+    /// A trained model as a member: `write` copies its folder.
+    pub fn model(name: &str) -> Self {
+        let mut member = toml::Table::new();
+        member.insert("kind".to_owned(), "model".into());
+        member.insert("path".to_owned(), format!("{MEMBERS}/{name}").into());
+        Self::of(name, member)
+    }
+
+    /// A member that nobody trains, with its default settings.
+    pub fn rule(kind: &str) -> Self {
+        let mut member = toml::Table::new();
+        member.insert("kind".to_owned(), kind.into());
+        Self::of(kind, member)
+    }
+
+    fn of(name: &str, member: toml::Table) -> Self {
+        Self {
+            name: name.to_owned(),
+            member,
+            digest: None,
+            f1: None,
+            cost: None,
+        }
+    }
+}
+
+impl Page {
+    /// Writes a bundle: copies the folders of its models, `source` says where each lies by the member's name, and then, when
+    /// all of it is there, the page with their digests.
+    ///
+    /// # Errors
+    /// [`BundleError`]: a folder without a page is no bundle.
+    pub fn write<'s>(
+        &mut self,
+        folder: &Path,
+        source: impl Fn(&str) -> Option<&'s Path>,
+    ) -> Result<(), BundleError> {
+        let path = folder.join(PAGE);
+        for part in &mut self.members {
+            if let Some(from) = source(&part.name) {
+                copy(from, &folder.join(MEMBERS).join(&part.name))?;
+            }
+            part.digest = part
+                .config(folder)?
+                .digest()
+                .map_err(|source| BundleError::Member {
+                    path: path.clone(),
+                    member: part.name.clone(),
+                    source: Box::new(source),
+                })?;
+        }
+        let text = toml::to_string(self).map_err(|error| BundleError::Page {
+            path: path.clone(),
+            message: error.to_string(),
+        })?;
+        std::fs::create_dir_all(folder).map_err(|source| io(folder, source))?;
+        let draft = folder.join(".bundle.toml.part");
+        std::fs::write(&draft, text).map_err(|source| io(&draft, source))?;
+        std::fs::rename(&draft, &path).map_err(|source| io(&path, source))
+    }
+}
+
+/// Copies a model's page and the files that it names, and nothing else that lies beside them.
+fn copy(from: &Path, to: &Path) -> Result<(), BundleError> {
+    let refused = |error: lethe_learn::ManifestError| BundleError::Page {
+        path: from.to_owned(),
+        message: error.to_string(),
+    };
+    let mut manifest = Manifest::read(from).map_err(refused)?;
+    let names: Vec<String> = manifest.files.keys().cloned().collect();
+    let mut files = Vec::with_capacity(names.len());
+    for name in &names {
+        files.push((name.as_str(), manifest.file(from, name).map_err(refused)?));
+    }
+    let files: Vec<(&str, &[u8])> = files
+        .iter()
+        .map(|(name, bytes)| (*name, bytes.as_slice()))
+        .collect();
+    manifest.write(to, &files).map_err(refused)
+}
+
+fn io(path: &Path, source: std::io::Error) -> BundleError {
+    BundleError::Io {
+        path: path.to_owned(),
+        source,
+    }
+}

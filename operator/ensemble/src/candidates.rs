@@ -1,0 +1,196 @@
+//! What combiners of concepts choose from: every span with a label that some member said; and what is common to fitting on
+//! them.
+
+use std::collections::BTreeMap;
+
+use lethe_core::{Annotation, Annotations, Beaten, Combine, Decision, LabelId, MemberSet, Span};
+use lethe_corpus::{Counts, FoldError};
+use lethe_linear::TrainError;
+
+use crate::Said;
+
+/// Why a combiner cannot be fitted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// There are no members, or more than votes can tell apart.
+    #[error("{0} members: an ensemble has 1 to {most}", most = MemberSet::CAPACITY)]
+    Members(usize),
+    /// Nothing right, or nothing wrong, was said: there is nothing to tell apart.
+    #[error("{right} of the members' {all} spans are gold's: telling right from wrong takes some of both")]
+    OneSided {
+        /// Distinct spans that gold has as well.
+        right: usize,
+        /// All distinct spans.
+        all: usize,
+    },
+    /// The documents cannot be parted.
+    #[error(transparent)]
+    Folds(#[from] FoldError),
+    /// The learner failed.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+}
+
+/// A span with a label, and who said exactly this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Bytes of the note.
+    pub span: Span,
+    /// What it is said to be.
+    pub label: LabelId,
+    /// By whom.
+    pub members: MemberSet,
+}
+
+/// Every distinct span with a label that a member said of a note, sorted.
+pub fn candidates(said: &[&Annotations]) -> Vec<Candidate> {
+    let members = said.iter().enumerate();
+    let mut all: Vec<Candidate> = members
+        .flat_map(|(member, annotations)| {
+            annotations.iter().map(move |annotation| Candidate {
+                span: annotation.span,
+                label: annotation.label,
+                members: MemberSet::default().with(member),
+            })
+        })
+        .collect();
+    all.sort_by_key(|candidate| (candidate.span, candidate.label));
+    all.dedup_by(|next, first| {
+        let same = (next.span, next.label) == (first.span, first.label);
+        if same {
+            first.members.0 |= next.members.0;
+        }
+        same
+    });
+    all
+}
+
+impl Candidate {
+    /// Whether gold has exactly this.
+    pub fn is_of(&self, gold: &Annotations) -> bool {
+        gold.iter().any(|mark| (mark.span, mark.label) == (self.span, self.label))
+    }
+}
+
+/// Refuses ensembles that votes cannot be counted for.
+pub(crate) fn check_members(said: &Said) -> Result<(), FitError> {
+    match said.members.len() {
+        1..=MemberSet::CAPACITY => Ok(()),
+        n => Err(FitError::Members(n)),
+    }
+}
+
+/// The decision for a span and what the audit tells of it: who said exactly this, or where nobody did (a combiner of
+/// sequences may join what members said apart) who said something that overlaps it.
+pub(crate) fn told(span: Span, label: LabelId, said: &[&Annotations], ranks: &[u32], score: f32) -> Decision {
+    let exact = |a: &&Annotation| (a.span, a.label) == (span, label);
+    let mut votes = votes(said, exact);
+    if votes.is_empty() {
+        votes = self::votes(said, |a| a.span.overlaps(span));
+    }
+    let rank = |member: usize| ranks.get(member).copied().unwrap_or(u32::MAX);
+    let of_rules = votes.iter().filter(|(_, a)| !a.rule.is_empty());
+    let rule = of_rules.min_by_key(|&&(member, _)| rank(member));
+    let members = votes.iter().fold(MemberSet::default(), |set, &(member, _)| set.with(member));
+    Decision {
+        scores: votes.iter().map(|(_, a)| a.score).collect(),
+        rule: rule.map_or("", |(_, a)| a.rule),
+        ..Decision::new(span, label, members, score)
+    }
+}
+
+/// Each member's first annotation that fits.
+fn votes<'a>(said: &[&'a Annotations], fits: impl Fn(&&Annotation) -> bool) -> Vec<(usize, &'a Annotation)> {
+    let members = said.iter().enumerate();
+    members
+        .filter_map(|(member, annotations)| Some((member, annotations.iter().find(&fits)?)))
+        .collect()
+}
+
+/// Of decisions with what they scored: the higher score stays where two overlap, then the longer span, then the earlier one;
+/// what loses is told by what it lost to. Sorted by start.
+pub(crate) fn surest(mut scored: Vec<(f64, Decision)>) -> Vec<Decision> {
+    scored.sort_by(|(a, one), (b, other)| {
+        let place = |d: &Decision| (std::cmp::Reverse(d.span.len()), d.span, d.label);
+        b.total_cmp(a).then_with(|| place(one).cmp(&place(other)))
+    });
+    let mut kept: BTreeMap<usize, Decision> = BTreeMap::new();
+    for (_, decision) in scored {
+        // What is kept does not overlap: only the last one that begins before this ends can reach into it.
+        let before = kept.range_mut(..decision.span.end()).next_back();
+        match before.filter(|(_, other)| other.span.overlaps(decision.span)) {
+            Some((_, other)) => other.beat.push(Beaten::of(&decision)),
+            None => {
+                kept.insert(decision.span.start(), decision);
+            }
+        }
+    }
+    kept.into_values().collect()
+}
+
+/// Strict counts against gold of what a combiner makes of all that was said.
+pub fn judge(combine: &dyn Combine, said: &Said) -> Counts {
+    let mut counts = Counts::default();
+    for (note, gold) in said.batch.notes().zip(&said.gold) {
+        let decisions = combine.decide(note, &said.row(note.row));
+        let hits = decisions
+            .iter()
+            .filter(|decision| gold.iter().any(|mark| (mark.span, mark.label) == (decision.span, decision.label)))
+            .count();
+        counts += Counts {
+            hits: hits as u64,
+            spurious: (decisions.len() - hits) as u64,
+            missed: (gold.len() - hits) as u64,
+        };
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn says(spans: &[(u32, u32, u16)]) -> Annotations {
+        let one = |&(start, end, label): &(u32, u32, u16)| Annotation {
+            span: Span::between(start, end),
+            label: LabelId(label),
+            score: 0.5,
+            rule: if label == 7 { "seven" } else { "" },
+        };
+        Annotations::new("abcdefghij", spans.iter().map(one).collect()).unwrap()
+    }
+
+    #[test]
+    fn what_members_say_alike_is_one_candidate() {
+        let [a, b] = [says(&[(0, 2, 0), (4, 6, 1)]), says(&[(4, 6, 1), (4, 6, 0)])];
+        let found: Vec<_> = candidates(&[&a, &b])
+            .iter()
+            .map(|c| (c.span.start(), c.label.0, c.members.0))
+            .collect();
+        assert_eq!(found, [(0, 0, 0b01), (4, 0, 0b10), (4, 1, 0b11)]);
+    }
+
+    #[test]
+    fn a_decision_names_who_said_exactly_this_else_who_overlaps_it() {
+        let [a, b] = [says(&[(0, 4, 0)]), says(&[(2, 6, 7)])];
+        let exact = told(Span::between(0, 4), LabelId(0), &[&a, &b], &[0, 1], 0.25);
+        assert_eq!((exact.members.0, exact.scores.len(), exact.rule), (0b01, 1, ""));
+        let joined = told(Span::between(0, 6), LabelId(0), &[&a, &b], &[0, 1], 0.25);
+        assert_eq!((joined.members.0, joined.scores.len(), joined.rule), (0b11, 2, "seven"));
+        assert_eq!(joined.score, 0.25);
+    }
+
+    #[test]
+    fn of_two_that_overlap_the_surer_stays_and_the_other_is_told() {
+        let decision = |start, end| {
+            Decision::new(Span::between(start, end), LabelId(0), MemberSet::default(), 0.5)
+        };
+        let kept = surest(vec![(0.5, decision(0, 4)), (1.0, decision(3, 5)), (0.1, decision(5, 9))]);
+        let told: Vec<_> = kept.iter().map(|d| (d.span.start(), d.beat.len())).collect();
+        assert_eq!(told, [(3, 1), (5, 0)]);
+        // On equal scores the longer.
+        let kept = surest(vec![(0.5, decision(0, 4)), (0.5, decision(0, 6))]);
+        assert_eq!((kept.len(), kept[0].span.end()), (1, 6));
+    }
+}

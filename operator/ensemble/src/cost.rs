@@ -1,0 +1,72 @@
+//! What members cost, in µs a token: measured elsewhere, weighed here.
+//!
+//! Members that read the same features read them once, so a set of members may cost less than their sum, and dropping
+//! one of two that share saves only its own part.
+
+use serde::{Deserialize, Serialize};
+
+use lethe_core::MemberSet;
+
+/// One member's cost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cost {
+    /// µs a token that only this member takes.
+    pub own: f64,
+    /// What it shares with members that name the same, for instance the settings of features, and its µs a token: spent
+    /// once for all of them. Where they disagree about the amount, the largest counts.
+    #[serde(default)]
+    pub shared: Option<(String, f64)>,
+}
+
+/// The costs of all members, in their order. Members beyond the list cost nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Costs(pub Vec<Cost>);
+
+impl Costs {
+    /// µs a token of these members together.
+    pub fn of(&self, members: MemberSet) -> f64 {
+        let costs = || members.iter().filter_map(|member| self.0.get(member));
+        let mut shared: Vec<(&str, f64)> = Vec::new();
+        for (name, amount) in costs().filter_map(|cost| cost.shared.as_ref()) {
+            match shared.iter_mut().find(|(other, _)| other == name) {
+                Some((_, known)) => *known = known.max(*amount),
+                None => shared.push((name, *amount)),
+            }
+        }
+        let own: f64 = costs().map(|cost| cost.own).sum();
+        own + shared.into_iter().map(|(_, amount)| amount).sum::<f64>()
+    }
+
+    /// µs a token that these members would save without `member`.
+    pub fn saved(&self, members: MemberSet, member: usize) -> f64 {
+        self.of(members) - self.of(MemberSet(members.0 & !(1 << member)))
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shared_is_spent_once_and_saved_only_with_the_last_who_shares() {
+        let cost = |own, shared: Option<(&str, f64)>| Cost {
+            own,
+            shared: shared.map(|(name, amount)| (name.to_owned(), amount)),
+        };
+        let costs = Costs(vec![
+            cost(1.0, Some(("word", 8.0))),
+            cost(2.0, Some(("word", 8.0))),
+            cost(30.0, None),
+        ]);
+        assert_eq!(costs.of(MemberSet(0b111)), 41.0);
+        assert_eq!(costs.saved(MemberSet(0b111), 0), 1.0);
+        assert_eq!(costs.saved(MemberSet(0b101), 0), 9.0);
+        assert_eq!((costs.of(MemberSet(0)), costs.of(MemberSet(0b1000))), (0.0, 0.0));
+    }
+}

@@ -1,0 +1,302 @@
+//! What each member alone finds, and what all of them miss: which member a leak would be the price of, and which leaks
+//! no ensemble of these members can mend.
+//!
+//! Before the vote: this is about what members say, not about what is decided of it. Coordinates only, no note text.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use lethe_core::{Annotation, MemberSet};
+
+use crate::Said;
+
+/// What only one member of a set finds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alone {
+    /// Gold spans that it alone has exactly: label, start and end.
+    pub spans: u64,
+    /// Gold's characters that it alone covers, whatever the label.
+    pub characters: u64,
+}
+
+/// How members as a whole fail at a gold span that none of them has exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Missed {
+    /// No member has anything there.
+    Nothing,
+    /// Some member has the very span, under another label.
+    OtherLabel,
+    /// Members have other spans there, whatever their labels.
+    OtherBoundaries,
+}
+
+/// A gold span that no member has exactly.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedError {
+    /// The document.
+    pub id: String,
+    /// First byte.
+    pub start: u64,
+    /// One past the last byte.
+    pub end: u64,
+    /// Gold's label.
+    pub label: String,
+    /// How it is missed.
+    pub missed: Missed,
+    /// Labels that members give to what they have there, by name.
+    pub as_labels: Vec<String>,
+    /// Whether a letter or digit of it is under no member's span: it leaks whatever the vote.
+    pub leaks: bool,
+}
+
+/// The errors that all members of a set share.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedErrors {
+    /// Gold spans.
+    pub gold: u64,
+    /// Gold's characters.
+    pub characters: u64,
+    /// Gold's characters under no member's span.
+    pub uncovered: u64,
+    /// By label, in the order of the set of labels; labels without such an error are left out.
+    pub labels: Vec<SharedByLabel>,
+    /// Each of them, in the order of documents.
+    pub cases: Vec<SharedError>,
+}
+
+/// The shared errors of one label.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedByLabel {
+    /// Gold's label.
+    pub label: String,
+    /// Its gold spans.
+    pub gold: u64,
+    /// Missed with nothing there.
+    pub nothing: u64,
+    /// Missed under another label.
+    pub other_label: u64,
+    /// Missed by boundaries.
+    pub other_boundaries: u64,
+    /// Those of the three that leak.
+    pub leaking: u64,
+}
+
+impl SharedByLabel {
+    /// All three.
+    pub fn missed(&self) -> u64 {
+        self.nothing + self.other_label + self.other_boundaries
+    }
+}
+
+impl SharedErrors {
+    /// Gold spans that no member has exactly.
+    pub fn missed(&self) -> u64 {
+        self.cases.len() as u64
+    }
+
+    /// Those of them that leak.
+    pub fn leaking(&self) -> u64 {
+        self.cases.iter().filter(|case| case.leaks).count() as u64
+    }
+}
+
+/// What each member of a set finds alone, in the set's order.
+pub fn found_alone(said: &Said, members: MemberSet) -> Vec<Alone> {
+    let mut all = vec![Alone::default(); said.members.len()];
+    for (row, document) in said.documents.iter().enumerate() {
+        for gold in &said.gold[row] {
+            let found = members
+                .iter()
+                .filter(|&member| has(said, member, row, gold))
+                .fold(MemberSet::default(), MemberSet::with);
+            if let Some(member) = only(found) {
+                all[member].spans += 1;
+            }
+        }
+        let gold = covered(document.text.len(), said.gold[row].iter(), 1);
+        let under = who(said, row, members);
+        for (at, _) in document.text.char_indices().filter(|&(at, _)| gold[at] != 0) {
+            if let Some(member) = only(MemberSet(under[at])) {
+                all[member].characters += 1;
+            }
+        }
+    }
+    members.iter().map(|member| all[member]).collect()
+}
+
+/// The errors that all members of a set share.
+pub fn shared_errors(said: &Said, members: MemberSet) -> SharedErrors {
+    let mut errors = SharedErrors::default();
+    let mut labels: BTreeMap<_, SharedByLabel> = BTreeMap::new();
+    for (row, document) in said.documents.iter().enumerate() {
+        let text = &document.text;
+        let under = who(said, row, members);
+        let gold = covered(text.len(), said.gold[row].iter(), 1);
+        for (at, _) in text.char_indices().filter(|&(at, _)| gold[at] != 0) {
+            errors.characters += 1;
+            errors.uncovered += u64::from(under[at] == 0);
+        }
+        for gold in &said.gold[row] {
+            let name = &said.labels.label(gold.label).name;
+            let counts = labels.entry(gold.label).or_insert_with(|| SharedByLabel {
+                label: name.clone(),
+                ..SharedByLabel::default()
+            });
+            counts.gold += 1;
+            errors.gold += 1;
+            if members.iter().any(|member| has(said, member, row, gold)) {
+                continue;
+            }
+            let there = members.iter().flat_map(|member| &said.by_member[member][row]);
+            let there: Vec<&Annotation> = there.filter(|other| other.span.overlaps(gold.span)).collect();
+            let missed = if there.is_empty() {
+                Missed::Nothing
+            } else if there.iter().any(|other| other.span == gold.span) {
+                Missed::OtherLabel
+            } else {
+                Missed::OtherBoundaries
+            };
+            let mut ids: Vec<_> = there.iter().map(|other| other.label).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            let leaks = gold
+                .span
+                .of(text)
+                .char_indices()
+                .any(|(at, character)| character.is_alphanumeric() && under[gold.span.start() + at] == 0);
+            match missed {
+                Missed::Nothing => counts.nothing += 1,
+                Missed::OtherLabel => counts.other_label += 1,
+                Missed::OtherBoundaries => counts.other_boundaries += 1,
+            }
+            counts.leaking += u64::from(leaks);
+            errors.cases.push(SharedError {
+                id: document.id.clone(),
+                start: gold.span.start() as u64,
+                end: gold.span.end() as u64,
+                label: name.clone(),
+                missed,
+                as_labels: ids
+                    .into_iter()
+                    .map(|id| said.labels.label(id).name.clone())
+                    .collect(),
+                leaks,
+            });
+        }
+    }
+    errors.labels = labels
+        .into_values()
+        .filter(|counts| counts.missed() > 0)
+        .collect();
+    errors
+}
+
+fn has(said: &Said, member: usize, row: usize, gold: &Annotation) -> bool {
+    said.by_member[member][row]
+        .iter()
+        .any(|own| own.span == gold.span && own.label == gold.label)
+}
+
+/// Its one member, if it has but one.
+fn only(members: MemberSet) -> Option<usize> {
+    (members.len() == 1).then(|| members.0.trailing_zeros() as usize)
+}
+
+/// For each byte the members with a span over it.
+fn who(said: &Said, row: usize, members: MemberSet) -> Vec<u64> {
+    let mut under = vec![0; said.documents[row].text.len()];
+    for member in members.iter() {
+        let own = covered(under.len(), said.by_member[member][row].iter(), 1 << member);
+        for (all, own) in under.iter_mut().zip(own) {
+            *all |= own;
+        }
+    }
+    under
+}
+
+/// For each byte `mark` where a span is over it, else 0.
+fn covered<'a>(bytes: usize, spans: impl Iterator<Item = &'a Annotation>, mark: u64) -> Vec<u64> {
+    let mut under = vec![0; bytes];
+    for annotation in spans {
+        under[annotation.span.start()..annotation.span.end()].fill(mark);
+    }
+    under
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::said::tests::document;
+
+    const TEXT: &str = "Eva Ñuñez, 40, Burgos, 3 Mayo";
+
+    fn said() -> Said {
+        // Eva Ñuñez: bytes 0 to 11; 40: 13; Burgos: 17; 3 Mayo: 25.
+        let gold = [
+            (0, 11, "NAME"),
+            (13, 15, "AGE"),
+            (17, 23, "CITY"),
+            (25, 31, "DATE"),
+        ];
+        let one = [(0, 11, "NAME"), (17, 23, "NAME"), (25, 26, "DATE")];
+        let other = [(0, 3, "NAME"), (17, 23, "DATE"), (25, 26, "DATE")];
+        let marked = |marks: &[(u32, u32, &str)]| vec![document("a", TEXT, marks)];
+        Said::new(
+            marked(&gold),
+            vec![
+                ("one".to_owned(), marked(&one)),
+                ("other".to_owned(), marked(&other)),
+            ],
+            None,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_member_is_worth_what_only_it_finds() {
+        let alone = |members| found_alone(&said(), MemberSet(members));
+        // Of the name the other covers three characters; both cover city and day.
+        assert_eq!(
+            alone(0b11),
+            [
+                Alone {
+                    spans: 1,
+                    characters: 6
+                },
+                Alone::default()
+            ]
+        );
+        assert_eq!(
+            alone(0b10),
+            [Alone {
+                spans: 0,
+                characters: 3 + 6 + 1
+            }]
+        );
+    }
+
+    #[test]
+    fn a_shared_error_is_nothing_another_label_or_other_boundaries_and_leaks_if_a_letter_is_bare() {
+        let errors = shared_errors(&said(), MemberSet(0b11));
+        let told: Vec<(&str, Missed, bool)> = errors
+            .cases
+            .iter()
+            .map(|case| (case.label.as_str(), case.missed, case.leaks))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("AGE", Missed::Nothing, true),
+                ("CITY", Missed::OtherLabel, false),
+                ("DATE", Missed::OtherBoundaries, true)
+            ]
+        );
+        assert_eq!(errors.cases[1].as_labels, ["DATE", "NAME"]);
+        assert_eq!((errors.gold, errors.missed(), errors.leaking()), (4, 3, 2));
+        // `40` and ` Mayo`.
+        assert_eq!((errors.characters, errors.uncovered), (9 + 2 + 6 + 6, 2 + 5));
+        assert_eq!(errors.labels.len(), 3);
+    }
+}

@@ -1,0 +1,256 @@
+//! Which members are left, and at which threshold: Kim 2019's backward elimination, for any objective.
+//!
+//! For each voting threshold: begin with all members; drop the one without which the objective is highest; go on until
+//! it no longer improves; at last take the threshold whose set is best (Kim 2019, Methods; Kim 2020, "Voting pruned").
+//! "No longer improved" leaves open what becomes of a drop that changes nothing: here it is taken, since what is left
+//! does as well and costs less, and costs are what pruning is for. So an order of sets decides everything
+//! ([`Standing::total_cmp`]): the rule stops where the best drop is not above what it is dropped from.
+//!
+//! Beyond the paper: members that are never dropped, bounds on recall and cost, thresholds by category, and the paths
+//! beyond where the rule stops, for the report.
+
+mod category;
+mod front;
+mod path;
+mod report;
+
+use std::cmp::Ordering;
+
+use lethe_core::{MemberSet, Voting};
+
+pub use report::{
+    ByCategory, CategoryThreshold, HeldOut, HeldOutThreshold, Left, LeftOut, Path, Point, PrunedMember,
+    Pruned, Step,
+};
+
+use crate::leak::{found_alone, shared_errors};
+use crate::{Ballot, Cost, Costs, Objective, Said, Standing, Tally};
+
+/// How to prune.
+#[derive(Clone, Debug, Default)]
+pub struct PruneOptions {
+    /// What for.
+    pub objective: Objective,
+    /// Members that are never dropped.
+    pub keep: MemberSet,
+    /// Members whose single vote is enough. They may be dropped unless they are kept too.
+    pub always: MemberSet,
+    /// Each member's cost, in their order; empty where none is known.
+    pub costs: Vec<Cost>,
+    /// Thresholds to go through; empty for all there can be, 1 to the number of members.
+    pub thresholds: Vec<u32>,
+    /// Whether each category of labels gets its own threshold once the members are chosen.
+    pub by_category: bool,
+    /// Whether the vote covers what winners leave of beaten spans ([`Voting::cover_beaten`]); not in the paper.
+    pub cover_beaten: bool,
+}
+
+/// Why members could not be pruned.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PruneError {
+    /// No member, or too many.
+    #[error("there are {0} members; a vote has 1 to {max}", max = MemberSet::CAPACITY)]
+    Members(usize),
+    /// Costs that are not the members'.
+    #[error("there are {members} members, but costs of {costs}")]
+    Costs {
+        /// Members.
+        members: usize,
+        /// Costs given.
+        costs: usize,
+    },
+    /// A cost that is none.
+    #[error("`{0}` costs less than nothing or no number")]
+    Cost(String),
+    /// A ceiling without costs, which nothing would exceed.
+    #[error("a ceiling needs to know what members cost")]
+    Ceiling,
+    /// A set names a member that there is not.
+    #[error("there is no member {member} to keep or to count always; there are {members}")]
+    NoMember {
+        /// Its index.
+        member: usize,
+        /// Members.
+        members: usize,
+    },
+    /// A threshold that no vote reaches.
+    #[error("a threshold of {threshold} with {members} members; it is 1 to the number of members")]
+    Threshold {
+        /// The threshold.
+        threshold: u32,
+        /// Members.
+        members: usize,
+    },
+    /// A member that was pruned for is missing among those to judge.
+    #[error("no predictions of member `{0}`")]
+    Missing(String),
+}
+
+/// A set of members at a threshold, and how it does.
+#[derive(Clone, Copy, Debug)]
+struct Tried {
+    threshold: u32,
+    members: MemberSet,
+    tally: Tally,
+    standing: Standing,
+}
+
+impl Tried {
+    /// The greater is the better: by standing, then of the lower threshold, which leaks less.
+    fn total_cmp(&self, other: &Self) -> Ordering {
+        let by_threshold = other.threshold.cmp(&self.threshold);
+        self.standing.total_cmp(&other.standing).then(by_threshold)
+    }
+}
+
+/// All that a set is judged by.
+struct Judge<'a> {
+    ballot: Ballot,
+    options: &'a PruneOptions,
+    costs: Costs,
+    ranks: Vec<u32>,
+}
+
+impl Judge<'_> {
+    fn voting(&self, threshold: u32) -> Voting {
+        Voting {
+            threshold,
+            thresholds: Vec::new(),
+            always: self.options.always,
+            ranks: self.ranks.clone(),
+            cover_beaten: self.options.cover_beaten,
+        }
+    }
+
+    fn judge(&self, voting: &Voting, members: MemberSet) -> Tried {
+        let tally = self.ballot.tally(voting, members);
+        let cost = self.costs.of(members);
+        Tried {
+            threshold: voting.threshold,
+            members,
+            tally,
+            standing: self.options.objective.standing(&tally, cost, members.len()),
+        }
+    }
+}
+
+/// Prunes. The same answer each time, whatever the machine.
+///
+/// The chosen set is the best of those the paper's rule stops at, one a threshold. With a floor or a ceiling it is the
+/// best of all sets that were looked at on the way, since the rule may stop on the wrong side of a bound.
+///
+/// # Errors
+/// [`PruneError`], if the options are not of these members.
+pub fn prune(said: &Said, options: &PruneOptions) -> Result<Pruned, PruneError> {
+    check(said, options)?;
+    let all = everyone(said.members.len());
+    let judge = Judge {
+        ballot: Ballot::new(said),
+        options,
+        costs: Costs(options.costs.clone()),
+        ranks: said.ranks(),
+    };
+    let thresholds: Vec<u32> = match options.thresholds.as_slice() {
+        [] => (1..=all.len()).collect(),
+        some => some.to_vec(),
+    };
+    let (mut paths, mut tried) = (Vec::new(), Vec::new());
+    for &threshold in &thresholds {
+        paths.push(path::eliminate(&judge, threshold, all, &mut tried));
+    }
+    let best = |of: &mut dyn Iterator<Item = Tried>| {
+        of.reduce(|best, next| match next.total_cmp(&best) {
+            Ordering::Greater => next,
+            _ => best,
+        })
+    };
+    // Each threshold has a path, and each path begins with a set that was tried.
+    let missing = PruneError::Members(0);
+    let best_tried = best(&mut tried.iter().copied()).ok_or(missing.clone())?;
+    let best_stop = best(&mut paths.iter().map(path::Eliminated::stopped)).ok_or(missing)?;
+    let bounded = options.objective.floor.is_some() || options.objective.ceiling.is_some();
+    let chosen = if bounded { best_tried } else { best_stop };
+    let by_category = options
+        .by_category
+        .then(|| category::thresholds(&judge, &said.labels, chosen));
+    let left = |members: MemberSet| Left {
+        members: members.iter().collect(),
+        alone: found_alone(said, members),
+        without: members
+            .iter()
+            .map(|member| LeftOut {
+                saved: judge.costs.saved(members, member),
+                tally: judge
+                    .ballot
+                    .tally(&judge.voting(chosen.threshold), without(members, member)),
+            })
+            .collect(),
+        shared_errors: shared_errors(said, members),
+    };
+    let single = |member: usize| {
+        let alone = judge.judge(&judge.voting(1), MemberSet::default().with(member));
+        PrunedMember {
+            name: said.members[member].clone(),
+            rank: judge.ranks[member],
+            keep: options.keep.contains(member),
+            always: options.always.contains(member),
+            cost: options.costs.get(member).cloned(),
+            tally: alone.tally,
+        }
+    };
+    Ok(Pruned {
+        format: report::FORMAT.to_owned(),
+        version: report::VERSION,
+        objective: options.objective,
+        cover_beaten: options.cover_beaten,
+        documents: said.documents.len() as u64,
+        members: (0..said.members.len()).map(single).collect(),
+        paths: paths.into_iter().map(|path| path.told(said)).collect(),
+        chosen: Point::of(&chosen),
+        by_stop_rule: !bounded,
+        best_met: Point::of(&best_tried),
+        by_category,
+        front: front::front(&tried),
+        all: left(all),
+        pruned: left(chosen.members),
+    })
+}
+
+fn check(said: &Said, options: &PruneOptions) -> Result<(), PruneError> {
+    let members = said.members.len();
+    if members == 0 || members > MemberSet::CAPACITY {
+        return Err(PruneError::Members(members));
+    }
+    let costs = options.costs.len();
+    if costs != 0 && costs != members {
+        return Err(PruneError::Costs { members, costs });
+    }
+    let sound = |amount: f64| amount.is_finite() && amount >= 0.0;
+    for (cost, name) in options.costs.iter().zip(&said.members) {
+        if !sound(cost.own) || cost.shared.as_ref().is_some_and(|(_, amount)| !sound(*amount)) {
+            return Err(PruneError::Cost(name.clone()));
+        }
+    }
+    if options.objective.ceiling.is_some() && costs == 0 {
+        return Err(PruneError::Ceiling);
+    }
+    let named = MemberSet(options.keep.0 | options.always.0);
+    if let Some(member) = named.iter().find(|&member| member >= members) {
+        return Err(PruneError::NoMember { member, members });
+    }
+    let outside = |threshold: &&u32| **threshold == 0 || **threshold as usize > members;
+    match options.thresholds.iter().find(outside) {
+        Some(&threshold) => Err(PruneError::Threshold { threshold, members }),
+        None => Ok(()),
+    }
+}
+
+fn everyone(members: usize) -> MemberSet {
+    (0..members).fold(MemberSet::default(), MemberSet::with)
+}
+
+fn without(members: MemberSet, member: usize) -> MemberSet {
+    MemberSet(members.0 & !(1 << member))
+}
+

@@ -1,0 +1,97 @@
+//! One threshold's backward elimination.
+
+use std::cmp::Ordering;
+
+use lethe_core::MemberSet;
+
+use super::report::{Path, Point, Step};
+use super::{Judge, Tried, without};
+use crate::Said;
+
+/// A threshold's path from all members to the last that can be dropped.
+pub(super) struct Eliminated {
+    start: Tried,
+    /// Who was dropped, and what was left.
+    steps: Vec<(usize, Tried)>,
+    /// Steps that the rule takes.
+    stop: usize,
+}
+
+/// Drops one member after another, and puts everything that was looked at into `tried`.
+pub(super) fn eliminate(judge: &Judge<'_>, threshold: u32, all: MemberSet, tried: &mut Vec<Tried>) -> Eliminated {
+    let voting = judge.voting(threshold);
+    let start = judge.judge(&voting, all);
+    tried.push(start);
+    let (mut now, mut steps, mut stop) = (start, Vec::new(), None);
+    // The worst-ranked first: it is the one that goes where nothing else decides.
+    let mut order: Vec<usize> = all.iter().collect();
+    order.sort_by_key(|&member| (std::cmp::Reverse(judge.ranks[member]), member));
+    while now.members.len() > 1 {
+        let mut best: Option<(usize, Tried)> = None;
+        let may_go = |member: &&usize| now.members.contains(**member) && !judge.options.keep.contains(**member);
+        for &member in order.iter().filter(may_go) {
+            let next = judge.judge(&voting, without(now.members, member));
+            tried.push(next);
+            if best.is_none_or(|(_, best)| prefer(&now, &next, &best) == Ordering::Greater) {
+                best = Some((member, next));
+            }
+        }
+        let Some((dropped, next)) = best else { break };
+        if stop.is_none() && next.standing.total_cmp(&now.standing) != Ordering::Greater {
+            stop = Some(steps.len());
+        }
+        steps.push((dropped, next));
+        now = next;
+    }
+    Eliminated {
+        start,
+        stop: stop.unwrap_or(steps.len()),
+        steps,
+    }
+}
+
+/// Which of two drops from `now` is better (greater).
+///
+/// Under the ceiling that is the order of sets. Above it that order would always drop the dearest member, so there the
+/// drop is better that keeps more for each µs it saves: first of recall that the floor asks for, then of the measure.
+/// Members that save nothing go last.
+fn prefer(now: &Tried, one: &Tried, other: &Tried) -> Ordering {
+    let saved = |next: &Tried| now.standing.cost - next.standing.cost;
+    let saves = |next: &Tried| now.standing.excess > 0.0 && saved(next) > 0.0;
+    if saves(one) && saves(other) {
+        let rate = |from: f64, to: f64, next: &Tried| (to - from) / saved(next);
+        let short = |next: &Tried| rate(now.standing.shortfall, next.standing.shortfall, next);
+        let value = |next: &Tried| rate(now.standing.value, next.standing.value, next);
+        short(other)
+            .total_cmp(&short(one))
+            .then(value(one).total_cmp(&value(other)))
+            .then(one.standing.total_cmp(&other.standing))
+    } else {
+        one.standing.total_cmp(&other.standing)
+    }
+}
+
+impl Eliminated {
+    /// Where the rule stops.
+    pub(super) fn stopped(&self) -> Tried {
+        match self.stop.checked_sub(1).and_then(|last| self.steps.get(last)) {
+            Some((_, left)) => *left,
+            None => self.start,
+        }
+    }
+
+    /// As the report has it.
+    pub(super) fn told(self, said: &Said) -> Path {
+        let step = |(dropped, left): &(usize, Tried)| Step {
+            dropped: *dropped,
+            name: said.members[*dropped].clone(),
+            left: Point::of(left),
+        };
+        Path {
+            threshold: self.start.threshold,
+            start: Point::of(&self.start),
+            steps: self.steps.iter().map(step).collect(),
+            stop: self.stop,
+        }
+    }
+}

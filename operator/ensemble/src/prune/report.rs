@@ -1,0 +1,289 @@
+//! What pruning found. Serialised, these structs are the JSON format `lethe-pruning`, version 1: fields are added,
+//! never renamed or given another meaning, without a higher version. Names, numbers and coordinates, no note text.
+
+use serde::{Deserialize, Serialize};
+
+use lethe_core::{MemberSet, Voting};
+
+use super::{PruneError, Tried, everyone};
+use crate::leak::{Alone, SharedErrors};
+use crate::{Ballot, Cost, Objective, Said, Tally};
+
+pub(super) const FORMAT: &str = "lethe-pruning";
+pub(super) const VERSION: u32 = 1;
+
+/// Members, pruned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pruned {
+    /// `lethe-pruning`.
+    pub format: String,
+    /// Goes up when a field changes its meaning.
+    pub version: u32,
+    /// What was pruned for.
+    pub objective: Objective,
+    /// Whether the vote covers what winners leave of beaten spans.
+    pub cover_beaten: bool,
+    /// Documents that members were judged on.
+    pub documents: u64,
+    /// All members; elsewhere they are named by their place here.
+    pub members: Vec<PrunedMember>,
+    /// One a threshold.
+    pub paths: Vec<Path>,
+    /// The set that is left, with its threshold.
+    pub chosen: Point,
+    /// Whether it is where the paper's rule stops; else, with a floor or a ceiling, the best that was looked at.
+    pub by_stop_rule: bool,
+    /// The best set that was looked at on any path.
+    pub best_met: Point,
+    /// Thresholds by category for the chosen set, if asked for.
+    pub by_category: Option<ByCategory>,
+    /// Of all sets that were looked at those that no other beats in covered characters, F1 and cost; cheapest first.
+    pub front: Vec<Point>,
+    /// What each of all members is worth, and what all miss.
+    pub all: Left,
+    /// The same of the chosen set.
+    pub pruned: Left,
+}
+
+/// One member.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PrunedMember {
+    /// Its name.
+    pub name: String,
+    /// Its place by strict F1, 0 the best.
+    pub rank: u32,
+    /// Whether it is never dropped.
+    pub keep: bool,
+    /// Whether its single vote is enough.
+    pub always: bool,
+    /// µs a token, if known.
+    pub cost: Option<Cost>,
+    /// How it does by itself.
+    pub tally: Tally,
+}
+
+/// A set of members at a threshold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Votes needed.
+    pub threshold: u32,
+    /// Members by their place, ascending.
+    pub members: Vec<usize>,
+    /// How it does.
+    pub tally: Tally,
+    /// The objective's measure.
+    pub value: f64,
+    /// µs a token; 0 where no cost is known.
+    pub cost: f64,
+    /// Whether floor and ceiling are kept.
+    pub meets: bool,
+}
+
+/// One threshold's elimination, down to one member or to those that are never dropped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Path {
+    /// Votes needed.
+    pub threshold: u32,
+    /// All members.
+    pub start: Point,
+    /// One drop after another.
+    pub steps: Vec<Step>,
+    /// Steps that the paper's rule takes; those after it are for the report.
+    pub stop: usize,
+}
+
+/// One drop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Who was dropped, by place.
+    pub dropped: usize,
+    /// Its name.
+    pub name: String,
+    /// What is left.
+    pub left: Point,
+}
+
+/// Thresholds by category.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ByCategory {
+    /// One a category that gold or a member has, by name.
+    pub categories: Vec<CategoryThreshold>,
+    /// The same by label id, as [`Voting::thresholds`] takes them.
+    pub thresholds: Vec<u32>,
+    /// What the chosen set comes to with them; its `threshold` is that of labels in no category above.
+    pub point: Point,
+    /// Times that all categories were gone through.
+    pub rounds: u32,
+}
+
+/// A category's threshold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CategoryThreshold {
+    /// The label set's category.
+    pub category: String,
+    /// Votes needed.
+    pub threshold: u32,
+}
+
+/// What the members of a set are worth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Left {
+    /// Members by their place, ascending; the next two lists are in this order.
+    pub members: Vec<usize>,
+    /// What only this one of them finds, before the vote.
+    pub alone: Vec<Alone>,
+    /// The vote without it, at the chosen threshold.
+    pub without: Vec<LeftOut>,
+    /// What all of them miss.
+    pub shared_errors: SharedErrors,
+}
+
+/// A set without one member.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// µs a token that are saved.
+    pub saved: f64,
+    /// What the vote comes to.
+    pub tally: Tally,
+}
+
+/// The thresholds judged on documents that nothing was chosen on: the papers' figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldOut {
+    /// What these documents are called.
+    pub name: String,
+    /// Documents.
+    pub documents: u64,
+    /// Each member by itself.
+    pub members: Vec<Tally>,
+    /// One a threshold.
+    pub thresholds: Vec<HeldOutThreshold>,
+    /// The chosen set, thresholds by category included if there are any.
+    pub chosen: Tally,
+}
+
+/// One threshold on held-out documents.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldOutThreshold {
+    /// Votes needed.
+    pub threshold: u32,
+    /// All members.
+    pub all: Tally,
+    /// The set that the paper's rule stops at.
+    pub pruned: Tally,
+}
+
+impl Point {
+    pub(super) fn of(tried: &Tried) -> Self {
+        Self {
+            threshold: tried.threshold,
+            members: tried.members.iter().collect(),
+            tally: tried.tally,
+            value: tried.standing.value,
+            cost: tried.standing.cost,
+            meets: tried.standing.meets(),
+        }
+    }
+
+    /// Its members as a set.
+    pub fn set(&self) -> MemberSet {
+        self.members
+            .iter()
+            .fold(MemberSet::default(), |set, &member| set.with(member))
+    }
+}
+
+impl Path {
+    /// Where the paper's rule stops.
+    pub fn stopped(&self) -> &Point {
+        match self.stop.checked_sub(1).and_then(|last| self.steps.get(last)) {
+            Some(step) => &step.left,
+            None => &self.start,
+        }
+    }
+}
+
+impl Pruned {
+    /// The vote of the chosen members alone, in the order of [`Pruned::chosen`]: their places among them are its
+    /// indices.
+    pub fn voting(&self) -> Voting {
+        let members = &self.chosen.members;
+        let always = members.iter().enumerate();
+        Voting {
+            threshold: self.chosen.threshold,
+            thresholds: (self.by_category.as_ref()).map_or_else(Vec::new, |by| by.thresholds.clone()),
+            always: always
+                .filter(|&(_, &member)| self.members[member].always)
+                .fold(MemberSet::default(), |set, (place, _)| set.with(place)),
+            ranks: self.ranks_of(members),
+            cover_beaten: self.cover_beaten,
+        }
+    }
+
+    /// Names of the chosen members, in the order of [`Pruned::voting`].
+    pub fn names(&self) -> Vec<&str> {
+        let name = |&member: &usize| self.members[member].name.as_str();
+        self.chosen.members.iter().map(name).collect()
+    }
+
+    /// Judges every threshold's two sets, and the chosen one, on other documents, which nothing is chosen on. Members
+    /// are found by name; others than those pruned are passed over.
+    ///
+    /// # Errors
+    /// [`PruneError::Missing`].
+    pub fn held_out(&self, name: &str, said: &Said) -> Result<HeldOut, PruneError> {
+        let place = |member: &PrunedMember| {
+            let place = said.members.iter().position(|other| *other == member.name);
+            place.ok_or_else(|| PruneError::Missing(member.name.clone()))
+        };
+        let places = self.members.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        let ballot = Ballot::new(&said.with(&places));
+        let all = everyone(self.members.len());
+        let always = (0..self.members.len()).filter(|&member| self.members[member].always);
+        let voting = Voting {
+            threshold: 1,
+            thresholds: Vec::new(),
+            always: always.fold(MemberSet::default(), MemberSet::with),
+            ranks: self.members.iter().map(|member| member.rank).collect(),
+            cover_beaten: self.cover_beaten,
+        };
+        let tally = |threshold: u32, members: MemberSet| {
+            let voting = Voting {
+                threshold,
+                ..voting.clone()
+            };
+            ballot.tally(&voting, members)
+        };
+        let of = |path: &Path| HeldOutThreshold {
+            threshold: path.threshold,
+            all: tally(path.threshold, all),
+            pruned: tally(path.threshold, path.stopped().set()),
+        };
+        let chosen = Voting {
+            threshold: self.chosen.threshold,
+            // Label ids are those of one label set; another set has no thresholds by category.
+            thresholds: (self.by_category.as_ref())
+                .filter(|by| by.thresholds.len() == said.labels.labels().len())
+                .map_or_else(Vec::new, |by| by.thresholds.clone()),
+            ..voting.clone()
+        };
+        Ok(HeldOut {
+            name: name.to_owned(),
+            documents: said.documents.len() as u64,
+            members: (0..self.members.len())
+                .map(|member| tally(1, MemberSet::default().with(member)))
+                .collect(),
+            thresholds: self.paths.iter().map(of).collect(),
+            chosen: ballot.tally(&chosen, self.chosen.set()),
+        })
+    }
+
+    /// Places by rank among these members: 0 the best.
+    fn ranks_of(&self, members: &[usize]) -> Vec<u32> {
+        let better = |member: usize, other: usize| self.members[other].rank < self.members[member].rank;
+        members
+            .iter()
+            .map(|&member| members.iter().filter(|&&other| better(member, other)).count() as u32)
+            .collect()
+    }
+}

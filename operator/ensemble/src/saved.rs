@@ -1,0 +1,143 @@
+//! What a fitted combiner is on disk: a page of settings that people can read, then numbers; told apart by kind and
+//! version, damage noticed.
+
+use lethe_core::LabelSet;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+const MAGIC: &[u8; 8] = b"LETHECOM";
+const VERSION: u32 = 1;
+
+/// Why bytes are no fitted combiner of the kind that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SavedError {
+    /// They do not begin as a combiner's do.
+    #[error("not a fitted combiner")]
+    Magic,
+    /// Another version of the program wrote them.
+    #[error("a combiner of version {found}, but this program reads version {VERSION}; fit it again")]
+    Version {
+        /// Theirs.
+        found: u32,
+    },
+    /// They are a combiner of another kind.
+    #[error("a combiner of another kind than `{wanted}`")]
+    Kind {
+        /// The kind that was asked for.
+        wanted: &'static str,
+    },
+    /// They end too early, were altered, or hold what no combiner holds.
+    #[error("damaged combiner: cut short or altered; copy the file again or fit it again")]
+    Damaged,
+    /// It was fitted under other labels.
+    #[error("fitted under other labels than those of the label set `{set}`; run it under the set it was fitted with")]
+    Labels {
+        /// The label set's id.
+        set: String,
+    },
+    /// Its page cannot be written.
+    #[error("the combiner's settings cannot be written: {0}")]
+    Page(String),
+}
+
+/// Puts a page and numbers together.
+///
+/// # Errors
+/// [`SavedError::Page`].
+pub(crate) fn pack(kind: &'static str, page: &impl Serialize, numbers: &[u8]) -> Result<Vec<u8>, SavedError> {
+    let page = toml::to_string(page).map_err(|error| SavedError::Page(error.to_string()))?;
+    let mut rest = vec![kind.len() as u8];
+    rest.extend_from_slice(kind.as_bytes());
+    rest.extend_from_slice(&(page.len() as u32).to_le_bytes());
+    rest.extend_from_slice(page.as_bytes());
+    rest.extend_from_slice(numbers);
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend_from_slice(&VERSION.to_le_bytes());
+    bytes.extend_from_slice(&checksum(&rest).to_le_bytes());
+    bytes.extend_from_slice(&rest);
+    Ok(bytes)
+}
+
+/// Takes them apart again.
+///
+/// # Errors
+/// Any [`SavedError`] but those of labels: nothing of damaged bytes is used.
+pub(crate) fn unpack<'b, P: DeserializeOwned>(
+    kind: &'static str,
+    bytes: &'b [u8],
+) -> Result<(P, &'b [u8]), SavedError> {
+    let rest = bytes.strip_prefix(MAGIC).ok_or(SavedError::Magic)?;
+    let (&version, rest) = rest.split_first_chunk().ok_or(SavedError::Damaged)?;
+    let found = u32::from_le_bytes(version);
+    if found != VERSION {
+        return Err(SavedError::Version { found });
+    }
+    let (&sum, rest) = rest.split_first_chunk().ok_or(SavedError::Damaged)?;
+    if u64::from_le_bytes(sum) != checksum(rest) {
+        return Err(SavedError::Damaged);
+    }
+    let (&length, rest) = rest.split_first().ok_or(SavedError::Damaged)?;
+    let (named, rest) = rest.split_at_checked(length.into()).ok_or(SavedError::Damaged)?;
+    if named != kind.as_bytes() {
+        return Err(SavedError::Kind { wanted: kind });
+    }
+    let (&length, rest) = rest.split_first_chunk().ok_or(SavedError::Damaged)?;
+    let (page, numbers) = rest
+        .split_at_checked(u32::from_le_bytes(length) as usize)
+        .ok_or(SavedError::Damaged)?;
+    let page = toml::from_slice(page).map_err(|_| SavedError::Damaged)?;
+    Ok((page, numbers))
+}
+
+/// The names of a set's labels, in order: what a combiner that knows labels by number is bound to.
+pub(crate) fn names(labels: &LabelSet) -> Vec<String> {
+    labels.labels().iter().map(|label| label.name.clone()).collect()
+}
+
+/// Refuses to run under other labels than a combiner was fitted with.
+pub(crate) fn same_labels(fitted: &[String], labels: &LabelSet) -> Result<(), SavedError> {
+    if fitted == names(labels) {
+        Ok(())
+    } else {
+        Err(SavedError::Labels {
+            set: labels.id().to_owned(),
+        })
+    }
+}
+
+/// FNV-1a: notices damage, proves nothing.
+fn checksum(bytes: &[u8]) -> u64 {
+    let step = |sum: u64, &byte: &u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Page {
+        rate: f64,
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked_and_every_cut_or_altered_byte_is_noticed() {
+        let bytes = pack("trial", &Page { rate: 0.1 }, &[1, 2, 3]).unwrap();
+        let (page, numbers): (Page, _) = unpack("trial", &bytes).unwrap();
+        assert_eq!((page, numbers), (Page { rate: 0.1 }, [1, 2, 3].as_slice()));
+        for at in 0..bytes.len() {
+            assert!(unpack::<Page>("trial", &bytes[..at]).is_err());
+            let mut altered = bytes.clone();
+            altered[at] ^= 4;
+            assert!(unpack::<Page>("trial", &altered).is_err());
+        }
+        assert_eq!(
+            unpack::<Page>("other", &bytes).unwrap_err(),
+            SavedError::Kind { wanted: "other" }
+        );
+        assert_eq!(unpack::<Page>("trial", b"something").unwrap_err(), SavedError::Magic);
+    }
+}

@@ -1,0 +1,279 @@
+//! Stacking by spans (Kim 2020, "Stacked SVM"): a linear support vector machine tells right spans from wrong ones by how far
+//! the members agree on them. The surer of two that overlap stays.
+
+mod features;
+
+use lethe_core::{Annotations, Combine, Decision, LabelSet, MemberSet, NoteView};
+use lethe_corpus::{Counts, Group, folds};
+use rand::SeedableRng as _;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::Said;
+use crate::candidates::{Candidate, FitError, check_members, surest, told};
+use crate::dual::{Platt, Row, dot, separate};
+use crate::saved::{SavedError, names, pack, same_labels, unpack};
+use features::Features;
+
+const KIND: &str = "stacked-svm";
+
+/// Settings of [`StackedSvm`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StackedSvmConfig {
+    /// LIBLINEAR's C, the price of a span within the margin: the best of these by strict micro-F1 in cross-validation.
+    pub c: Vec<f64>,
+    /// Folds of that cross-validation, over documents.
+    pub folds: usize,
+}
+
+impl Default for StackedSvmConfig {
+    fn default() -> Self {
+        Self {
+            c: vec![0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0],
+            folds: 10,
+        }
+    }
+}
+
+/// Scores that a span may need, as steps of this about 0: chosen with C.
+const CUT_STEP: f64 = 0.1;
+
+/// A stacked support vector machine, fitted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StackedSvm {
+    members: Vec<String>,
+    ranks: Vec<u32>,
+    labels: Vec<String>,
+    c: f64,
+    cut: f64,
+    platt: Platt,
+    weights: Vec<f64>,
+}
+
+/// The candidates of one document as examples.
+struct Examples {
+    candidates: Vec<Candidate>,
+    rows: Vec<Row>,
+    right: Vec<bool>,
+    gold: u64,
+}
+
+impl StackedSvm {
+    /// Fits C, the score that a span needs and the probabilities by cross-validation over the documents, then the machine on
+    /// all of them. The same seed gives the same machine.
+    ///
+    /// # Errors
+    /// [`FitError`].
+    pub fn fit(said: &Said, config: &StackedSvmConfig, seed: u64) -> Result<Self, FitError> {
+        check_members(said)?;
+        let ranks = said.ranks();
+        let features = Features::new(&ranks, said.labels.labels().len());
+        let documents: Vec<Examples> = said
+            .batch
+            .notes()
+            .zip(&said.gold)
+            .map(|(note, gold)| Examples::new(&features, note, &said.row(note.row), gold))
+            .collect();
+        let right: usize = documents.iter().flat_map(|d| &d.right).filter(|right| **right).count();
+        let all = documents.iter().map(|d| d.right.len()).sum();
+        if right == 0 || right == all {
+            return Err(FitError::OneSided { right, all });
+        }
+        let dimension = features.dimension();
+        let patients = said.documents.iter().all(|document| document.patient.is_some());
+        let by = if patients { Group::Patient } else { Group::Document };
+        let parts = folds(&said.documents, config.folds.min(documents.len()), by, seed)?;
+        let mut best: Option<(u64, f64, f64, Platt)> = None;
+        let mut best_f1 = -1.0;
+        for &c in &config.c {
+            let mut scores = vec![Vec::new(); documents.len()];
+            for fold in 0..parts.count() {
+                let split = parts.split(fold);
+                let weights = machine(split.train.iter().map(|&i| &documents[i]), dimension, c, seed);
+                for i in split.held {
+                    scores[i] = documents[i].rows.iter().map(|row| dot(&weights, row)).collect();
+                }
+            }
+            for step in [0i32, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6, 7, -7, 8, -8] {
+                let cut = f64::from(step) * CUT_STEP;
+                let f1 = counts(&documents, &scores, cut).f1();
+                // Of equals the smaller C, and the cut nearer to 0.
+                if f1 > best_f1 {
+                    best_f1 = f1;
+                    let right = documents.iter().flat_map(|d| &d.right);
+                    let scored: Vec<_> = scores.iter().flatten().copied().zip(right.copied()).collect();
+                    best = Some((0, c, cut, Platt::fit(&scored)));
+                }
+            }
+        }
+        // Without a C to choose from there is LIBLINEAR's own.
+        let (_, c, cut, platt) = best.unwrap_or((0, 1.0, 0.0, Platt::fit(&[])));
+        Ok(Self {
+            members: said.members.clone(),
+            labels: names(&said.labels),
+            weights: machine(documents.iter(), dimension, c, seed),
+            ranks,
+            c,
+            cut,
+            platt,
+        })
+    }
+
+    /// The members that it was fitted on, in the order in which it takes what they say.
+    pub fn members(&self) -> &[String] {
+        &self.members
+    }
+
+    /// The C that cross-validation chose, and the score that a span needs.
+    pub const fn chosen(&self) -> (f64, f64) {
+        (self.c, self.cut)
+    }
+
+    /// The bytes that [`StackedSvm::from_bytes`] reads.
+    ///
+    /// # Errors
+    /// [`SavedError::Page`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>, SavedError> {
+        pack(KIND, self, &[])
+    }
+
+    /// Reads what was saved, to run under the labels it was fitted with.
+    ///
+    /// # Errors
+    /// [`SavedError`].
+    pub fn from_bytes(bytes: &[u8], labels: &LabelSet) -> Result<Self, SavedError> {
+        let (read, rest): (Self, _) = unpack(KIND, bytes)?;
+        let fits = rest.is_empty()
+            && (1..=MemberSet::CAPACITY).contains(&read.members.len())
+            && read.ranks.len() == read.members.len()
+            && read.weights.len() == Features::new(&read.ranks, read.labels.len()).dimension()
+            && read.weights.iter().chain([&read.cut]).all(|value| value.is_finite())
+            && read.platt.is_sound();
+        if !fits {
+            return Err(SavedError::Damaged);
+        }
+        same_labels(&read.labels, labels)?;
+        Ok(read)
+    }
+}
+
+impl Combine for StackedSvm {
+    fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision> {
+        let features = Features::new(&self.ranks, self.labels.len());
+        let (candidates, rows) = features.of_note(note, said);
+        let decided = candidates.into_iter().zip(&rows).filter_map(|(candidate, row)| {
+            let score = dot(&self.weights, row);
+            let decision = || {
+                let sure = self.platt.of(score) as f32;
+                told(candidate.span, candidate.label, said, &self.ranks, sure)
+            };
+            (score > self.cut).then(|| (score, decision()))
+        });
+        surest(decided.collect())
+    }
+}
+
+impl Examples {
+    fn new(features: &Features<'_>, note: NoteView<'_>, said: &[&Annotations], gold: &Annotations) -> Self {
+        let (candidates, rows) = features.of_note(note, said);
+        Self {
+            right: candidates.iter().map(|candidate| candidate.is_of(gold)).collect(),
+            candidates,
+            rows,
+            gold: gold.len() as u64,
+        }
+    }
+}
+
+fn machine<'a>(documents: impl Iterator<Item = &'a Examples>, dimension: usize, c: f64, seed: u64) -> Vec<f64> {
+    let rows: Vec<(&Row, bool)> = documents
+        .flat_map(|document| document.rows.iter().zip(document.right.iter().copied()))
+        .collect();
+    separate(&rows, dimension, c, &mut ChaCha8Rng::seed_from_u64(seed))
+}
+
+/// Strict counts of what scores above the cut, overlaps resolved.
+fn counts(documents: &[Examples], scores: &[Vec<f64>], cut: f64) -> Counts {
+    let mut counts = Counts::default();
+    for (document, scores) in documents.iter().zip(scores) {
+        let mut order: Vec<usize> = (0..scores.len()).filter(|&i| scores[i] > cut).collect();
+        order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+        let mut kept: Vec<usize> = Vec::new();
+        for i in order {
+            let span = document.candidates[i].span;
+            if !kept.iter().any(|&other| document.candidates[other].span.overlaps(span)) {
+                kept.push(i);
+            }
+        }
+        let hits = kept.iter().filter(|&&i| document.right[i]).count() as u64;
+        counts += Counts {
+            hits,
+            spurious: kept.len() as u64 - hits,
+            missed: document.gold - hits,
+        };
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::candidates::judge;
+    use crate::invented::{best_member, invented};
+    use crate::said::tests::document;
+
+    #[test]
+    fn where_members_err_apart_it_is_better_than_the_best_of_them_and_the_seed_decides_its_bytes() {
+        let (fit, test) = invented(5, 120, &[0.10, 0.12, 0.14, 0.16, 0.18]);
+        let config = StackedSvmConfig {
+            c: vec![0.1, 1.0],
+            folds: 5,
+        };
+        let fitted = StackedSvm::fit(&fit, &config, 1).unwrap();
+        let f1 = judge(&fitted, &test).f1();
+        assert!(f1 > best_member(&test) + 0.03, "{f1} against {}", best_member(&test));
+
+        let bytes = fitted.to_bytes().unwrap();
+        let again = StackedSvm::fit(&fit, &config, 1).unwrap().to_bytes().unwrap();
+        assert_eq!(bytes, again);
+        let read = StackedSvm::from_bytes(&bytes, &test.labels).unwrap();
+        assert_eq!(read, fitted);
+        for note in test.batch.notes() {
+            let said = test.row(note.row);
+            assert_eq!(read.decide(note, &said), fitted.decide(note, &said));
+        }
+        let other = LabelSet::meddocan();
+        assert!(matches!(
+            StackedSvm::from_bytes(&bytes, &other),
+            Err(SavedError::Labels { .. })
+        ));
+        assert!(StackedSvm::from_bytes(&bytes[..bytes.len() - 9], &test.labels).is_err());
+        let mut less = fitted;
+        less.weights.pop();
+        let refused = StackedSvm::from_bytes(&less.to_bytes().unwrap(), &test.labels);
+        assert_eq!(refused.unwrap_err(), SavedError::Damaged);
+    }
+
+    #[test]
+    fn a_member_that_is_always_wrong_is_not_believed_and_of_two_that_overlap_the_surer_stays() {
+        let gold: Vec<_> = (0..6)
+            .map(|i| document(&format!("d{i}"), "ab cd ef gh", &[(0, 2, "A"), (6, 8, "A")]))
+            .collect();
+        let wrong: Vec<_> = (0..6)
+            .map(|i| document(&format!("d{i}"), "", &[(3, 8, "A")]))
+            .collect();
+        let members = vec![("right".to_owned(), gold.clone()), ("wrong".to_owned(), wrong)];
+        let said = Said::new(gold, members, None).unwrap();
+        let config = StackedSvmConfig {
+            folds: 3,
+            ..StackedSvmConfig::default()
+        };
+        let fitted = StackedSvm::fit(&said, &config, 1).unwrap();
+        let decided = fitted.decide(said.batch.note(0), &said.row(0));
+        let spans: Vec<_> = decided.iter().map(|d| (d.span.start(), d.members.0)).collect();
+        assert_eq!(spans, [(0, 0b01), (6, 0b01)]);
+        assert!(decided.iter().all(|d| d.score > 0.5 && d.scores.len() == 1));
+    }
+}

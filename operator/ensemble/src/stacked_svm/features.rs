@@ -1,0 +1,154 @@
+//! How far members agree on a span, as features: who says the same, who contradicts it and how, and what it is.
+
+use lethe_core::{Annotation, Annotations, NoteView};
+
+use crate::candidates::{Candidate, candidates};
+use crate::dual::Row;
+use crate::tags::touched;
+
+/// How a member can stand to a span: it says exactly this; the same place, but another label; a place that overlaps, with
+/// the same label; with another.
+const WAYS: usize = 4;
+
+/// Spans of more tokens than this count as of this many.
+const LONGEST: usize = 6;
+
+/// Where each feature has its place: [`WAYS`] a member, how many members for each way, whose votes weighed by rank, each
+/// number of votes, the label, the length, and 1.
+pub(super) struct Features<'a> {
+    ranks: &'a [u32],
+    labels: usize,
+}
+
+impl<'a> Features<'a> {
+    pub(super) const fn new(ranks: &'a [u32], labels: usize) -> Self {
+        Self { ranks, labels }
+    }
+
+    /// How many features there are.
+    pub(super) const fn dimension(&self) -> usize {
+        self.members() * WAYS + WAYS + 1 + self.members() + self.labels + LONGEST + 1
+    }
+
+    const fn members(&self) -> usize {
+        self.ranks.len()
+    }
+
+    /// A note's candidates and their features.
+    pub(super) fn of_note(&self, note: NoteView<'_>, said: &[&Annotations]) -> (Vec<Candidate>, Vec<Row>) {
+        let candidates = candidates(said);
+        let longest = candidates.iter().map(|c| c.span.len()).max().unwrap_or(0);
+        let rows = candidates
+            .iter()
+            .map(|candidate| self.of(note, candidate, said, longest))
+            .collect();
+        (candidates, rows)
+    }
+
+    /// `longest` is the most bytes that an annotation of the note has.
+    fn of(&self, note: NoteView<'_>, candidate: &Candidate, said: &[&Annotations], longest: usize) -> Row {
+        let members = self.members();
+        let mut row = Row::new();
+        let mut counts = [0u32; WAYS];
+        for (member, annotations) in said.iter().enumerate().take(members) {
+            let mut ways = [false; WAYS];
+            for annotation in near(annotations, candidate, longest) {
+                let same_span = annotation.span == candidate.span;
+                let same_label = annotation.label == candidate.label;
+                ways[usize::from(!same_span) * 2 + usize::from(!same_label)] = true;
+            }
+            for (way, _) in ways.iter().enumerate().filter(|(_, there)| **there) {
+                counts[way] += 1;
+                row.push(((member * WAYS + way) as u32, 1.0));
+            }
+        }
+        let mut at = members * WAYS;
+        for count in counts {
+            push(&mut row, at, count as f32 / members as f32);
+            at += 1;
+        }
+        // The best member's vote weighs as many as there are members, the last one's 1.
+        let weight = |member: usize| (members as u32).saturating_sub(self.ranks[member]) as f32;
+        let all: f32 = (0..members).map(weight).sum();
+        let voted = candidate.members.iter().filter(|&member| member < members);
+        push(&mut row, at, voted.map(weight).sum::<f32>() / all.max(1.0));
+        at += 1;
+        let votes = (candidate.members.len() as usize).clamp(1, members);
+        push(&mut row, at + votes - 1, 1.0);
+        at += members;
+        let label = usize::from(candidate.label.0);
+        if label < self.labels {
+            push(&mut row, at + label, 1.0);
+        }
+        at += self.labels;
+        let tokens = touched(note, candidate.span.start(), candidate.span.end()).len();
+        push(&mut row, at + tokens.clamp(1, LONGEST) - 1, 1.0);
+        at += LONGEST;
+        push(&mut row, at, 1.0);
+        row
+    }
+}
+
+fn push(row: &mut Row, at: usize, value: f32) {
+    if value != 0.0 {
+        row.push((at as u32, value));
+    }
+}
+
+/// A member's annotations that overlap a candidate. They are sorted by start.
+fn near<'a>(
+    annotations: &'a Annotations,
+    candidate: &Candidate,
+    longest: usize,
+) -> impl Iterator<Item = &'a Annotation> {
+    let span = candidate.span;
+    annotations
+        .from(span.start().saturating_sub(longest))
+        .take_while(move |annotation| annotation.span.start() < span.end())
+        .filter(move |annotation| annotation.span.overlaps(span))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::said::tests::document;
+    use crate::Said;
+
+    #[test]
+    fn a_span_s_features_are_who_agrees_and_how_the_others_do_not() {
+        let gold = document("a", "ab cd ef", &[(0, 5, "A")]);
+        let said: Vec<_> = [
+            [(0, 5, "A")].as_slice(),
+            &[(0, 5, "B")],
+            &[(0, 2, "A"), (3, 5, "B")],
+            &[(0, 5, "A"), (6, 8, "A")],
+        ]
+        .iter()
+        .enumerate()
+        .map(|(i, marks)| (format!("m{i}"), vec![document("a", "", marks)]))
+        .collect();
+        let said = Said::new(vec![gold], said, None).unwrap();
+        let ranks = [0, 2, 3, 1];
+        let features = Features::new(&ranks, 2);
+        let (candidates, rows) = features.of_note(said.batch.note(0), &said.row(0));
+        let at = candidates.iter().position(|c| c.span.len() == 5 && c.label.0 == 0).unwrap();
+        let expected: Row = vec![
+            (0, 1.0),  // m0 says it
+            (5, 1.0),  // m1 says B of it
+            (10, 1.0), // m2 says A of a part
+            (11, 1.0), // and B of another
+            (12, 1.0), // m3 says it
+            (16, 0.5), // two of four say it
+            (17, 0.25),
+            (18, 0.25),
+            (19, 0.25),
+            (20, 0.7), // 4 and 3 of 10
+            (22, 1.0), // two votes
+            (25, 1.0), // A
+            (28, 1.0), // two tokens
+            (33, 1.0),
+        ];
+        assert_eq!(rows[at], expected);
+        assert_eq!(features.dimension(), 34);
+    }
+}

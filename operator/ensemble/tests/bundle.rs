@@ -1,0 +1,170 @@
+//! Bundles of members that were really trained: whole, or refused.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lethe_core::{Action, Carried, Engine, Merging, NoteBatch, Redactor, Span};
+use lethe_corpus::{Document, Mark};
+use lethe_dictionaries::Dictionary;
+use lethe_ensemble::{Bundle, Page, Part, Provenance, Rule};
+use lethe_learn::Quiet;
+use lethe_members::{Job, train};
+
+const NAME: &str = "NOMBRE_SUJETO_ASISTENCIA";
+const DATE: &str = "FECHAS";
+
+fn documents() -> Vec<Document> {
+    let names = ["Ana", "Luis", "Marta", "Pedro", "Elena", "Jorge"];
+    let mark = |text: &str, part: &str, label: &str| {
+        let start = text.find(part).unwrap();
+        Mark::gold(Span::new(start, start + part.len()).unwrap(), label)
+    };
+    let each = |i: usize| {
+        let (name, year) = (names[i % 6], format!("19{:02}", 40 + i));
+        let text = format!("Nombre: {name}.\nNacido en {year}, visto hoy.\n");
+        Document {
+            id: format!("n{i}"),
+            patient: None,
+            marks: vec![mark(&text, name, NAME), mark(&text, &year, DATE)],
+            text,
+        }
+    };
+    (0..30).map(each).collect()
+}
+
+/// Trains a member, leaves its folder under `folder`.
+fn model(folder: &Path, kind: &'static str) -> PathBuf {
+    let path = folder.join(kind);
+    let job = Job {
+        kind,
+        train: &documents(),
+        held_out: &[],
+        settings: toml::Table::new(),
+        seed: 1,
+        folder: &path,
+        restart: false,
+    };
+    train(&job, &mut Quiet).unwrap();
+    path
+}
+
+fn page() -> Page {
+    let rule = Rule::Voting {
+        threshold: 2,
+        thresholds: [(DATE.to_owned(), 1)].into(),
+        always: vec!["known".to_owned()],
+        cover_beaten: true,
+    };
+    let members = vec![Part::model("mira"), Part::model("ogd"), Part::rule("known")];
+    Page::new("meddocan", rule, Provenance::default(), members)
+}
+
+/// A bundle of two models and a rule, in `folder`/bundle.
+fn bundle(folder: &Path) -> PathBuf {
+    let models = [("mira", model(folder, "mira")), ("ogd", model(folder, "ogd"))];
+    let path = folder.join("bundle");
+    let source = |name: &str| {
+        let found = models.iter().find(|(kind, _)| *kind == name);
+        found.map(|(_, path)| path.as_path())
+    };
+    page().write(&path, source).unwrap();
+    path
+}
+
+fn refusal(path: &Path) -> String {
+    let opened = Bundle::open(path, &Dictionary::builtin());
+    opened.err().expect("the bundle is refused").to_string()
+}
+
+#[test]
+fn a_bundle_opens_wherever_it_is_moved_and_decides_by_its_members_votes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("moved");
+    std::fs::rename(bundle(folder.path()), &path).unwrap();
+    // What it was made of is not needed any more.
+    std::fs::remove_dir_all(folder.path().join("mira")).unwrap();
+    let bundle = Bundle::open(&path, &Dictionary::builtin()).unwrap();
+    assert_eq!(bundle.page, Page::read(&path).unwrap());
+    let redactor = Redactor::new(&bundle.labels, Action::Tag, Carried::default());
+    let merging = Merging::none(&bundle.labels);
+    let labels = Arc::clone(&bundle.labels);
+    let engine = Engine::new(labels, bundle.members, bundle.combiner, merging, redactor);
+    assert_eq!(engine.members(), ["mira", "ogd", "known"]);
+    let text = "Nombre: Ana.\nNacido en 1977, visto hoy.\n";
+    let batch = NoteBatch::from_texts([text]).unwrap();
+    let outcome = engine.decide(&batch).remove(0).unwrap();
+    let found: Vec<_> = outcome
+        .iter()
+        .map(|d| (d.span.of(text), d.needed, d.members.len(), d.scores.len()))
+        .collect();
+    assert_eq!(found, [("Ana", 2, 2, 2), ("1977", 1, 2, 2)]);
+}
+
+#[test]
+fn a_member_that_was_altered_or_taken_from_elsewhere_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = bundle(folder.path());
+    let weights = path.join("members/ogd/weights.bin");
+    let whole = std::fs::read(&weights).unwrap();
+    std::fs::write(&weights, &whole[..whole.len() - 1]).unwrap();
+    let told = refusal(&path);
+    assert!(told.contains("`ogd`") && told.contains("weights.bin"), "{told}");
+    std::fs::write(&weights, &whole).unwrap();
+    Bundle::open(&path, &Dictionary::builtin()).unwrap();
+
+    // Sound by itself, but not the one that the bundle was made with.
+    for file in ["weights.bin", "member.toml"] {
+        std::fs::copy(
+            path.join("members/mira").join(file),
+            path.join("members/ogd").join(file),
+        )
+        .unwrap();
+    }
+    let told = refusal(&path);
+    assert!(told.contains("`ogd`") && told.contains("not the one"), "{told}");
+}
+
+#[test]
+fn what_is_wrong_with_a_page_is_named_by_its_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = bundle(folder.path());
+    let file = path.join("bundle.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    for (from, to, told) in [
+        (
+            "format = 1",
+            "format = 9",
+            "bundle format 9, but this program has 1",
+        ),
+        ("meddocan", "klingon", "`klingon` is no set that ships"),
+        ("FECHAS = 1", "MOONS = 1", "key `combine.thresholds.MOONS`"),
+        (
+            "always = [\"known\"]",
+            "always = [\"pattern\"]",
+            "there is no member `pattern`",
+        ),
+        (
+            "name = \"known\"",
+            "name = \"ogd\"",
+            "two members are called `ogd`",
+        ),
+        ("kind = \"known\"", "kind = \"hmm\"", "unknown variant `hmm`"),
+        ("cover_beaten", "cover_eaten", "cover_eaten"),
+    ] {
+        assert!(text.contains(from), "{text}");
+        std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
+        let found = refusal(&path);
+        assert!(found.contains("bundle.toml") && found.contains(told), "{found}");
+    }
+    std::fs::remove_file(&file).unwrap();
+    assert!(refusal(&path).contains("bundle.toml"));
+}
+
+#[test]
+fn the_same_parts_give_the_same_page_and_digest() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = Page::read(&bundle(folder.path())).unwrap();
+    let again = tempfile::tempdir().unwrap();
+    let second = Page::read(&bundle(again.path())).unwrap();
+    assert_eq!((first.digest(), &first), (second.digest(), &second));
+}
