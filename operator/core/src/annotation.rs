@@ -57,6 +57,11 @@ impl Annotations {
         self.0.iter()
     }
 
+    /// Those that start at this byte or after it, in order.
+    pub fn starting_from(&self, start: usize) -> std::slice::Iter<'_, Annotation> {
+        self.0[self.0.partition_point(|a| a.span.start() < start)..].iter()
+    }
+
     /// Lets go of those that `keep` does not want.
     pub fn retain(&mut self, keep: impl FnMut(&Annotation) -> bool) {
         self.0.retain(keep);
