@@ -78,6 +78,9 @@ pub(crate) enum Command {
 
 #[derive(Args)]
 pub(crate) struct DemoArgs {
+    /// Take members, vote and labels from this bundle
+    #[arg(long, value_name = "DIR")]
+    pub(crate) bundle: Option<PathBuf>,
     /// Where the files go; must not hold an earlier demo's
     #[arg(long, value_name = "DIR", default_value = "lethe-demo")]
     pub(crate) out: PathBuf,
@@ -98,6 +101,9 @@ pub(crate) struct RedactArgs {
     /// Take members and policy from here rather than the defaults
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// Take members, vote and labels from this bundle
+    #[arg(long, value_name = "DIR", conflicts_with = "config")]
+    pub(crate) bundle: Option<PathBuf>,
     /// A file, or `-` for standard input; with --format jsonl also a folder of files
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) input: PathBuf,
@@ -123,6 +129,9 @@ pub(crate) struct AnnotateArgs {
     /// Annotate with this trained model alone, under its own labels, each span as the model says it
     #[arg(long, value_name = "DIR", conflicts_with = "config")]
     pub(crate) member: Option<PathBuf>,
+    /// Take members, vote and labels from this bundle
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["config", "member"])]
+    pub(crate) bundle: Option<PathBuf>,
     /// JSON lines, each with a note under `text`, or a folder of such or of .txt files; `-` for standard input
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) input: PathBuf,

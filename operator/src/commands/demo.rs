@@ -9,7 +9,7 @@ use lethe_core::NoteBatch;
 
 use super::run::{operate, runtime};
 use crate::cli::DemoArgs;
-use crate::config::{EngineConfig, parse};
+use crate::config::{Config, parse};
 use crate::exit::usage;
 
 /// Invented notes, as events; the last lines of the topic are the demo's own: a payload that is no event, and a
@@ -48,31 +48,43 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         .context("the embedded broker takes no notes")?;
 
     let config_path = out.join("lethe.toml");
-    let text = config(broker.bootstrap_servers(), out)?;
+    let bundle = args.bundle.as_deref();
+    let text = config(broker.bootstrap_servers(), out, bundle)?;
     std::fs::write(&config_path, &text).with_context(|| format!("cannot write {}", config_path.display()))?;
     let config = parse(&text, &config_path.display().to_string())?;
     let runtime = runtime()?;
     let summary = operate(&config, &runtime, true)?;
-    show(out, payloads.len(), &summary.to_string())
+    show(out, &config, payloads.len(), &summary.to_string())
 }
 
-fn config(brokers: &str, out: &Path) -> anyhow::Result<String> {
+fn config(brokers: &str, out: &Path, bundle: Option<&Path>) -> anyhow::Result<String> {
     let quote = |text: &str| toml::Value::String(text.to_owned()).to_string();
     let folder = out.join("data");
     let folder = folder.to_str().context("the folder's name is not UTF-8")?;
+    let engine = match bundle {
+        Some(bundle) => {
+            // Whoever runs the file later may stand elsewhere.
+            let bundle = bundle
+                .canonicalize()
+                .map_err(|error| usage(format!("--bundle {}: {error}", bundle.display())))?;
+            let bundle = bundle.to_str().context("the bundle's name is not UTF-8")?;
+            format!("[engine]\nbundle = {}\n\n", quote(bundle))
+        }
+        None => String::new(),
+    };
     Ok(format!(
         "# The configuration that the demo ran with. The broker lived in the same process and is gone;\n\
          # point `brokers` at your own and run `lethe run -c` on this file.\n\n\
-         [source]\nkind = \"kafka\"\nbrokers = [{}]\ntopics = [\"{TOPIC}\"]\ngroup = \"lethe-demo\"\n\n\
+         [source]\nkind = \"kafka\"\nbrokers = [{}]\ntopics = [\"{TOPIC}\"]\ngroup = \"lethe-demo\"\n\n{engine}\
          [sink]\nstore = {{ kind = \"folder\", path = {} }}\n",
         quote(brokers),
         quote(folder),
     ))
 }
 
-fn show(out: &Path, events: usize, summary: &str) -> anyhow::Result<()> {
+fn show(out: &Path, config: &Config, events: usize, summary: &str) -> anyhow::Result<()> {
     let before = sample();
-    let recipe = EngineConfig::default().build()?;
+    let recipe = config.engine.build()?;
     let batch = NoteBatch::from_texts([before.as_str()])?;
     let after = recipe
         .engine

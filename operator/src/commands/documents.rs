@@ -21,12 +21,16 @@ const CHUNK: usize = 32;
 pub(crate) type Change<'a> =
     dyn Fn(&Engine, &NoteBatch, usize, &Outcome, &mut Map<String, Value>) -> anyhow::Result<()> + Sync + 'a;
 
-/// The engine of a configuration file, or the default one.
-pub(crate) fn recipe(config: Option<&Path>) -> anyhow::Result<Recipe> {
-    match config {
-        Some(path) => load(path)?.engine.build(),
-        None => EngineConfig::default().build(),
-    }
+/// The engine of a configuration file or of a bundle, or the default one.
+pub(crate) fn recipe(config: Option<&Path>, bundle: Option<&Path>) -> anyhow::Result<Recipe> {
+    let engine = match config {
+        Some(path) => load(path)?.engine,
+        None => EngineConfig {
+            bundle: bundle.map(Path::to_owned),
+            ..EngineConfig::default()
+        },
+    };
+    engine.build()
 }
 
 /// Creates a file, or takes standard output for `-`.

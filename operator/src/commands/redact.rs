@@ -14,7 +14,7 @@ const WITHHELD: [&str; 2] = ["known", "spans"];
 
 /// Redacts a text, or the text of each document.
 pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
-    let recipe = recipe(args.config.as_deref())?;
+    let recipe = recipe(args.config.as_deref(), args.bundle.as_deref())?;
     if args.format == InputFormat::Text {
         return text(&recipe.engine, &args.input, &args.output);
     }

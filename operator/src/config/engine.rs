@@ -1,13 +1,14 @@
 //! What is PHI and what is done to it: members, vote, redaction.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lethe_core::{
     Action, Carried, CarriedField, Engine, LabelSet, MemberSet, Merging, Redactor, Voting, hex,
 };
 use lethe_dictionaries::Dictionary;
+use lethe_ensemble::Bundle;
 use lethe_members::registry::{MemberConfig, default_rules};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
@@ -15,11 +16,13 @@ use sha2::{Digest as _, Sha256};
 use crate::exit::usage;
 
 /// The `[engine]` table.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct EngineConfig {
-    /// A label set that ships (`i2b2-2014`, `meddocan`), or a file.
-    pub(crate) labels: String,
+    /// A bundle that `lethe ensemble fit` made: members, vote and labels in one folder.
+    pub(crate) bundle: Option<PathBuf>,
+    /// A label set that ships (`i2b2-2014`, the default, or `meddocan`), or a file.
+    pub(crate) labels: Option<String>,
     /// A dictionary that `lethe dictionary build` made; the one that ships if not given.
     pub(crate) dictionary: Option<PathBuf>,
     /// The members, in the order of their rank. The rule members if not given; an empty list passes notes through
@@ -28,26 +31,13 @@ pub(crate) struct EngineConfig {
     /// Allows an empty list of members: for measuring the stream alone. Notes come out as they went in.
     pub(crate) pass_through: bool,
     /// How members are combined.
-    pub(crate) vote: VoteConfig,
+    pub(crate) vote: Option<VoteConfig>,
     /// What is done to what was found.
     pub(crate) redaction: RedactionConfig,
 }
 
-impl Default for EngineConfig {
-    fn default() -> Self {
-        Self {
-            labels: "i2b2-2014".to_owned(),
-            dictionary: None,
-            members: None,
-            pass_through: false,
-            vote: VoteConfig::default(),
-            redaction: RedactionConfig::default(),
-        }
-    }
-}
-
 /// The `[engine.vote]` table.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct VoteConfig {
     /// Votes that a span needs.
@@ -98,13 +88,18 @@ impl EngineConfig {
     /// # Errors
     /// A usage error that names the key.
     pub(crate) fn build(&self) -> anyhow::Result<Recipe> {
-        let labels = Arc::new(label_set(&self.labels, "key `engine.labels`")?);
         let dictionary = match &self.dictionary {
             Some(path) => Arc::new(
                 Dictionary::load(path).map_err(|error| usage(format!("key `engine.dictionary`: {error}")))?,
             ),
             None => Dictionary::builtin(),
         };
+        if let Some(folder) = &self.bundle {
+            return self.bundled(folder, &dictionary);
+        }
+        let labels = self.labels.as_deref().unwrap_or("i2b2-2014");
+        let labels = Arc::new(label_set(labels, "key `engine.labels`")?);
+        let vote = self.vote.clone().unwrap_or_default();
         let configs = self.members.clone().unwrap_or_else(default_rules);
         if configs.is_empty() && !self.pass_through {
             return Err(usage(
@@ -118,7 +113,7 @@ impl EngineConfig {
             members.push(config.build(&labels, &dictionary).map_err(refuse)?);
         }
         let mut always = MemberSet::default();
-        for name in &self.vote.always {
+        for name in &vote.always {
             let place = members.iter().position(|member| member.name() == name);
             always = always
                 .with(place.ok_or_else(|| {
@@ -126,11 +121,11 @@ impl EngineConfig {
                 })?);
         }
         let voting = Voting {
-            threshold: self.vote.threshold,
+            threshold: vote.threshold,
             thresholds: Vec::new(),
             always,
             ranks: Vec::new(),
-            cover_beaten: self.vote.cover_beaten,
+            cover_beaten: vote.cover_beaten,
         };
         let never = ["DATE", "AGE", "PHONE", "FAX", "ZIP"]
             .iter()
@@ -141,12 +136,45 @@ impl EngineConfig {
             ..Merging::default()
         };
         let redactor = self.redactor(&labels)?;
-        let policy = format!("{identities:?}|{:?}|{:?}", self.vote, self.redaction);
+        let policy = format!("{identities:?}|{vote:?}|{:?}", self.redaction);
         Ok(Recipe {
             labels: format!("{} v{}", labels.id(), labels.version()),
             dictionary: hex(dictionary.digest()),
             policy: hex(&Sha256::digest(policy.as_bytes())),
             engine: Arc::new(Engine::new(labels, members, Arc::new(voting), merging, redactor)),
+        })
+    }
+
+    /// The engine of a bundle. What its members say is not merged: they know their corpus' own boundaries.
+    fn bundled(&self, folder: &Path, dictionary: &Arc<Dictionary>) -> anyhow::Result<Recipe> {
+        let others = [
+            ("labels", self.labels.is_some()),
+            ("members", self.members.is_some()),
+            ("pass_through", self.pass_through),
+            ("vote", self.vote.is_some()),
+        ];
+        if let Some((key, _)) = others.iter().find(|(_, given)| *given) {
+            return Err(usage(format!(
+                "keys `engine.bundle` and `engine.{key}`: a bundle has labels, members and vote of its own; leave one of the two out"
+            )));
+        }
+        let bundle = Bundle::open(folder, dictionary)
+            .map_err(|error| usage(format!("key `engine.bundle`: {error}")))?;
+        let labels = bundle.labels;
+        let redactor = self.redactor(&labels)?;
+        let merging = Merging::none(&labels);
+        let policy = format!("{}|{:?}", bundle.page.digest(), self.redaction);
+        Ok(Recipe {
+            labels: format!("{} v{}", labels.id(), labels.version()),
+            dictionary: hex(dictionary.digest()),
+            policy: hex(&Sha256::digest(policy.as_bytes())),
+            engine: Arc::new(Engine::new(
+                labels,
+                bundle.members,
+                bundle.combiner,
+                merging,
+                redactor,
+            )),
         })
     }
 
