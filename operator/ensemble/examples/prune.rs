@@ -13,9 +13,7 @@ use lethe_ensemble::{PruneOptions, Pruned, Said, prune};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let gold = arguments
-        .next()
-        .ok_or("GOLD.jsonl NAME=PREDICTIONS.jsonl...")?;
+    let gold = arguments.next().ok_or("GOLD.jsonl NAME=PREDICTIONS.jsonl...")?;
     let mut members = Vec::new();
     for argument in arguments {
         let (name, path) = argument.split_once('=').ok_or("NAME=PREDICTIONS.jsonl")?;
@@ -35,7 +33,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn show(pruned: &Pruned) {
     for member in &pruned.members {
-        println!("{:>2} {:<14} F1 {:.4}", member.rank + 1, member.name, member.tally.f1());
+        println!(
+            "{:>2} {:<14} F1 {:.4}",
+            member.rank + 1,
+            member.name,
+            member.tally.f1()
+        );
     }
     for path in &pruned.paths {
         println!("threshold {}: all {:.4}", path.threshold, path.start.value);
@@ -54,7 +57,9 @@ fn show(pruned: &Pruned) {
     );
     if let Some(by) = &pruned.by_category {
         let of = by.categories.iter();
-        let told: Vec<String> = of.map(|one| format!("{} {}", one.category, one.threshold)).collect();
+        let told: Vec<String> = of
+            .map(|one| format!("{} {}", one.category, one.threshold))
+            .collect();
         println!("by category: F1 {:.4}: {}", by.point.tally.f1(), told.join(", "));
     }
     let errors = &pruned.all.shared_errors;

@@ -189,7 +189,9 @@ impl Ballot {
     pub(crate) fn used(&self) -> Vec<bool> {
         let mut used: Vec<bool> = self.gold.iter().map(|&count| count > 0).collect();
         let said = self.knots.iter().flat_map(|knot| &knot.candidates);
-        let said = said.map(|one| one.label).chain(self.alone.iter().map(|one| one.label));
+        let said = said
+            .map(|one| one.label)
+            .chain(self.alone.iter().map(|one| one.label));
         for label in said {
             used[usize::from(label.0)] = true;
         }
@@ -297,7 +299,12 @@ fn passes(voting: &Voting, votes: u64, label: LabelId) -> bool {
 
 fn best_rank(voting: &Voting, votes: u64) -> u32 {
     let listed = voting.ranks.len();
-    let rank = |member: usize| voting.ranks.get(member).map_or((listed + member) as u32, |rank| *rank);
+    let rank = |member: usize| {
+        voting
+            .ranks
+            .get(member)
+            .map_or((listed + member) as u32, |rank| *rank)
+    };
     MemberSet(votes).iter().map(rank).min().unwrap_or(u32::MAX)
 }
 

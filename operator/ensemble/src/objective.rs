@@ -147,7 +147,9 @@ impl FromStr for Measure {
         if written == "precision" {
             return Ok(Self::Precision);
         }
-        let beta = written.strip_prefix(['f', 'F']).and_then(|beta| beta.parse().ok());
+        let beta = written
+            .strip_prefix(['f', 'F'])
+            .and_then(|beta| beta.parse().ok());
         beta.filter(|beta: &f64| beta.is_finite() && *beta > 0.0)
             .map(Self::F)
             .ok_or_else(|| ObjectiveError::Measure(written.to_owned()))
@@ -250,7 +252,10 @@ mod tests {
         for two in order.windows(2) {
             assert_eq!(two[0].total_cmp(&two[1]), Ordering::Less, "{two:?}");
         }
-        assert_eq!(order.map(|standing| standing.meets()), [false, false, false, true]);
+        assert_eq!(
+            order.map(|standing| standing.meets()),
+            [false, false, false, true]
+        );
     }
 
     #[test]

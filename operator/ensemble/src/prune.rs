@@ -19,8 +19,8 @@ use std::cmp::Ordering;
 use lethe_core::{MemberSet, Voting};
 
 pub use report::{
-    ByCategory, CategoryThreshold, HeldOut, HeldOutThreshold, Left, LeftOut, Path, Point, PrunedMember,
-    Pruned, Step,
+    ByCategory, CategoryThreshold, HeldOut, HeldOutThreshold, Left, LeftOut, Path, Point, Pruned,
+    PrunedMember, Step,
 };
 
 use crate::leak::{found_alone, shared_errors};
@@ -253,4 +253,3 @@ fn everyone(members: usize) -> MemberSet {
 fn without(members: MemberSet, member: usize) -> MemberSet {
     MemberSet(members.0 & !(1 << member))
 }
-

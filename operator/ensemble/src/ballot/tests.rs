@@ -12,7 +12,11 @@ const LABELS: [&str; 3] = ["A", "B", "C"];
 type Told = (usize, usize, usize);
 
 fn marks(text: &str, told: &[Told]) -> Vec<(u32, u32, &'static str)> {
-    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let starts: Vec<usize> = text
+        .char_indices()
+        .map(|(at, _)| at)
+        .chain([text.len()])
+        .collect();
     let last = starts.len() - 1;
     told.iter()
         .map(|&(start, many, label)| {

@@ -18,7 +18,12 @@ pub(super) struct Eliminated {
 }
 
 /// Drops one member after another, and puts everything that was looked at into `tried`.
-pub(super) fn eliminate(judge: &Judge<'_>, threshold: u32, all: MemberSet, tried: &mut Vec<Tried>) -> Eliminated {
+pub(super) fn eliminate(
+    judge: &Judge<'_>,
+    threshold: u32,
+    all: MemberSet,
+    tried: &mut Vec<Tried>,
+) -> Eliminated {
     let voting = judge.voting(threshold);
     let start = judge.judge(&voting, all);
     tried.push(start);
@@ -28,7 +33,8 @@ pub(super) fn eliminate(judge: &Judge<'_>, threshold: u32, all: MemberSet, tried
     order.sort_by_key(|&member| (std::cmp::Reverse(judge.ranks[member]), member));
     while now.members.len() > 1 {
         let mut best: Option<(usize, Tried)> = None;
-        let may_go = |member: &&usize| now.members.contains(**member) && !judge.options.keep.contains(**member);
+        let may_go =
+            |member: &&usize| now.members.contains(**member) && !judge.options.keep.contains(**member);
         for &member in order.iter().filter(may_go) {
             let next = judge.judge(&voting, without(now.members, member));
             tried.push(next);
