@@ -24,6 +24,16 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table of these types and tokens; the fields say how each is laid out.
+    pub fn new(ends: Vec<u32>, features: Vec<u64>, ids: Vec<u32>) -> Self {
+        Self {
+            ends,
+            features,
+            ids,
+            ..Self::default()
+        }
+    }
+
     /// How many types there are, the outside one included.
     pub fn types(&self) -> usize {
         self.ends.len()

@@ -15,8 +15,8 @@ use crate::{Columns, States};
 /// Tokens around a span that are weighed when its score is worked out: what is further off hardly bears on it.
 const AROUND: usize = 1;
 
-/// A model, ready to decode.
-pub(crate) struct Decoder {
+/// A model, ready to decode. Threads may share it.
+pub struct Decoder {
     model: Model,
     chain: Chain,
     /// The chain with its steps in log-probabilities.
@@ -38,7 +38,8 @@ struct Memory {
 }
 
 impl Decoder {
-    pub(crate) fn new(model: Model) -> Self {
+    /// Makes a model ready.
+    pub fn new(model: Model) -> Self {
         Self {
             chain: model.chain(1.0),
             soft: model.chain(model.warmth()).coarse(),
@@ -48,7 +49,8 @@ impl Decoder {
         }
     }
 
-    pub(crate) const fn model(&self) -> &Model {
+    /// The model.
+    pub const fn model(&self) -> &Model {
         &self.model
     }
 
@@ -66,8 +68,8 @@ impl Decoder {
         done
     }
 
-    /// The spans of each row with their scores, 0 to 1.
-    pub(crate) fn spans(&self, columns: &Columns) -> Vec<Vec<(Spanned, f32)>> {
+    /// The spans of each row with their scores, 0 to 1. The columns have the views of those that the model was fitted to.
+    pub fn spans(&self, columns: &Columns) -> Vec<Vec<(Spanned, f32)>> {
         self.with_memory(|memory| {
             let plan = Plan::new(&self.model, columns, &mut memory.cache);
             let Memory {
@@ -211,7 +213,7 @@ impl Decoder {
 
 /// Sets the factor by which the model's scores become log-probabilities, so that gold is as likely as can be (Platt 1999,
 /// with one parameter; Guo et al. 2017 call it temperature).
-pub(crate) fn warm(model: &mut Model, columns: &Columns, gold: &[Vec<u16>]) {
+pub fn warm(model: &mut Model, columns: &Columns, gold: &[Vec<u16>]) {
     let width = model.states().width();
     let loss = |warmth: f32| -> f64 {
         let mut warmed = model.clone();

@@ -34,6 +34,10 @@ pub struct Config {
     pub beta: f64,
     /// A token whose gold state is this likely is not learned from again.
     pub enough: f64,
+    /// Whether a choice is kept from what was chosen for the same word (type of the first view) last time: where the first
+    /// view does not show words.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub forgets_words: bool,
 }
 
 impl Default for Config {
@@ -45,6 +49,7 @@ impl Default for Config {
             epochs: 20,
             beta: 0.3,
             enough: 0.01,
+            forgets_words: false,
         }
     }
 }
@@ -182,6 +187,7 @@ impl Config {
             let allowed = &may[row * width..][..width];
             // The slot in the first view is the word's own.
             let word = data.slots_of(token).first().copied();
+            let word = word.filter(|_| !self.forgets_words);
             let same: Option<u8> = word.and_then(|word| last_of.get(&word).copied());
             policy.features.weights.score(data, token, &mut sum);
             kernel::add(&mut sum, policy.after.row(row));

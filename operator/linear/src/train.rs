@@ -17,7 +17,7 @@ use crate::model::Model;
 use crate::naive_bayes::Bayes;
 use crate::registry::Learner;
 use crate::states::StatesError;
-use crate::{Data, Extractor, FeatureConfig, FeatureError, States};
+use crate::{Columns, Data, Extractor, FeatureConfig, FeatureError, States};
 
 /// Why a training failed. Carries no text of a document.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +91,16 @@ impl<'a> Run<'a> {
                 "{settings}\nseed = {}\ndata = {digest}\nfiles = {beside:?}\n",
                 task.seed
             ),
+        }
+    }
+
+    /// A training that leaves nothing on disk.
+    fn passing(seed: u64, watch: &'a mut dyn Watch) -> Self {
+        Self {
+            watch,
+            seed,
+            state: None,
+            identity: String::new(),
         }
     }
 
@@ -298,6 +308,32 @@ pub fn train(task: &Task<'_>, watch: &mut dyn Watch) -> Result<Trained, TrainErr
     })
 }
 
+/// Fits a learner to columns that were made elsewhere: where the features are not those of words, as in an ensemble whose
+/// only features are what its members say. `gold` has a tag of `tags` for each token of each row. The same columns, gold and
+/// seed give the same model.
+///
+/// # Errors
+/// [`TrainError::NothingMarked`] where gold has no span, [`TrainError::States`] for too many labels.
+///
+/// # Panics
+/// If `gold` and `columns` are not of the same rows and tokens.
+pub fn fit_columns(
+    learner: &Learner,
+    columns: &Columns,
+    gold: &[Vec<u16>],
+    tags: &TagSet,
+    seed: u64,
+    watch: &mut dyn Watch,
+) -> Result<Model, TrainError> {
+    if gold.iter().flatten().all(|&tag| tag == TagSet::OUTSIDE) {
+        return Err(TrainError::NothingMarked);
+    }
+    let states = States::new(tags.clone())?;
+    let data = Data::new(columns, gold, &states, learner.cut_off());
+    let fitted = learner.fit(&data, &states, &mut Run::passing(seed, watch))?;
+    Ok(Model::new(&states, fitted, &data))
+}
+
 /// A model's settings: the learner's own, its features', and which dictionary they were made with.
 pub(crate) fn settings(
     learner: &Learner,
@@ -322,4 +358,40 @@ pub(crate) fn judge(
     Ok(Decoder::new(model.clone())
         .counts(&columns, &prepared.batch, documents)
         .f1())
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_learn::Quiet;
+
+    use super::*;
+    use crate::data::tests::invented;
+
+    #[test]
+    fn columns_made_elsewhere_are_learned_the_same_way_every_time() {
+        let (columns, gold, states) = invented(5, 60, 2);
+        let tags = states.tags();
+        let learner = Learner::Searn(crate::Searn {
+            forgets_words: true,
+            ..crate::Searn::default()
+        });
+        let fit = || fit_columns(&learner, &columns, &gold, tags, 7, &mut Quiet).unwrap();
+        let model = fit();
+        assert_eq!(model.to_bytes(), fit().to_bytes());
+        let (_, same) = model.history().split_at(model.history().len() / 2);
+        assert!(same.iter().all(|&weight| weight == 0.0));
+        let found = Decoder::new(model).spans(&columns);
+        let spans = gold.iter().map(|tags_of| tags.decode(tags_of));
+        let hits: usize = found
+            .iter()
+            .zip(spans)
+            .map(|(found, gold)| found.iter().filter(|(span, _)| gold.contains(span)).count())
+            .sum();
+        let all: usize = gold.iter().map(|tags_of| tags.decode(tags_of).len()).sum();
+        assert!(hits * 10 > all * 6, "{hits} of {all}");
+
+        let nothing: Vec<Vec<u16>> = gold.iter().map(|row| vec![0; row.len()]).collect();
+        let refused = fit_columns(&learner, &columns, &nothing, tags, 7, &mut Quiet);
+        assert!(matches!(refused, Err(TrainError::NothingMarked)));
+    }
 }
