@@ -69,7 +69,8 @@ pub fn candidates(said: &[&Annotations]) -> Vec<Candidate> {
 impl Candidate {
     /// Whether gold has exactly this.
     pub fn is_of(&self, gold: &Annotations) -> bool {
-        gold.iter().any(|mark| (mark.span, mark.label) == (self.span, self.label))
+        gold.iter()
+            .any(|mark| (mark.span, mark.label) == (self.span, self.label))
     }
 }
 
@@ -92,7 +93,9 @@ pub(crate) fn told(span: Span, label: LabelId, said: &[&Annotations], ranks: &[u
     let rank = |member: usize| ranks.get(member).copied().unwrap_or(u32::MAX);
     let of_rules = votes.iter().filter(|(_, a)| !a.rule.is_empty());
     let rule = of_rules.min_by_key(|&&(member, _)| rank(member));
-    let members = votes.iter().fold(MemberSet::default(), |set, &(member, _)| set.with(member));
+    let members = votes
+        .iter()
+        .fold(MemberSet::default(), |set, &(member, _)| set.with(member));
     Decision {
         scores: votes.iter().map(|(_, a)| a.score).collect(),
         rule: rule.map_or("", |(_, a)| a.rule),
@@ -136,7 +139,10 @@ pub fn judge(combine: &dyn Combine, said: &Said) -> Counts {
         let decisions = combine.decide(note, &said.row(note.row));
         let hits = decisions
             .iter()
-            .filter(|decision| gold.iter().any(|mark| (mark.span, mark.label) == (decision.span, decision.label)))
+            .filter(|decision| {
+                gold.iter()
+                    .any(|mark| (mark.span, mark.label) == (decision.span, decision.label))
+            })
             .count();
         counts += Counts {
             hits: hits as u64,
@@ -177,16 +183,22 @@ mod tests {
         let exact = told(Span::between(0, 4), LabelId(0), &[&a, &b], &[0, 1], 0.25);
         assert_eq!((exact.members.0, exact.scores.len(), exact.rule), (0b01, 1, ""));
         let joined = told(Span::between(0, 6), LabelId(0), &[&a, &b], &[0, 1], 0.25);
-        assert_eq!((joined.members.0, joined.scores.len(), joined.rule), (0b11, 2, "seven"));
+        assert_eq!(
+            (joined.members.0, joined.scores.len(), joined.rule),
+            (0b11, 2, "seven")
+        );
         assert_eq!(joined.score, 0.25);
     }
 
     #[test]
     fn of_two_that_overlap_the_surer_stays_and_the_other_is_told() {
-        let decision = |start, end| {
-            Decision::new(Span::between(start, end), LabelId(0), MemberSet::default(), 0.5)
-        };
-        let kept = surest(vec![(0.5, decision(0, 4)), (1.0, decision(3, 5)), (0.1, decision(5, 9))]);
+        let decision =
+            |start, end| Decision::new(Span::between(start, end), LabelId(0), MemberSet::default(), 0.5);
+        let kept = surest(vec![
+            (0.5, decision(0, 4)),
+            (1.0, decision(3, 5)),
+            (0.1, decision(5, 9)),
+        ]);
         let told: Vec<_> = kept.iter().map(|d| (d.span.start(), d.beat.len())).collect();
         assert_eq!(told, [(3, 1), (5, 0)]);
         // On equal scores the longer.

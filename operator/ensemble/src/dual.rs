@@ -54,7 +54,11 @@ pub(crate) fn separate(rows: &[(&Row, bool)], dimension: usize, c: f64, chance: 
             // With the squared hinge the dual has no upper bound, and this on its diagonal.
             let soft = 0.5 / (c * example.times);
             let gradient = example.sign * dot(&weights, example.row) - 1.0 + soft * alphas[i];
-            let projected = if alphas[i] == 0.0 { gradient.min(0.0) } else { gradient };
+            let projected = if alphas[i] == 0.0 {
+                gradient.min(0.0)
+            } else {
+                gradient
+            };
             (most, least) = (most.max(projected), least.min(projected));
             if projected != 0.0 {
                 let alpha = (alphas[i] - gradient / (example.squares + soft)).max(0.0);
@@ -212,7 +216,13 @@ mod tests {
     fn probabilities_follow_the_shares_of_each_score() {
         // Of score 1 three in four are right, of score -1 one in four: the curve goes through both, but for Platt's targets.
         let scored: Vec<(f64, bool)> = (0..4000)
-            .map(|i| if i % 2 == 0 { (1.0, i % 8 != 0) } else { (-1.0, i % 8 == 1) })
+            .map(|i| {
+                if i % 2 == 0 {
+                    (1.0, i % 8 != 0)
+                } else {
+                    (-1.0, i % 8 == 1)
+                }
+            })
             .collect();
         let curve = Platt::fit(&scored);
         assert!((curve.of(1.0) - 0.75).abs() < 0.002 && (curve.of(-1.0) - 0.25).abs() < 0.002);

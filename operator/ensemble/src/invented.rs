@@ -1,7 +1,7 @@
 //! Members that err independently of each other, over invented notes: what every combiner is tried on.
 
-use lethe_corpus::{Document, Mark};
 use lethe_core::Span;
+use lethe_corpus::{Document, Mark};
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
@@ -40,7 +40,11 @@ fn mark(first: u32, last: u32, label: usize) -> Mark {
 
 fn note(id: usize, random: &mut ChaCha8Rng) -> Document {
     let words: Vec<String> = (0..WORDS)
-        .map(|_| (0..2).map(|_| char::from(random.random_range(b'a'..=b'z'))).collect())
+        .map(|_| {
+            (0..2)
+                .map(|_| char::from(random.random_range(b'a'..=b'z')))
+                .collect()
+        })
         .collect();
     let mut marks = Vec::new();
     let mut at = random.random_range(0..4);

@@ -3,19 +3,34 @@
 
 mod ballot;
 mod bundle;
+mod candidates;
 mod cost;
+mod dual;
+#[cfg(test)]
+mod invented;
 pub mod leak;
 mod objective;
 pub mod prune;
 mod said;
+mod saved;
+mod stacked_searn;
+mod stacked_svm;
 mod tags;
 mod tally;
+mod templates;
+mod weighted;
 
-pub use bundle::{BUNDLE_VERSION, Bundle, BundleError, Measured, Page, Part, Provenance, Rule};
-pub use said::{Said, SaidError};
-pub use tags::{tag_set, token_tags};
 pub use ballot::Ballot;
+pub use bundle::{BUNDLE_VERSION, Bundle, BundleError, Measured, Page, Part, Provenance, Rule};
+pub use candidates::{Candidate, FitError, candidates, judge};
 pub use cost::{Cost, Costs};
 pub use objective::{Floor, Measure, Objective, ObjectiveError, Standing};
 pub use prune::{PruneError, PruneOptions, Pruned, prune};
+pub use said::{Said, SaidError};
+pub use saved::SavedError;
+pub use stacked_searn::{StackedSearn, StackedSearnConfig};
+pub use stacked_svm::{StackedSvm, StackedSvmConfig};
+pub use tags::{tag_set, token_tags};
 pub use tally::Tally;
+pub use templates::{Templates, TemplatesConfig};
+pub use weighted::{Brier, Probabilistic, Weight, Weighted, WeightedError};

@@ -31,7 +31,9 @@ pub enum SavedError {
     #[error("damaged combiner: cut short or altered; copy the file again or fit it again")]
     Damaged,
     /// It was fitted under other labels.
-    #[error("fitted under other labels than those of the label set `{set}`; run it under the set it was fitted with")]
+    #[error(
+        "fitted under other labels than those of the label set `{set}`; run it under the set it was fitted with"
+    )]
     Labels {
         /// The label set's id.
         set: String,
@@ -138,6 +140,9 @@ mod tests {
             unpack::<Page>("other", &bytes).unwrap_err(),
             SavedError::Kind { wanted: "other" }
         );
-        assert_eq!(unpack::<Page>("trial", b"something").unwrap_err(), SavedError::Magic);
+        assert_eq!(
+            unpack::<Page>("trial", b"something").unwrap_err(),
+            SavedError::Magic
+        );
     }
 }

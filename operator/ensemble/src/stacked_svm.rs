@@ -76,7 +76,11 @@ impl StackedSvm {
             .zip(&said.gold)
             .map(|(note, gold)| Examples::new(&features, note, &said.row(note.row), gold))
             .collect();
-        let right: usize = documents.iter().flat_map(|d| &d.right).filter(|right| **right).count();
+        let right: usize = documents
+            .iter()
+            .flat_map(|d| &d.right)
+            .filter(|right| **right)
+            .count();
         let all = documents.iter().map(|d| d.right.len()).sum();
         if right == 0 || right == all {
             return Err(FitError::OneSided { right, all });
@@ -85,7 +89,8 @@ impl StackedSvm {
         let patients = said.documents.iter().all(|document| document.patient.is_some());
         let by = if patients { Group::Patient } else { Group::Document };
         let parts = folds(&said.documents, config.folds.min(documents.len()), by, seed)?;
-        let mut best: Option<(u64, f64, f64, Platt)> = None;
+        // Without a C to choose from there is LIBLINEAR's own.
+        let mut best = (1.0, 0.0, Platt::fit(&[]));
         let mut best_f1 = -1.0;
         for &c in &config.c {
             let mut scores = vec![Vec::new(); documents.len()];
@@ -104,12 +109,11 @@ impl StackedSvm {
                     best_f1 = f1;
                     let right = documents.iter().flat_map(|d| &d.right);
                     let scored: Vec<_> = scores.iter().flatten().copied().zip(right.copied()).collect();
-                    best = Some((0, c, cut, Platt::fit(&scored)));
+                    best = (c, cut, Platt::fit(&scored));
                 }
             }
         }
-        // Without a C to choose from there is LIBLINEAR's own.
-        let (_, c, cut, platt) = best.unwrap_or((0, 1.0, 0.0, Platt::fit(&[])));
+        let (c, cut, platt) = best;
         Ok(Self {
             members: said.members.clone(),
             labels: names(&said.labels),
@@ -149,7 +153,11 @@ impl StackedSvm {
             && (1..=MemberSet::CAPACITY).contains(&read.members.len())
             && read.ranks.len() == read.members.len()
             && read.weights.len() == Features::new(&read.ranks, read.labels.len()).dimension()
-            && read.weights.iter().chain([&read.cut]).all(|value| value.is_finite())
+            && read
+                .weights
+                .iter()
+                .chain([&read.cut])
+                .all(|value| value.is_finite())
             && read.platt.is_sound();
         if !fits {
             return Err(SavedError::Damaged);
@@ -187,7 +195,12 @@ impl Examples {
     }
 }
 
-fn machine<'a>(documents: impl Iterator<Item = &'a Examples>, dimension: usize, c: f64, seed: u64) -> Vec<f64> {
+fn machine<'a>(
+    documents: impl Iterator<Item = &'a Examples>,
+    dimension: usize,
+    c: f64,
+    seed: u64,
+) -> Vec<f64> {
     let rows: Vec<(&Row, bool)> = documents
         .flat_map(|document| document.rows.iter().zip(document.right.iter().copied()))
         .collect();
@@ -203,7 +216,10 @@ fn counts(documents: &[Examples], scores: &[Vec<f64>], cut: f64) -> Counts {
         let mut kept: Vec<usize> = Vec::new();
         for i in order {
             let span = document.candidates[i].span;
-            if !kept.iter().any(|&other| document.candidates[other].span.overlaps(span)) {
+            if !kept
+                .iter()
+                .any(|&other| document.candidates[other].span.overlaps(span))
+            {
                 kept.push(i);
             }
         }
@@ -233,7 +249,11 @@ mod tests {
         };
         let fitted = StackedSvm::fit(&fit, &config, 1).unwrap();
         let f1 = judge(&fitted, &test).f1();
-        assert!(f1 > best_member(&test) + 0.03, "{f1} against {}", best_member(&test));
+        assert!(
+            f1 > best_member(&test) + 0.03,
+            "{f1} against {}",
+            best_member(&test)
+        );
 
         let bytes = fitted.to_bytes().unwrap();
         let again = StackedSvm::fit(&fit, &config, 1).unwrap().to_bytes().unwrap();

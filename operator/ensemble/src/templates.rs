@@ -49,7 +49,11 @@ impl Template {
     fn distance(&self, members: MemberSet) -> f64 {
         let off = |(member, &said): (usize, &u64)| {
             let share = said as f64 / self.spans as f64;
-            if members.contains(member) { 1.0 - share } else { share }
+            if members.contains(member) {
+                1.0 - share
+            } else {
+                share
+            }
         };
         self.said_by.iter().enumerate().map(off).sum::<f64>() / self.said_by.len() as f64
     }
@@ -77,7 +81,11 @@ impl Templates {
         let (mut right, mut wrong) = (Template::new(members), Template::new(members));
         for (row, gold) in said.gold.iter().enumerate() {
             for candidate in candidates(&said.row(row)) {
-                let template = if candidate.is_of(gold) { &mut right } else { &mut wrong };
+                let template = if candidate.is_of(gold) {
+                    &mut right
+                } else {
+                    &mut wrong
+                };
                 template.add(candidate.members);
             }
         }
@@ -134,7 +142,8 @@ impl Templates {
                 && template.said_by.len() == members
                 && template.said_by.iter().all(|&said| said <= template.spans)
         };
-        let fits = rest.is_empty() && (1..=MemberSet::CAPACITY).contains(&members) && read.ranks.len() == members;
+        let fits =
+            rest.is_empty() && (1..=MemberSet::CAPACITY).contains(&members) && read.ranks.len() == members;
         if fits && sound(&read.right) && sound(&read.wrong) {
             Ok(read)
         } else {
@@ -211,7 +220,11 @@ mod tests {
         let (fit, test) = (said.0, said.1);
         let fitted = Templates::fit(&fit, &TemplatesConfig::default()).unwrap();
         let f1 = judge(&fitted, &test).f1();
-        assert!(f1 > best_member(&test) + 0.02, "{f1} against {}", best_member(&test));
+        assert!(
+            f1 > best_member(&test) + 0.02,
+            "{f1} against {}",
+            best_member(&test)
+        );
     }
 
     #[test]

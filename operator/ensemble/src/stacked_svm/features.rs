@@ -103,7 +103,7 @@ fn near<'a>(
 ) -> impl Iterator<Item = &'a Annotation> {
     let span = candidate.span;
     annotations
-        .from(span.start().saturating_sub(longest))
+        .starting_from(span.start().saturating_sub(longest))
         .take_while(move |annotation| annotation.span.start() < span.end())
         .filter(move |annotation| annotation.span.overlaps(span))
 }
@@ -111,8 +111,8 @@ fn near<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::said::tests::document;
     use crate::Said;
+    use crate::said::tests::document;
 
     #[test]
     fn a_span_s_features_are_who_agrees_and_how_the_others_do_not() {
@@ -131,7 +131,10 @@ mod tests {
         let ranks = [0, 2, 3, 1];
         let features = Features::new(&ranks, 2);
         let (candidates, rows) = features.of_note(said.batch.note(0), &said.row(0));
-        let at = candidates.iter().position(|c| c.span.len() == 5 && c.label.0 == 0).unwrap();
+        let at = candidates
+            .iter()
+            .position(|c| c.span.len() == 5 && c.label.0 == 0)
+            .unwrap();
         let expected: Row = vec![
             (0, 1.0),  // m0 says it
             (5, 1.0),  // m1 says B of it

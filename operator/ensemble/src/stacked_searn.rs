@@ -1,0 +1,341 @@
+//! Stacking by tokens (Kim 2020, "Stacked SEARN"): search-based structured prediction whose only features are what the
+//! members say: each one's tag of the token, of the two before and the two after it, and the trigrams of these five.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use lethe_core::{Annotations, Combine, Decision, LabelId, LabelSet, MemberSet, NoteView};
+use lethe_learn::{Quiet, TagSet};
+use lethe_linear::{Columns, Decoder, Learner, Model, Searn, States, Table, View, fit_columns};
+use serde::{Deserialize, Serialize};
+
+use crate::Said;
+use crate::candidates::{FitError, check_members, told};
+use crate::saved::{SavedError, names, pack, same_labels, unpack};
+use crate::tags::{tag_set, token_tags};
+
+const KIND: &str = "stacked-searn";
+
+/// Tokens before and after a token whose tags are read.
+const AROUND: i8 = 2;
+
+/// Settings of [`StackedSearn`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StackedSearnConfig {
+    /// Rate of a weight's first correction.
+    pub rate: f64,
+    /// Passes.
+    pub epochs: u32,
+    /// Features that fewer tokens have are left out.
+    pub cut_off: u32,
+    /// Share of gold's choices that a pass leaves to the classifier.
+    pub beta: f64,
+    /// A token whose gold state is this likely is not learned from again.
+    pub enough: f64,
+}
+
+impl Default for StackedSearnConfig {
+    fn default() -> Self {
+        Self {
+            rate: 0.025,
+            epochs: 20,
+            cut_off: 1,
+            beta: 0.3,
+            enough: 0.01,
+        }
+    }
+}
+
+/// The page of the file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Page {
+    members: Vec<String>,
+    ranks: Vec<u32>,
+    labels: Vec<String>,
+}
+
+/// Stacked SEARN, fitted.
+pub struct StackedSearn {
+    members: Vec<String>,
+    ranks: Vec<u32>,
+    labels: Vec<String>,
+    decoder: Decoder,
+}
+
+impl StackedSearn {
+    /// Learns gold's tags from the members'. The same seed gives the same weights.
+    ///
+    /// # Errors
+    /// [`FitError::Members`] or [`FitError::Train`].
+    pub fn fit(said: &Said, config: &StackedSearnConfig, seed: u64) -> Result<Self, FitError> {
+        check_members(said)?;
+        let tags = tag_set(&said.labels);
+        let rows = said
+            .batch
+            .notes()
+            .map(|note| sequences(note, &said.row(note.row), &tags));
+        let columns = columns(rows, said.members.len());
+        let gold: Vec<Vec<u16>> = said
+            .batch
+            .notes()
+            .zip(&said.gold)
+            .map(|(note, gold)| token_tags(note, gold, &tags))
+            .collect();
+        let learner = Learner::Searn(Searn {
+            rate: config.rate,
+            epochs: config.epochs,
+            cut_off: config.cut_off,
+            beta: config.beta,
+            enough: config.enough,
+            // The first view shows what members say, not words.
+            forgets_words: true,
+            ..Searn::default()
+        });
+        let model = fit_columns(&learner, &columns, &gold, &tags, seed, &mut Quiet)?;
+        Ok(Self {
+            members: said.members.clone(),
+            ranks: said.ranks(),
+            labels: names(&said.labels),
+            decoder: Decoder::new(model),
+        })
+    }
+
+    /// The members that it was fitted on, in the order in which it takes what they say.
+    pub fn members(&self) -> &[String] {
+        &self.members
+    }
+
+    /// The bytes that [`StackedSearn::from_bytes`] reads.
+    ///
+    /// # Errors
+    /// [`SavedError::Page`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>, SavedError> {
+        let page = Page {
+            members: self.members.clone(),
+            ranks: self.ranks.clone(),
+            labels: self.labels.clone(),
+        };
+        pack(KIND, &page, &self.decoder.model().to_bytes())
+    }
+
+    /// Reads what was saved, to run under the labels it was fitted with.
+    ///
+    /// # Errors
+    /// [`SavedError`].
+    pub fn from_bytes(bytes: &[u8], labels: &LabelSet) -> Result<Self, SavedError> {
+        let (page, weights): (Page, _) = unpack(KIND, bytes)?;
+        let Page {
+            members,
+            ranks,
+            labels: fitted,
+        } = page;
+        if !(1..=MemberSet::CAPACITY).contains(&members.len()) || ranks.len() != members.len() {
+            return Err(SavedError::Damaged);
+        }
+        same_labels(&fitted, labels)?;
+        let states = States::new(tag_set(labels)).map_err(|_| SavedError::Damaged)?;
+        let model = Model::from_bytes(states, weights).map_err(|_| SavedError::Damaged)?;
+        Ok(Self {
+            members,
+            ranks,
+            labels: fitted,
+            decoder: Decoder::new(model),
+        })
+    }
+}
+
+impl Combine for StackedSearn {
+    fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision> {
+        let tags = self.decoder.model().states().tags();
+        let columns = columns([sequences(note, said, tags)], self.members.len());
+        let found = self.decoder.spans(&columns).into_iter().flatten();
+        found
+            .map(|(span, score)| {
+                // Tags are those of the label set in its order.
+                let label = LabelId(span.label as u16);
+                told(
+                    note.tokens_span(span.first, span.last),
+                    label,
+                    said,
+                    &self.ranks,
+                    score,
+                )
+            })
+            .collect()
+    }
+}
+
+/// What each member says of each token of a note: a row a token, a tag a member.
+fn sequences(note: NoteView<'_>, said: &[&Annotations], tags: &TagSet) -> Vec<Vec<u16>> {
+    let by_member: Vec<Vec<u16>> = said.iter().map(|said| token_tags(note, said, tags)).collect();
+    (0..note.tokens.len())
+        .map(|token| by_member.iter().map(|tags| tags[token]).collect())
+        .collect()
+}
+
+/// The features of notes. What all members say of a token is one type, since most tokens are alike; so are the trigrams
+/// around a token.
+fn columns(notes: impl IntoIterator<Item = Vec<Vec<u16>>>, members: usize) -> Columns {
+    let (mut tags, mut trigrams) = (Types::default(), Types::default());
+    let mut ranges = Vec::new();
+    let mut tokens = 0;
+    for note in notes {
+        for i in 0..note.len() {
+            let around = [i.checked_sub(1), Some(i), Some(i + 1)].map(|at| at.and_then(|at| note.get(at)));
+            tags.add(&note[i], |row| {
+                let features = row.iter().zip(0u64..).take(members);
+                features
+                    .map(|(&tag, member)| feature(&[member, tag.into()]))
+                    .collect()
+            });
+            let key: Vec<Option<Vec<u16>>> = around.iter().map(|row| row.cloned()).collect();
+            trigrams.add(&key, |_| {
+                let of = |member: usize| {
+                    // Beyond the note's ends there is a tag of its own.
+                    let tag =
+                        |row: Option<&Vec<u16>>| row.map_or(u64::from(u16::MAX), |row| row[member].into());
+                    let [before, here, after] = around.map(tag);
+                    feature(&[member as u64, before, here, after])
+                };
+                (0..members.min(note[i].len())).map(of).collect()
+            });
+        }
+        ranges.push(tokens..tokens + note.len());
+        tokens += note.len();
+    }
+    let view = |table: usize| move |shift: i8| View { table, shift };
+    // Trigrams of the five tags: around the token itself and around its neighbours.
+    let views = (-AROUND..=AROUND)
+        .map(view(0))
+        .chain((1 - AROUND..AROUND).map(view(1)));
+    Columns {
+        notes: ranges,
+        tables: vec![tags.table(), trigrams.table()],
+        views: views.collect(),
+    }
+}
+
+/// Types as they come up, from 1; 0 is what lies outside a note, which has no features.
+struct Types<K> {
+    known: HashMap<K, u32>,
+    ends: Vec<u32>,
+    features: Vec<u64>,
+    ids: Vec<u32>,
+}
+
+impl<K> Default for Types<K> {
+    fn default() -> Self {
+        Self {
+            known: HashMap::new(),
+            ends: vec![0],
+            features: Vec::new(),
+            ids: Vec::new(),
+        }
+    }
+}
+
+impl<K: Hash + Eq + Clone> Types<K> {
+    fn add(&mut self, key: &K, features: impl FnOnce(&K) -> Vec<u64>) {
+        if let Some(&id) = self.known.get(key) {
+            self.ids.push(id);
+            return;
+        }
+        let id = self.ends.len() as u32;
+        self.features.extend(features(key));
+        self.ends.push(self.features.len() as u32);
+        self.known.insert(key.clone(), id);
+        self.ids.push(id);
+    }
+
+    fn table(self) -> Table {
+        Table::new(self.ends, self.features, self.ids)
+    }
+}
+
+/// A feature's hash, well mixed (the finaliser of splitmix64) and never 0.
+fn feature(parts: &[u64]) -> u64 {
+    let mix = |x: u64| {
+        let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ x >> 31
+    };
+    let sum = parts.iter().fold(parts.len() as u64, |sum, &part| {
+        mix(sum.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ part.wrapping_mul(0xd6e8_feb8_6659_fd93))
+    });
+    sum.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::candidates::judge;
+    use crate::invented::{best_member, invented};
+
+    #[test]
+    fn a_token_has_its_members_tags_within_two_tokens_and_their_trigrams() {
+        let note = vec![vec![0, 1], vec![3, 1], vec![0, 1]];
+        let columns = columns([note], 2);
+        let features = |i: usize| -> Vec<Vec<u64>> {
+            let view = |&view: &View| {
+                columns.tables[view.table]
+                    .of(columns.id(view, &(0..3), i))
+                    .to_vec()
+            };
+            columns.views.iter().map(view).collect()
+        };
+        let tag = |a: u64, b: u64| vec![feature(&[0, a]), feature(&[1, b])];
+        let outside = u64::from(u16::MAX);
+        let gram = |a: [u64; 3], b: [u64; 3]| -> Vec<u64> {
+            [(0, a), (1, b)]
+                .iter()
+                .map(|&(m, [x, y, z])| feature(&[m, x, y, z]))
+                .collect()
+        };
+        assert_eq!(
+            features(0),
+            [
+                vec![],
+                vec![],
+                tag(0, 1),
+                tag(3, 1),
+                tag(0, 1),
+                vec![],
+                gram([outside, 0, 3], [outside, 1, 1]),
+                gram([0, 3, 0], [1, 1, 1]),
+            ]
+        );
+        // The first and the last token are said alike: one type, though their trigrams differ.
+        assert_eq!((columns.tables[0].types(), columns.tables[1].types()), (3, 4));
+    }
+
+    #[test]
+    fn where_members_err_apart_it_is_better_than_the_best_of_them_and_the_seed_decides_its_bytes() {
+        let (fit, test) = invented(6, 120, &[0.10, 0.12, 0.14, 0.16, 0.18]);
+        let config = StackedSearnConfig::default();
+        let fitted = StackedSearn::fit(&fit, &config, 1).unwrap();
+        let f1 = judge(&fitted, &test).f1();
+        assert!(
+            f1 > best_member(&test) + 0.03,
+            "{f1} against {}",
+            best_member(&test)
+        );
+
+        let bytes = fitted.to_bytes().unwrap();
+        let again = StackedSearn::fit(&fit, &config, 1).unwrap().to_bytes().unwrap();
+        assert!(bytes == again);
+        let read = StackedSearn::from_bytes(&bytes, &test.labels).unwrap();
+        assert!(read.to_bytes().unwrap() == bytes);
+        for note in test.batch.notes() {
+            let said = test.row(note.row);
+            assert_eq!(read.decide(note, &said), fitted.decide(note, &said));
+        }
+        let other = LabelSet::meddocan();
+        assert!(matches!(
+            StackedSearn::from_bytes(&bytes, &other),
+            Err(SavedError::Labels { .. })
+        ));
+        assert!(StackedSearn::from_bytes(&bytes[..bytes.len() - 9], &test.labels).is_err());
+    }
+}

@@ -1,0 +1,308 @@
+//! Two probabilistic members as one: the tag probabilities of both, mixed by the weight that loses least (Singh 2020, which
+//! pairs a random field with naive Bayes).
+//!
+//! With the mixture `w p + (1 - w) q` and gold as ones and zeros `y`, the Brier loss over tokens and tags is (equation 5)
+//! `Σ (w p + (1 - w) q - y)²`. It is a parabola in `w`, whose slope is 0 (equation 6, derived in appendix A) at
+//! `w = Σ (y - q)(p - q) / Σ (p - q)²`. The paper leaves out that this may lie beyond 0 or 1, where the mixture would be no
+//! probability: the best weight between them is then the nearer end.
+
+use std::sync::Arc;
+
+use lethe_core::{Annotations, Collector, LabelId, LabelSet, NoteBatch, NoteView, TagError, Tagger};
+use lethe_learn::{LabelMap, LabelMapError, Marginals, TagSet};
+use lethe_linear::{Chain, Layout, Scratch, States, StatesError};
+use serde::{Deserialize, Serialize};
+
+use crate::saved::{SavedError, pack, unpack};
+
+const KIND: &str = "weighted";
+
+/// A probability below this counts as this: no path is ruled out by one rounded 0.
+const LEAST: f32 = 1e-9;
+
+/// A member that tells how likely each tag is, as lanes share it.
+pub type Probabilistic = Arc<dyn Marginals + Send + Sync>;
+
+/// Why two members cannot be mixed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WeightedError {
+    /// Their tags do not stand for the same.
+    #[error(
+        "`{first}` and `{second}` tag differently (labels or scheme): a mixture needs two members trained with the same labels and scheme"
+    )]
+    Tags {
+        /// The one.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A label has no place in the label set.
+    #[error(transparent)]
+    Label(#[from] LabelMapError),
+    /// Too many tags.
+    #[error(transparent)]
+    States(#[from] StatesError),
+    /// The weight is none.
+    #[error("a weight of {0}: it lies between 0 and 1")]
+    Weight(f64),
+}
+
+/// The sums of equation 6, which more documents add to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Brier {
+    over: f64,
+    under: f64,
+}
+
+impl Brier {
+    /// Adds a note: `first` and `second` have `tags` probabilities a token, `gold` one tag a token.
+    pub fn add(&mut self, first: &[f32], second: &[f32], gold: &[u16], tags: usize) {
+        let tokens = first.chunks_exact(tags).zip(second.chunks_exact(tags)).zip(gold);
+        for ((first, second), &gold) in tokens {
+            for (tag, (&p, &q)) in first.iter().zip(second).enumerate() {
+                let (p, q) = (f64::from(p), f64::from(q));
+                let y = if tag == usize::from(gold) { 1.0 } else { 0.0 };
+                self.over += (y - q) * (p - q);
+                self.under += (p - q) * (p - q);
+            }
+        }
+    }
+
+    /// The first member's weight; a half where both have always said the same.
+    pub fn weight(self) -> f64 {
+        if self.under > 0.0 {
+            (self.over / self.under).clamp(0.0, 1.0)
+        } else {
+            0.5
+        }
+    }
+}
+
+/// What is kept of a mixture: who is mixed, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Weight {
+    /// The member that has the weight.
+    pub first: String,
+    /// The member that has the rest.
+    pub second: String,
+    /// 0 to 1.
+    pub weight: f64,
+}
+
+impl Weight {
+    /// The best weight on documents that neither member was fitted to; `gold` has a tag of the first member's for each
+    /// token of each row.
+    ///
+    /// # Errors
+    /// [`WeightedError::Tags`] or [`WeightedError::Label`].
+    pub fn fit(
+        first: (&str, &dyn Marginals),
+        second: (&str, &dyn Marginals),
+        batch: &NoteBatch,
+        gold: &[Vec<u16>],
+        labels: &LabelSet,
+    ) -> Result<Self, WeightedError> {
+        let matching = matching((first.0, first.1.tags()), (second.0, second.1.tags()), labels)?;
+        let mut sums = Brier::default();
+        let rows = first
+            .1
+            .marginals(batch)
+            .into_iter()
+            .zip(second.1.marginals(batch));
+        for ((p, q), gold) in rows.zip(gold) {
+            sums.add(&p, &reordered(&q, &matching.order), gold, matching.order.len());
+        }
+        Ok(Self {
+            first: first.0.to_owned(),
+            second: second.0.to_owned(),
+            weight: sums.weight(),
+        })
+    }
+
+    /// The bytes that [`Weight::from_bytes`] reads.
+    ///
+    /// # Errors
+    /// [`SavedError::Page`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>, SavedError> {
+        pack(KIND, self, &[])
+    }
+
+    /// Reads what was saved.
+    ///
+    /// # Errors
+    /// [`SavedError`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SavedError> {
+        let (read, rest): (Self, _) = unpack(KIND, bytes)?;
+        if rest.is_empty() && (0.0..=1.0).contains(&read.weight) {
+            Ok(read)
+        } else {
+            Err(SavedError::Damaged)
+        }
+    }
+}
+
+/// How the tags of one member are those of another.
+struct Matching {
+    /// For each tag of the first, the second's.
+    order: Vec<usize>,
+    /// For each label of the first, the engine's.
+    labels: Vec<LabelId>,
+}
+
+/// Matches tags by the engine's labels that they stand for.
+fn matching(
+    first: (&str, &TagSet),
+    second: (&str, &TagSet),
+    labels: &LabelSet,
+) -> Result<Matching, WeightedError> {
+    let mapped = |tags: &TagSet| -> Result<Vec<LabelId>, LabelMapError> {
+        let map = LabelMap::new(tags.labels(), labels)?;
+        Ok((0..tags.labels().len()).map(|label| map.get(label)).collect())
+    };
+    let (one, other) = (mapped(first.1)?, mapped(second.1)?);
+    let differ = || WeightedError::Tags {
+        first: first.0.to_owned(),
+        second: second.0.to_owned(),
+    };
+    if first.1.scheme() != second.1.scheme() || one.len() != other.len() {
+        return Err(differ());
+    }
+    let mut order = vec![0];
+    let width = (first.1.len() - 1) / one.len().max(1);
+    for (place, label) in one.iter().enumerate() {
+        let twice = one[..place].contains(label);
+        let at = other.iter().position(|other| other == label).filter(|_| !twice);
+        let at = at.ok_or_else(differ)?;
+        order.extend((0..width).map(|part| 1 + at * width + part));
+    }
+    Ok(Matching { order, labels: one })
+}
+
+/// The probabilities of each token in another order of tags.
+fn reordered(marginals: &[f32], order: &[usize]) -> Vec<f32> {
+    let tokens = marginals.chunks_exact(order.len());
+    tokens
+        .flat_map(|token| order.iter().map(|&tag| token[tag]))
+        .collect()
+}
+
+/// Two members mixed: tags by what both together hold most likely.
+pub struct Weighted {
+    name: String,
+    first: Probabilistic,
+    second: Probabilistic,
+    weight: f32,
+    matching: Matching,
+    states: States,
+    chain: Chain,
+}
+
+impl Weighted {
+    /// The mixture under a name of its own; `weight` names the members as well.
+    ///
+    /// # Errors
+    /// [`WeightedError`].
+    pub fn new(
+        name: impl Into<String>,
+        first: Probabilistic,
+        second: Probabilistic,
+        weight: &Weight,
+        labels: &LabelSet,
+    ) -> Result<Self, WeightedError> {
+        if !(0.0..=1.0).contains(&weight.weight) {
+            return Err(WeightedError::Weight(weight.weight));
+        }
+        let matching = matching(
+            (&weight.first, first.tags()),
+            (&weight.second, second.tags()),
+            labels,
+        )?;
+        let states = States::new(first.tags().clone())?;
+        // All steps that the scheme allows weigh the same.
+        let chain = Chain::new(&states, &vec![0.0; Layout::of(&states).len()]);
+        Ok(Self {
+            name: name.into(),
+            first,
+            second,
+            weight: weight.weight as f32,
+            matching,
+            states,
+            chain,
+        })
+    }
+
+    /// The most likely tags that follow the scheme, token by token independent otherwise, and each token's probability.
+    fn annotate(
+        &self,
+        note: NoteView<'_>,
+        mixed: &[f32],
+        scratch: &mut Scratch,
+    ) -> Result<Annotations, TagError> {
+        let mut collector = Collector::new(note);
+        let tags = self.first.tags();
+        if mixed.is_empty() || mixed.len() != note.tokens.len() * tags.len() {
+            return Ok(collector.finish()?);
+        }
+        let width = self.states.width();
+        let mut scores = vec![0.0; note.tokens.len() * width];
+        for (row, token) in scores.chunks_exact_mut(width).zip(mixed.chunks_exact(tags.len())) {
+            for (&p, tag) in token.iter().zip(0..) {
+                row[usize::from(self.states.of(tag))] = p.max(LEAST).ln();
+            }
+        }
+        let mut path = Vec::new();
+        self.chain.best_path(&scores, scratch, &mut path);
+        let path: Vec<u16> = path
+            .iter()
+            .map(|&state| self.states.tag(state.into()).unwrap_or(TagSet::OUTSIDE))
+            .collect();
+        for span in tags.decode(&path) {
+            let tokens = span.first..=span.last;
+            let sure = tokens
+                .map(|t| mixed[t * tags.len() + usize::from(path[t])])
+                .fold(1.0, f32::min);
+            collector.tokens(
+                span.first,
+                span.last,
+                self.matching.labels[span.label],
+                sure.clamp(0.0, 1.0),
+                "",
+            );
+        }
+        Ok(collector.finish()?)
+    }
+}
+
+impl Marginals for Weighted {
+    fn tags(&self) -> &TagSet {
+        self.first.tags()
+    }
+
+    fn marginals(&self, batch: &NoteBatch) -> Vec<Vec<f32>> {
+        let (first, second) = (self.first.marginals(batch), self.second.marginals(batch));
+        let mix = |(p, q): (&f32, f32)| self.weight * p + (1.0 - self.weight) * q;
+        let row = |(p, q): (Vec<f32>, Vec<f32>)| {
+            let q = reordered(&q, &self.matching.order);
+            p.iter().zip(q).map(mix).collect()
+        };
+        first.into_iter().zip(second).map(row).collect()
+    }
+}
+
+impl Tagger for Weighted {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
+        let mut scratch = Scratch::default();
+        let rows = batch.notes().zip(self.marginals(batch));
+        rows.map(|(note, mixed)| self.annotate(note, &mixed, &mut scratch))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;
