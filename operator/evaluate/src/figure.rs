@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::report::{ErrorClass, ErrorKind, Estimate, Interval, Report, Shape, Test};
 
 /// A share in per cent, two digits.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     format!("{:.2}", 100.0 * share)
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn p_value(test: &Test) -> String {
 }
 
 /// 12,345.
-pub(crate) fn thousands(number: u64) -> String {
+pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -56,7 +56,7 @@ pub(crate) fn thousands(number: u64) -> String {
 }
 
 /// `1 document`, `12,345 documents`.
-pub(crate) fn counted(number: u64, thing: &str) -> String {
+pub fn counted(number: u64, thing: &str) -> String {
     format!(
         "{} {thing}{}",
         thousands(number),

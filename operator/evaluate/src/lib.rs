@@ -32,3 +32,10 @@ pub use report::{
     Shape, Share, System, Test,
 };
 pub use significance::{approximate_randomisation, paired_t_test, wilcoxon};
+
+/// What this page is made of, for the pages of other reports, so that all look alike.
+pub mod sheet {
+    pub use crate::figure::{counted, percent, thousands};
+    pub use crate::html::markup::{CellOf, cell, classed, escape, table};
+    pub use crate::html::{figure, frame, svg};
+}

@@ -2,7 +2,7 @@
 
 /// Text with everything escaped that could be markup, in content and in quoted attributes. Characters that no XML
 /// document may hold become U+FFFD.
-pub(super) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     for character in text.chars() {
         match character {
@@ -22,18 +22,18 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// A cell of a table: its escaped content and its class.
-pub(super) struct CellOf {
+pub struct CellOf {
     content: String,
     class: &'static str,
 }
 
 /// A plain cell.
-pub(super) fn cell(text: impl AsRef<str>) -> CellOf {
+pub fn cell(text: impl AsRef<str>) -> CellOf {
     classed(text, "")
 }
 
 /// A cell with a class of the style sheet.
-pub(super) fn classed(text: impl AsRef<str>, class: &'static str) -> CellOf {
+pub fn classed(text: impl AsRef<str>, class: &'static str) -> CellOf {
     CellOf {
         content: escape(text.as_ref()),
         class,
@@ -41,7 +41,7 @@ pub(super) fn classed(text: impl AsRef<str>, class: &'static str) -> CellOf {
 }
 
 /// A table; nothing without rows.
-pub(super) fn table(head: &[&str], rows: Vec<Vec<CellOf>>) -> String {
+pub fn table(head: &[&str], rows: Vec<Vec<CellOf>>) -> String {
     if rows.is_empty() {
         return String::new();
     }

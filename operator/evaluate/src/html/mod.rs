@@ -2,11 +2,13 @@
 //! security policy forbids what it does not need. It is well-formed XML but for its first line, which a test relies on.
 
 mod context;
-mod markup;
+pub(crate) mod markup;
 mod plot;
 mod system;
 
 use lethe_corpus::Document;
+
+pub use self::plot::svg;
 
 use self::markup::{CellOf, cell, classed, escape, table};
 use crate::figure::{
@@ -37,15 +39,7 @@ impl Default for PageOptions {
 
 /// The page. `gold` is what [`evaluate`](crate::evaluate) was given: contexts are cut from its texts.
 pub fn page(report: &Report, gold: &[Document], options: &PageOptions) -> String {
-    let mut out =
-        String::from("<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n");
-    out.push_str("<meta charset=\"utf-8\"/>\n");
-    out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n");
-    out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n");
-    out.push_str(&format!("<title>{}</title>\n<style>\n", escape(&options.title)));
-    out.push_str(include_str!("style.css"));
-    out.push_str("</style>\n</head>\n<body>\n");
-    out.push_str(&format!("<h1>{}</h1>\n", escape(&options.title)));
+    let mut out = String::new();
     head(&mut out, report, options);
     overview(&mut out, report);
     by_label(&mut out, report);
@@ -55,6 +49,24 @@ pub fn page(report: &Report, gold: &[Document], options: &PageOptions) -> String
     }
     out.push_str(GUIDE);
     footer(&mut out, report);
+    frame(&options.title, "", &out)
+}
+
+/// A page around its body: title, style sheet and more style, no script and nothing from elsewhere. `body` and `style`
+/// are markup.
+pub fn frame(title: &str, style: &str, body: &str) -> String {
+    let title = escape(title);
+    let mut out =
+        String::from("<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n");
+    out.push_str("<meta charset=\"utf-8\"/>\n");
+    out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n");
+    out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n");
+    out.push_str(&format!("<title>{title}</title>\n<style>\n"));
+    out.push_str(include_str!("style.css"));
+    out.push_str(style);
+    out.push_str("</style>\n</head>\n<body>\n");
+    out.push_str(&format!("<h1>{title}</h1>\n"));
+    out.push_str(body);
     out.push_str("</body>\n</html>\n");
     out
 }
@@ -311,7 +323,8 @@ fn differences(out: &mut String, report: &Report) {
     out.push_str(&table(&names, rows.collect()));
 }
 
-fn figure(out: &mut String, drawing: &str, caption: &str) {
+/// A drawing with its caption; nothing without a drawing.
+pub fn figure(out: &mut String, drawing: &str, caption: &str) {
     if !drawing.is_empty() {
         out.push_str(&format!(
             "<figure>\n{drawing}<figcaption>{}</figcaption>\n</figure>\n",

@@ -274,6 +274,13 @@ fn shorten(name: &str, width: usize) -> String {
     }
 }
 
+/// An SVG of this size in px around `drawing`, which is markup; `what` says what it shows.
+pub fn svg(width: f64, height: f64, what: &str, drawing: &str) -> String {
+    let mut out = open(width, height, what);
+    out.push_str(drawing);
+    close(out)
+}
+
 fn open(width: f64, height: f64, what: &str) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{0}\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\">\n<title>{0}</title>\n",
