@@ -1,6 +1,7 @@
-//! Prunes members by their predictions, and prints the path of each threshold.
+//! Prunes members by their predictions, prints the path of each threshold, and writes the report as JSON and as a page
+//! where `REPORT` says (`REPORT.json`, `REPORT.html`).
 //!
-//! `cargo run --release -p lethe-ensemble --example prune -- GOLD.jsonl NAME=PREDICTIONS.jsonl...`
+//! `REPORT=/tmp/pruned cargo run --release -p lethe-ensemble --example prune -- GOLD.jsonl NAME=PREDICTIONS.jsonl...`
 
 #![allow(clippy::print_stdout, reason = "an example's answer is what it prints")]
 
@@ -9,6 +10,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use lethe_corpus::read_jsonl;
+use lethe_ensemble::prune::page;
 use lethe_ensemble::{PruneOptions, Pruned, Said, prune};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -28,6 +30,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pruned = prune(&said, &options)?;
     println!("pruned in {:.3} s", start.elapsed().as_secs_f64());
     show(&pruned);
+    if let Ok(report) = std::env::var("REPORT") {
+        std::fs::write(format!("{report}.json"), serde_json::to_vec_pretty(&pruned)?)?;
+        std::fs::write(format!("{report}.html"), page(&pruned, &[], "Pruned"))?;
+    }
     Ok(())
 }
 

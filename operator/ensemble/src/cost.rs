@@ -24,7 +24,7 @@ pub struct Cost {
 pub struct Costs(pub Vec<Cost>);
 
 impl Costs {
-    /// µs a token of these members together.
+    /// µs a token of these members together, to a millionth: the same amounts in another order are as much.
     pub fn of(&self, members: MemberSet) -> f64 {
         let costs = || members.iter().filter_map(|member| self.0.get(member));
         let mut shared: Vec<(&str, f64)> = Vec::new();
@@ -35,18 +35,22 @@ impl Costs {
             }
         }
         let own: f64 = costs().map(|cost| cost.own).sum();
-        own + shared.into_iter().map(|(_, amount)| amount).sum::<f64>()
+        rounded(own + shared.into_iter().map(|(_, amount)| amount).sum::<f64>())
     }
 
     /// µs a token that these members would save without `member`.
     pub fn saved(&self, members: MemberSet, member: usize) -> f64 {
-        self.of(members) - self.of(MemberSet(members.0 & !(1 << member)))
+        rounded(self.of(members) - self.of(MemberSet(members.0 & !(1 << member))))
     }
 
     /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+fn rounded(micros: f64) -> f64 {
+    (micros * 1e6).round() / 1e6
 }
 
 #[cfg(test)]

@@ -11,13 +11,16 @@
 
 mod category;
 mod front;
+mod page;
 mod path;
+mod plot;
 mod report;
 
 use std::cmp::Ordering;
 
 use lethe_core::{MemberSet, Voting};
 
+pub use page::page;
 pub use report::{
     ByCategory, CategoryThreshold, HeldOut, HeldOutThreshold, Left, LeftOut, Path, Point, Pruned,
     PrunedMember, Step,
@@ -253,3 +256,6 @@ fn everyone(members: usize) -> MemberSet {
 fn without(members: MemberSet, member: usize) -> MemberSet {
     MemberSet(members.0 & !(1 << member))
 }
+
+#[cfg(test)]
+mod tests;

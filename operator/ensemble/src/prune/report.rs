@@ -79,7 +79,8 @@ pub struct Point {
     pub meets: bool,
 }
 
-/// One threshold's elimination, down to one member or to those that are never dropped.
+/// One threshold's elimination, down to as many members as it takes votes (to one, if single votes of some are enough),
+/// or to those that are never dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Path {
     /// Votes needed.

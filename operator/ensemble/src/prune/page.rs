@@ -1,0 +1,251 @@
+//! What pruning found as one HTML page: no script, nothing from elsewhere, no words of the notes.
+
+mod tables;
+
+use lethe_evaluate::sheet::{counted, escape, figure, frame, percent, thousands};
+
+use super::plot::{Axes, Dot, STYLE, Series, chart};
+use super::report::{HeldOut, Path, Point, Pruned};
+use crate::Tally;
+
+const EXPLAINED: &str = "\
+<h2 id=\"guide\">How to read this</h2>
+<dl>
+<dt>Threshold</dt><dd>Votes that a span needs: members that have it with the same label, start and end.</dd>
+<dt>Pruned</dt><dd>For each threshold one member after another is dropped, always the one without which the objective is \
+highest, until it no longer improves (Kim and Meystre 2019). A drop that changes nothing is taken: what is left costs \
+less. Rows in grey go on beyond that.</dd>
+<dt>Covered</dt><dd>Gold's characters that are under a decided span, whatever its label: what is not covered leaks.</dd>
+<dt>Front</dt><dd>Of all sets that were looked at those that no other is at least as good as in covered characters, F1 \
+and cost, and better in one.</dd>
+<dt>Found alone</dt><dd>Before the vote: gold spans that no other member of the set has, and characters of gold's that no \
+other covers.</dd>
+<dt>Saved</dt><dd>What the set would cost less without the member. What it shares with others is not saved.</dd>
+</dl>
+";
+
+/// The page; `held_out` are documents that nothing was chosen on, for figures beside those that were chosen by.
+pub fn page(pruned: &Pruned, held_out: &[HeldOut], title: &str) -> String {
+    let mut out = String::new();
+    head(&mut out, pruned, held_out);
+    out.push_str("<h2 id=\"thresholds\">F1 by threshold</h2>\n");
+    fitted(&mut out, pruned);
+    for one in held_out {
+        judged(&mut out, pruned, one);
+    }
+    out.push_str("<h2 id=\"paths\">Paths</h2>\n");
+    for path in &pruned.paths {
+        tables::path(&mut out, pruned, path);
+    }
+    out.push_str("<h2 id=\"front\">Recall, F1 and cost</h2>\n");
+    front(&mut out, pruned);
+    out.push_str("<h2 id=\"members\">Members</h2>\n<h3>All</h3>\n");
+    tables::members(&mut out, pruned, &pruned.all);
+    out.push_str("<h3>Pruned</h3>\n");
+    tables::members(&mut out, pruned, &pruned.pruned);
+    if let Some(by) = &pruned.by_category {
+        tables::categories(&mut out, pruned, by);
+    }
+    out.push_str("<h2 id=\"errors\">Errors that all members share</h2>\n");
+    tables::shared(&mut out, "All members", &pruned.all.shared_errors, true);
+    tables::shared(&mut out, "Pruned members", &pruned.pruned.shared_errors, false);
+    out.push_str(EXPLAINED);
+    out.push_str(&format!(
+        "<footer>Objective {}; {}.</footer>\n",
+        escape(&pruned.objective.to_string()),
+        if pruned.cover_beaten {
+            "what winners leave of beaten spans is covered"
+        } else {
+            "what winners leave of beaten spans is let go"
+        }
+    ));
+    frame(title, STYLE, &out)
+}
+
+fn head(out: &mut String, pruned: &Pruned, held_out: &[HeldOut]) {
+    let chosen = &pruned.chosen;
+    out.push_str(&format!(
+        "<p class=\"lead\">{}, {} of gold; {}; objective {}.</p>\n",
+        counted(pruned.documents, "document"),
+        counted(chosen.tally.gold, "span"),
+        counted(pruned.members.len() as u64, "member"),
+        escape(&pruned.objective.to_string())
+    ));
+    out.push_str(
+        "<p class=\"calm\">This page shows no words of the notes: errors are given by document and byte.</p>\n",
+    );
+    if !chosen.meets {
+        out.push_str("<p class=\"warning\">No set that was looked at keeps the bounds; what follows is the nearest to them.</p>\n");
+    }
+    let how = if pruned.by_stop_rule {
+        ""
+    } else {
+        ", the best of all sets that were looked at"
+    };
+    out.push_str(&format!(
+        "<p>Left: <strong>{}</strong>, {} needed{how}. F1 {}, precision {}, recall {}, characters covered {}{}.</p>\n",
+        escape(&pruned.names().join(", ")),
+        counted(u64::from(chosen.threshold), "vote"),
+        percent(chosen.tally.f1()),
+        percent(chosen.tally.precision()),
+        percent(chosen.tally.recall()),
+        percent(chosen.tally.character_recall()),
+        if tables::costed(pruned) {
+            format!(", {:.2} µs a token", chosen.cost)
+        } else {
+            String::new()
+        }
+    ));
+    for one in held_out {
+        out.push_str(&format!(
+            "<p>On {} ({}): F1 {}, precision {}, recall {}, characters covered {}.</p>\n",
+            escape(&one.name),
+            counted(one.documents, "document"),
+            percent(one.chosen.f1()),
+            percent(one.chosen.precision()),
+            percent(one.chosen.recall()),
+            percent(one.chosen.character_recall())
+        ));
+    }
+    let met = &pruned.best_met;
+    if pruned.by_stop_rule && met.value > chosen.value {
+        out.push_str(&format!(
+            "<p class=\"note\">A set that the rule passes by does better where it was chosen: {} at threshold {}, with {}.</p>\n",
+            percent(met.value),
+            met.threshold,
+            counted(met.members.len() as u64, "member")
+        ));
+    }
+}
+
+/// The papers' figure over the documents that were pruned by.
+fn fitted(out: &mut String, pruned: &Pruned) {
+    let rows: Vec<(u32, Tally, &Point)> = pruned
+        .paths
+        .iter()
+        .map(|path| (path.threshold, path.start.tally, path.stopped()))
+        .collect();
+    let curves = rows
+        .iter()
+        .map(|&(threshold, all, left)| (threshold, all, left.tally, left.members.len()));
+    let best = pruned
+        .members
+        .iter()
+        .map(|member| member.tally.f1())
+        .fold(0.0, f64::max);
+    figure(
+        out,
+        &curve(curves, best),
+        "Strict micro-F1 against the threshold, on the documents that were pruned by. The axis does not begin at 0.",
+    );
+    tables::thresholds(out, pruned);
+}
+
+/// The same over other documents.
+fn judged(out: &mut String, pruned: &Pruned, held_out: &HeldOut) {
+    out.push_str(&format!("<h3>On {}</h3>\n", escape(&held_out.name)));
+    let left = |threshold: u32| {
+        let path = pruned
+            .paths
+            .iter()
+            .find(|path: &&Path| path.threshold == threshold);
+        path.map_or(0, |path| path.stopped().members.len())
+    };
+    let curves = held_out
+        .thresholds
+        .iter()
+        .map(|at| (at.threshold, at.all, at.pruned, left(at.threshold)));
+    let best = held_out.members.iter().map(Tally::f1).fold(0.0, f64::max);
+    figure(
+        out,
+        &curve(curves, best),
+        "Strict micro-F1 against the threshold, on documents that nothing was chosen on. The axis does not begin at 0.",
+    );
+    tables::held_out(out, pruned, held_out);
+}
+
+fn curve(rows: impl Iterator<Item = (u32, Tally, Tally, usize)>, best: f64) -> String {
+    let rows: Vec<_> = rows.collect();
+    let series = |name, class, dot: &dyn Fn(&(u32, Tally, Tally, usize)) -> Dot| Series {
+        name,
+        class,
+        joined: true,
+        points: rows.iter().map(dot).collect(),
+    };
+    let x = |threshold: u32| f64::from(threshold);
+    chart(
+        &Axes {
+            what: "F1 against the voting threshold, pruned and with all members",
+            x: "Voting threshold",
+            y: "F1, %",
+            x_share: false,
+        },
+        &[
+            series("pruned", "pruned", &|&(threshold, _, pruned, left)| Dot {
+                x: x(threshold),
+                y: pruned.f1(),
+                title: format!("threshold {threshold}, {left} left: {}", percent(pruned.f1())),
+            }),
+            series("all members", "all", &|&(threshold, all, ..)| Dot {
+                x: x(threshold),
+                y: all.f1(),
+                title: format!("threshold {threshold}, all: {}", percent(all.f1())),
+            }),
+            series("best member", "best", &|&(threshold, ..)| Dot {
+                x: x(threshold),
+                y: best,
+                title: format!("best member: {}", percent(best)),
+            }),
+        ],
+    )
+}
+
+fn front(out: &mut String, pruned: &Pruned) {
+    let costed = tables::costed(pruned);
+    let dot = |point: &Point| Dot {
+        x: if costed {
+            point.cost
+        } else {
+            point.tally.character_recall()
+        },
+        y: point.tally.f1(),
+        title: format!(
+            "threshold {}, {}: F1 {}, covered {}, {:.2} µs a token",
+            point.threshold,
+            tables::names(pruned, &point.members),
+            percent(point.tally.f1()),
+            percent(point.tally.character_recall()),
+            point.cost
+        ),
+    };
+    let points = |name, class, points: &[Point]| Series {
+        name,
+        class,
+        joined: false,
+        points: points.iter().map(dot).collect(),
+    };
+    let axes = Axes {
+        what: "Sets on the front",
+        x: if costed {
+            "µs a token"
+        } else {
+            "Characters covered, %"
+        },
+        y: "F1, %",
+        x_share: !costed,
+    };
+    let series = [
+        points("on the front", "pruned", &pruned.front),
+        points("chosen", "chosen", std::slice::from_ref(&pruned.chosen)),
+    ];
+    figure(
+        out,
+        &chart(&axes, &series),
+        "Sets that no other beats in covered characters, F1 and cost.",
+    );
+    out.push_str(&format!(
+        "<p class=\"note\">{} on the front.</p>\n",
+        thousands(pruned.front.len() as u64)
+    ));
+    tables::front(out, pruned);
+}

@@ -1,0 +1,281 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::said::tests::document;
+use crate::{Floor, Measure};
+
+/// Twelve words, one a span; a member is the words it finds (lower case: under another label).
+const TEXT: &str = "aa bb cc dd ee ff gg hh ii jj kk ll";
+const GOLD: &str = "ABCDEFGH";
+
+fn said(members: &[&str]) -> Said {
+    let marked = |words: &str| {
+        let spans: Vec<(u32, u32, &str)> = words
+            .bytes()
+            .map(|word| {
+                let place = u32::from(word.to_ascii_uppercase() - b'A') * 3;
+                let label = if word.is_ascii_uppercase() { "NAME" } else { "CITY" };
+                (place, place + 2, label)
+            })
+            .collect();
+        vec![document("n", TEXT, &spans)]
+    };
+    let named = |(place, words): (usize, &&str)| (format!("m{place}"), marked(words));
+    let labels = lethe_core::LabelSet::of_names("test", &["NAME", "CITY"].map(str::to_owned)).unwrap();
+    Said::new(
+        marked(GOLD),
+        members.iter().enumerate().map(named).collect(),
+        Some(labels.into()),
+    )
+    .unwrap()
+}
+
+fn cost(own: f64) -> Cost {
+    Cost { own, shared: None }
+}
+
+fn dropped(path: &Path) -> Vec<usize> {
+    path.steps[..path.stop].iter().map(|step| step.dropped).collect()
+}
+
+#[test]
+fn the_member_goes_without_which_f1_is_highest_until_it_no_longer_improves() {
+    // At one vote the two that make things up go, the worse first; the other two complete each other.
+    let said = said(&["ABCDE", "DEFGH", "ABCIJ", "GHIJKL"]);
+    let pruned = prune(&said, &PruneOptions::default()).unwrap();
+    let first = &pruned.paths[0];
+    assert_eq!(dropped(first), [3, 2]);
+    assert_eq!(first.stopped().value, 1.0);
+    assert_eq!((first.steps.len(), first.steps[2].left.members.len()), (3, 1));
+    assert!(first.steps[2].left.value < 1.0);
+    assert_eq!((pruned.chosen.threshold, pruned.names()), (1, vec!["m0", "m1"]));
+    assert_eq!(pruned.voting().ranks.len(), 2);
+    assert!(pruned.by_stop_rule && pruned.paths.len() == 4);
+}
+
+#[test]
+fn a_member_that_changes_nothing_is_dropped_and_of_two_such_the_dearer_then_the_worse_ranked() {
+    let members = ["ABCDEFGH", "ABCDEFGH", "ABCDEFG"];
+    let at_one = PruneOptions {
+        thresholds: vec![1],
+        ..PruneOptions::default()
+    };
+    let free = prune(&said(&members), &at_one).unwrap();
+    assert_eq!(dropped(&free.paths[0]), [2, 1]);
+    let costly = PruneOptions {
+        costs: vec![cost(9.0), cost(1.0), cost(1.0)],
+        ..at_one
+    };
+    let pruned = prune(&said(&members), &costly).unwrap();
+    assert_eq!(dropped(&pruned.paths[0]), [0, 2]);
+    assert_eq!(pruned.chosen.cost, 1.0);
+    assert_eq!(pruned.all.without[0].saved, 9.0);
+}
+
+#[test]
+fn a_kept_member_stays_and_one_that_always_counts_needs_no_second_vote() {
+    let said = said(&["ABCDEFGH", "ABCDEF", "GHIJKL"]);
+    let options = PruneOptions {
+        keep: MemberSet(0b100),
+        always: MemberSet(0b100),
+        ..PruneOptions::default()
+    };
+    let pruned = prune(&said, &options).unwrap();
+    for path in &pruned.paths {
+        assert!(path.steps.iter().all(|step| step.dropped != 2));
+        assert_eq!(path.start.tally.covered.min(4), 4);
+    }
+    assert!(pruned.names().contains(&"m2"));
+    assert_eq!(pruned.voting().always.len(), 1);
+}
+
+#[test]
+fn under_a_floor_the_best_precision_is_of_a_set_that_keeps_it() {
+    let said = said(&["ABCD", "ABEF", "GHIJKL"]);
+    let objective = |least| Objective {
+        measure: Measure::Precision,
+        floor: Some(Floor::Characters(least)),
+        ceiling: None,
+    };
+    let with = |least| {
+        let options = PruneOptions {
+            objective: objective(least),
+            ..PruneOptions::default()
+        };
+        prune(&said, &options).unwrap()
+    };
+    let (loose, tight) = (with(0.7), with(1.0));
+    assert_eq!((loose.chosen.value, loose.names()), (1.0, vec!["m0", "m1"]));
+    assert_eq!((tight.chosen.tally.covered, tight.names().len()), (16, 3));
+    assert!(loose.chosen.meets && tight.chosen.meets && !tight.by_stop_rule);
+}
+
+#[test]
+fn under_a_ceiling_what_keeps_most_for_its_cost_stays_and_a_bound_that_cannot_be_kept_is_told() {
+    let said = said(&["ABCDEFGH", "ABCD", "EFGH"]);
+    let with = |ceiling| {
+        let options = PruneOptions {
+            objective: Objective {
+                ceiling: Some(ceiling),
+                ..Objective::default()
+            },
+            costs: vec![cost(10.0), cost(2.0), cost(2.0)],
+            ..PruneOptions::default()
+        };
+        prune(&said, &options).unwrap()
+    };
+    assert_eq!(with(4.0).names(), ["m1", "m2"]);
+    assert_eq!(with(4.0).chosen.value, 1.0);
+    assert!(!with(1.0).chosen.meets);
+}
+
+#[test]
+fn a_category_gets_the_threshold_that_serves_it_and_the_vote_of_the_rest_is_as_recorded() {
+    // Names are found by one each, cities are made up by one each.
+    let said = said(&["ABCDEFij", "ABGHkl", "CDEFGHi"]);
+    let options = PruneOptions {
+        by_category: true,
+        keep: MemberSet(0b111),
+        ..PruneOptions::default()
+    };
+    let pruned = prune(&said, &options).unwrap();
+    let by = pruned.by_category.as_ref().unwrap();
+    assert_eq!(by.point.tally.f1(), 1.0);
+    let voting = pruned.voting();
+    let left = said.with(&pruned.chosen.members);
+    let again = Ballot::new(&left).tally(&voting, everyone(left.members.len()));
+    assert_eq!(again, by.point.tally);
+    assert_eq!(pruned.held_out("the same", &said).unwrap().chosen, again);
+}
+
+#[test]
+fn options_that_are_not_of_these_members_are_refused() {
+    let said = said(&["A", "B"]);
+    let refused = |options: PruneOptions| prune(&said, &options).unwrap_err();
+    let costs = |costs| PruneOptions {
+        costs,
+        ..PruneOptions::default()
+    };
+    assert_eq!(
+        refused(costs(vec![cost(1.0)])),
+        PruneError::Costs { members: 2, costs: 1 }
+    );
+    assert_eq!(
+        refused(costs(vec![cost(1.0), cost(f64::NAN)])),
+        PruneError::Cost("m1".to_owned())
+    );
+    let objective = Objective {
+        ceiling: Some(1.0),
+        ..Objective::default()
+    };
+    let ceiling = PruneOptions {
+        objective,
+        ..PruneOptions::default()
+    };
+    assert_eq!(refused(ceiling), PruneError::Ceiling);
+    let keep = PruneOptions {
+        keep: MemberSet(0b100),
+        ..PruneOptions::default()
+    };
+    assert_eq!(
+        refused(keep),
+        PruneError::NoMember {
+            member: 2,
+            members: 2
+        }
+    );
+    let thresholds = PruneOptions {
+        thresholds: vec![3],
+        ..PruneOptions::default()
+    };
+    assert_eq!(
+        refused(thresholds),
+        PruneError::Threshold {
+            threshold: 3,
+            members: 2
+        }
+    );
+}
+
+#[test]
+fn the_report_reads_back_and_its_page_is_well_formed_and_needs_nothing_else() {
+    let said = said(&["ABCDEF", "abGH", "CDEFGHI"]);
+    let options = PruneOptions {
+        by_category: true,
+        costs: vec![cost(1.5), cost(2.0), cost(0.1)],
+        ..PruneOptions::default()
+    };
+    let pruned = prune(&said, &options).unwrap();
+    let json = serde_json::to_string(&pruned).unwrap();
+    let back: Pruned = serde_json::from_str(&json).unwrap();
+    assert_eq!((back.objective, back.names()), (pruned.objective, pruned.names()));
+    assert_eq!(back.all.shared_errors, pruned.all.shared_errors);
+    assert_eq!(
+        back.held_out("x", &said).unwrap(),
+        pruned.held_out("x", &said).unwrap()
+    );
+    let held_out = pruned.held_out("<other>", &said).unwrap();
+    assert_eq!(held_out.thresholds[0].all, pruned.paths[0].start.tally);
+    let page = page(&pruned, &[held_out], "A & B");
+    for nowhere in [
+        "<script",
+        "http:",
+        "https:",
+        "src=",
+        "href=\"http",
+        "<other>",
+        "NaN",
+        "inf",
+    ] {
+        let found = page.replace("http://www.w3.org/", "").contains(nowhere);
+        assert!(!found, "{nowhere}");
+    }
+    assert_eq!(unclosed(&page), Vec::<String>::new());
+    assert_eq!(page.matches("<svg").count(), 3);
+}
+
+/// Tags that are not closed in order; those of a page that is well-formed are none.
+fn unclosed(page: &str) -> Vec<String> {
+    let mut open = Vec::new();
+    for tag in page.split('<').skip(2) {
+        let (tag, _) = tag.split_once('>').unwrap();
+        let name = tag.split_whitespace().next().unwrap().to_owned();
+        match name.strip_prefix('/') {
+            Some(name) => assert_eq!(open.pop().as_deref(), Some(name)),
+            None if tag.ends_with('/') => {}
+            None => open.push(name),
+        }
+    }
+    open
+}
+
+proptest! {
+    #[test]
+    fn each_step_is_the_best_drop_and_the_rule_stops_at_the_first_that_is_worse(
+        members in proptest::collection::vec("[A-La-c]{0,10}", 1..6),
+        cover_beaten in any::<bool>(),
+    ) {
+        let members: Vec<&str> = members.iter().map(String::as_str).collect();
+        let said = said(&members);
+        let options = PruneOptions { cover_beaten, ..PruneOptions::default() };
+        let pruned = prune(&said, &options).unwrap();
+        let f1 = |threshold: u32, members: MemberSet| {
+            let voting = Voting { threshold, ranks: said.ranks(), cover_beaten, ..Voting::default() };
+            Ballot::new(&said).tally(&voting, members).f1()
+        };
+        for path in &pruned.paths {
+            let mut now = everyone(members.len());
+            for (i, step) in path.steps.iter().enumerate() {
+                let best = now.iter().map(|m| f1(path.threshold, without(now, m))).fold(0.0, f64::max);
+                let before = f1(path.threshold, now);
+                now = without(now, step.dropped);
+                prop_assert_eq!(step.left.set(), now);
+                prop_assert_eq!(step.left.value, best);
+                if i <= path.stop {
+                    prop_assert_eq!(best >= before, i < path.stop);
+                }
+            }
+            prop_assert!(path.stopped().value <= pruned.chosen.value);
+        }
+    }
+}
