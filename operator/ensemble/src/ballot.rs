@@ -1,7 +1,7 @@
 //! The vote over what was said, counted quickly: pruning asks for thousands of sets of members and thresholds.
 //!
-//! What members say falls into groups of spans that overlap. Spans that overlap no other are most of it, and only who
-//! said them, their label and whether gold has them matters: they are added up once, by these. The others are kept, a
+//! What members say falls into groups of spans that overlap. Spans that overlap no other are most of it, and whether
+//! they are decided hangs on who said them and their label alone: they are added up once, by these. The others are kept, a
 //! knot each, and decided anew for each vote. Either way a vote's counts are those of [`Voting`], which a test holds.
 
 use std::cmp::Reverse;
@@ -32,12 +32,11 @@ pub struct Ballot {
     characters: u64,
 }
 
-/// All spans of one label that the same members said, that overlap no other, and that gold has or has not.
+/// All spans of one label that the same members said and that overlap no other.
 #[derive(Clone, Debug)]
 struct Alone {
     members: u64,
     label: LabelId,
-    hit: bool,
     weight: Weight,
 }
 
@@ -102,10 +101,9 @@ impl Ballot {
         }
         ballot.alone = alone
             .into_iter()
-            .map(|((members, label, hit), weight)| Alone {
+            .map(|((members, label), weight)| Alone {
                 members,
                 label,
-                hit,
                 weight,
             })
             .collect();
@@ -117,7 +115,7 @@ impl Ballot {
         group: &[Candidate],
         bytes: &[u8],
         gold: &Annotations,
-        alone: &mut BTreeMap<(u64, LabelId, bool), Weight>,
+        alone: &mut BTreeMap<(u64, LabelId), Weight>,
     ) {
         let start = group[0].span.start();
         let end = group.iter().map(|one| one.span.end()).fold(start, usize::max);
@@ -125,7 +123,7 @@ impl Ballot {
             let hit = gold
                 .iter()
                 .any(|gold| gold.span == one.span && gold.label == one.label);
-            let weight = alone.entry((one.members, one.label, hit)).or_default();
+            let weight = alone.entry((one.members, one.label)).or_default();
             weight.add(Weight {
                 spans: 1,
                 hits: u64::from(hit),

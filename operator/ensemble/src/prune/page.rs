@@ -5,7 +5,7 @@ mod tables;
 use lethe_evaluate::sheet::{counted, escape, figure, frame, percent, thousands};
 
 use super::plot::{Axes, Dot, STYLE, Series, chart};
-use super::report::{HeldOut, Path, Point, Pruned};
+use super::report::{HeldOut, HeldOutThreshold, Path, Point, Pruned};
 use crate::Tally;
 
 const EXPLAINED: &str = "\
@@ -120,14 +120,13 @@ fn head(out: &mut String, pruned: &Pruned, held_out: &[HeldOut]) {
 
 /// The papers' figure over the documents that were pruned by.
 fn fitted(out: &mut String, pruned: &Pruned) {
-    let rows: Vec<(u32, Tally, &Point)> = pruned
-        .paths
-        .iter()
-        .map(|path| (path.threshold, path.start.tally, path.stopped()))
-        .collect();
-    let curves = rows
-        .iter()
-        .map(|&(threshold, all, left)| (threshold, all, left.tally, left.members.len()));
+    let at = |path: &Path| At {
+        threshold: path.threshold,
+        all: path.start.tally.f1(),
+        pruned: path.stopped().tally.f1(),
+        left: path.stopped().members.len(),
+    };
+    let curves: Vec<At> = pruned.paths.iter().map(at).collect();
     let best = pruned
         .members
         .iter()
@@ -135,7 +134,7 @@ fn fitted(out: &mut String, pruned: &Pruned) {
         .fold(0.0, f64::max);
     figure(
         out,
-        &curve(curves, best),
+        &curve(&curves, best),
         "Strict micro-F1 against the threshold, on the documents that were pruned by. The axis does not begin at 0.",
     );
     tables::thresholds(out, pruned);
@@ -151,28 +150,48 @@ fn judged(out: &mut String, pruned: &Pruned, held_out: &HeldOut) {
             .find(|path: &&Path| path.threshold == threshold);
         path.map_or(0, |path| path.stopped().members.len())
     };
-    let curves = held_out
-        .thresholds
-        .iter()
-        .map(|at| (at.threshold, at.all, at.pruned, left(at.threshold)));
+    let at = |at: &HeldOutThreshold| At {
+        threshold: at.threshold,
+        all: at.all.f1(),
+        pruned: at.pruned.f1(),
+        left: left(at.threshold),
+    };
+    let curves: Vec<At> = held_out.thresholds.iter().map(at).collect();
     let best = held_out.members.iter().map(Tally::f1).fold(0.0, f64::max);
     figure(
         out,
-        &curve(curves, best),
+        &curve(&curves, best),
         "Strict micro-F1 against the threshold, on documents that nothing was chosen on. The axis does not begin at 0.",
     );
     tables::held_out(out, pruned, held_out);
 }
 
-fn curve(rows: impl Iterator<Item = (u32, Tally, Tally, usize)>, best: f64) -> String {
-    let rows: Vec<_> = rows.collect();
-    let series = |name, class, dot: &dyn Fn(&(u32, Tally, Tally, usize)) -> Dot| Series {
+/// What the figure shows of a threshold.
+struct At {
+    threshold: u32,
+    all: f64,
+    pruned: f64,
+    /// Members.
+    left: usize,
+}
+
+fn curve(rows: &[At], best: f64) -> String {
+    let series = |name, class, dot: &dyn Fn(&At) -> (f64, String)| Series {
         name,
         class,
         joined: true,
-        points: rows.iter().map(dot).collect(),
+        points: rows
+            .iter()
+            .map(|at| {
+                let (y, title) = dot(at);
+                Dot {
+                    x: f64::from(at.threshold),
+                    y,
+                    title,
+                }
+            })
+            .collect(),
     };
-    let x = |threshold: u32| f64::from(threshold);
     chart(
         &Axes {
             what: "F1 against the voting threshold, pruned and with all members",
@@ -181,20 +200,21 @@ fn curve(rows: impl Iterator<Item = (u32, Tally, Tally, usize)>, best: f64) -> S
             x_share: false,
         },
         &[
-            series("pruned", "pruned", &|&(threshold, _, pruned, left)| Dot {
-                x: x(threshold),
-                y: pruned.f1(),
-                title: format!("threshold {threshold}, {left} left: {}", percent(pruned.f1())),
+            series("pruned", "pruned", &|at| {
+                let title = format!(
+                    "threshold {}, {} left: {}",
+                    at.threshold,
+                    at.left,
+                    percent(at.pruned)
+                );
+                (at.pruned, title)
             }),
-            series("all members", "all", &|&(threshold, all, ..)| Dot {
-                x: x(threshold),
-                y: all.f1(),
-                title: format!("threshold {threshold}, all: {}", percent(all.f1())),
+            series("all members", "all", &|at| {
+                let title = format!("threshold {}, all: {}", at.threshold, percent(at.all));
+                (at.all, title)
             }),
-            series("best member", "best", &|&(threshold, ..)| Dot {
-                x: x(threshold),
-                y: best,
-                title: format!("best member: {}", percent(best)),
+            series("best member", "best", &|_| {
+                (best, format!("best member: {}", percent(best)))
             }),
         ],
     )
