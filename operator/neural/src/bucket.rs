@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::rng::Rng;
+
 /// The shape of a bucket. Rows of step `t` are those of the sequences longer than `t`, the longest sequence first, and
 /// steps follow one another: so no row is padding, and the sequences of a step are one block of rows.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +60,22 @@ impl Bucket {
         debug_assert!(t < self.lengths[sequence]);
         self.starts[t] + sequence
     }
+}
+
+/// Sequences in random groups of like length, each by falling length.
+pub(crate) fn groups(sequences: &[Range<usize>], batch: usize, rng: &mut Rng) -> Vec<Vec<Range<usize>>> {
+    let mut order = sequences.to_vec();
+    rng.shuffle(&mut order);
+    for part in order.chunks_mut(40 * batch) {
+        part.sort_by_key(|range| std::cmp::Reverse(range.len()));
+    }
+    let mut groups: Vec<_> = order
+        .chunks(40 * batch)
+        .flat_map(|part| part.chunks(batch))
+        .map(<[_]>::to_vec)
+        .collect();
+    rng.shuffle(&mut groups);
+    groups
 }
 
 #[cfg(test)]

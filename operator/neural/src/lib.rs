@@ -1,6 +1,6 @@
 //! Neural members: recurrent networks with and without a CRF layer, and transformer checkpoints.
 //!
-//! [`Recurrent`] holds the settings of a recurrent member and fits it, [`Network`] saves and loads it, [`NeuralMember`] runs it. The hot loops are in [`kernel`].
+//! [`Recurrent`] holds the settings of a recurrent member and fits it, [`Network`] saves and loads it, [`NeuralMember`] runs it. [`Stacked`] reads what other members said. The hot loops are in [`kernel`].
 
 mod adam;
 mod bilstm;
@@ -12,10 +12,12 @@ mod member;
 mod model;
 mod network;
 mod reader;
+mod rmsprop;
 mod rng;
 mod runner;
 mod settings;
 mod skipgram;
+mod stacked;
 mod tape;
 mod train;
 pub mod transformer;
@@ -30,6 +32,7 @@ pub use model::Architecture;
 pub use network::{Network, NetworkError};
 pub use settings::{Recurrent, SettingsError, VectorSource};
 pub use skipgram::SkipGram;
+pub use stacked::{Heard, Stacked, StackedError, StackedScratch, StackedSettings};
 pub use train::{Data, Schedule, TrainError, train};
 pub use types::Casing;
 pub use vectors::{Vectors, VectorsError};

@@ -69,6 +69,38 @@ pub(crate) struct Tensor {
     pub(crate) data: Vec<f32>,
 }
 
+impl Tensor {
+    /// Numbers to begin with, of this name, rows and columns: uniform, by the sizes of the sides (Glorot and Bengio
+    /// 2010), or, in a table of vectors, as Lample 2016 draws them; biases and the CRF's scores 0, biases of forget gates
+    /// 1 (Jozefowicz et al. 2015).
+    pub(crate) fn random(
+        (name, rows, columns): (&'static str, usize, usize),
+        table: bool,
+        rng: &mut Rng,
+    ) -> Self {
+        let bias = name.ends_with("bias") || name.starts_with("crf");
+        let fans = if table { columns } else { rows + columns };
+        let bound = if bias {
+            0.0
+        } else {
+            (6.0 / fans.max(1) as f32).sqrt()
+        };
+        let bound = if table { bound / 2.0_f32.sqrt() } else { bound };
+        let mut data: Vec<f32> = (0..rows * columns)
+            .map(|_| (2.0 * rng.unit() - 1.0) * bound)
+            .collect();
+        if name.ends_with("forward.bias") || name.ends_with("backward.bias") {
+            data[columns / 4..columns / 2].fill(1.0);
+        }
+        Self {
+            name,
+            rows,
+            columns,
+            data,
+        }
+    }
+}
+
 /// Places of the parameters in [`Params`].
 pub(crate) mod slot {
     pub(crate) const WORD: usize = 0;
@@ -174,39 +206,10 @@ impl Architecture {
 }
 
 impl Params {
-    /// Parameters to begin with: uniform, by the sizes of a matrix's sides (Glorot and Bengio 2010); word vectors as
-    /// Lample 2016 draws them; biases 0, that of forget gates 1 (Jozefowicz et al. 2015).
+    /// Parameters to begin with.
     pub(crate) fn random(architecture: &Architecture, rows: Rows, tags: usize, seed: u64) -> Self {
-        let tensor = |(at, (name, rows, columns)): (usize, (&'static str, usize, usize))| {
-            let mut rng = Rng::new(&[seed, at as u64]);
-            let bias = name.ends_with("bias") || name.starts_with("crf");
-            let fans = if at < slot::CHAR_LSTM {
-                columns
-            } else {
-                rows + columns
-            };
-            let bound = if bias {
-                0.0
-            } else {
-                (6.0 / fans.max(1) as f32).sqrt()
-            };
-            let bound = if at < slot::CHAR_LSTM {
-                bound / 2.0_f32.sqrt()
-            } else {
-                bound
-            };
-            let mut data: Vec<f32> = (0..rows * columns)
-                .map(|_| (2.0 * rng.unit() - 1.0) * bound)
-                .collect();
-            if name.ends_with("lstm.forward.bias") || name.ends_with("lstm.backward.bias") {
-                data[columns / 4..columns / 2].fill(1.0);
-            }
-            Tensor {
-                name,
-                rows,
-                columns,
-                data,
-            }
+        let tensor = |(at, shape): (usize, (&'static str, usize, usize))| {
+            Tensor::random(shape, at < slot::CHAR_LSTM, &mut Rng::new(&[seed, at as u64]))
         };
         Self(
             architecture

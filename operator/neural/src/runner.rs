@@ -260,7 +260,13 @@ impl Runner {
 }
 
 /// `a W + b`.
-fn affine(rows: usize, a: &[f32], stride: usize, (matrix, bias): &(Matrix, Vec<f32>), out: &mut Buffer) {
+pub(crate) fn affine(
+    rows: usize,
+    a: &[f32],
+    stride: usize,
+    (matrix, bias): &(Matrix, Vec<f32>),
+    out: &mut Buffer,
+) {
     let width = columns(bias.len(), matrix.isa());
     out.reset(rows * width);
     for row in out.chunks_exact_mut(width) {

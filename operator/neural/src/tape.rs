@@ -303,7 +303,7 @@ impl Tape<'_> {
 }
 
 /// The gradients of an LSTM's two directions.
-fn six(grads: &mut [crate::model::Tensor], at: usize) -> [[&mut [f32]; 3]; 2] {
+pub(crate) fn six(grads: &mut [crate::model::Tensor], at: usize) -> [[&mut [f32]; 3]; 2] {
     let [a, b, c, d, e, f] = &mut grads[at..at + 6] else {
         unreachable!("an LSTM has six tensors");
     };
@@ -314,7 +314,14 @@ fn six(grads: &mut [crate::model::Tensor], at: usize) -> [[&mut [f32]; 3]; 2] {
 }
 
 /// `a W + b`, with `W` at `slot` and `b` after it.
-fn affine(isa: Isa, rows: usize, a: &[f32], stride: usize, params: &Params, slot: usize) -> Buffer {
+pub(crate) fn affine(
+    isa: Isa,
+    rows: usize,
+    a: &[f32],
+    stride: usize,
+    params: &Params,
+    slot: usize,
+) -> Buffer {
     let tensor = &params.0[slot];
     let matrix = Matrix::of_rows(isa, &tensor.data, tensor.columns, 0.0);
     let bias = params.get(slot + 1);
@@ -329,7 +336,7 @@ fn affine(isa: Isa, rows: usize, a: &[f32], stride: usize, params: &Params, slot
 /// The gradient of [`affine`]: `d` (rows of `width`) is that of its output; gives that of `a`, a row of
 /// [`columns`] of `size` each.
 #[expect(clippy::too_many_arguments, reason = "the operands of a product's gradient")]
-fn back_affine(
+pub(crate) fn back_affine(
     isa: Isa,
     rows: usize,
     a: &[f32],

@@ -6,7 +6,7 @@ use lethe_learn::Watch;
 
 use super::{Corpus, Schedule};
 use crate::adam::Adam;
-use crate::bucket::Bucket;
+use crate::bucket::{Bucket, groups};
 use crate::checkpoint::State;
 use crate::model::Params;
 use crate::reader::Memory;
@@ -79,20 +79,4 @@ pub(super) fn pass(
         );
     }
     loss / corpus.read.sequences.len().max(1) as f64
-}
-
-/// Sequences in random groups of like length, each by falling length.
-fn groups(sequences: &[Range<usize>], batch: usize, rng: &mut Rng) -> Vec<Vec<Range<usize>>> {
-    let mut order = sequences.to_vec();
-    rng.shuffle(&mut order);
-    for part in order.chunks_mut(40 * batch) {
-        part.sort_by_key(|range| std::cmp::Reverse(range.len()));
-    }
-    let mut groups: Vec<_> = order
-        .chunks(40 * batch)
-        .flat_map(|part| part.chunks(batch))
-        .map(<[_]>::to_vec)
-        .collect();
-    rng.shuffle(&mut groups);
-    groups
 }

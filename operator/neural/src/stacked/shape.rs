@@ -1,0 +1,98 @@
+//! What the stacked network consists of.
+
+use super::StackedError;
+use crate::model::{Params, Tensor};
+use crate::rng::Rng;
+
+/// Places of the parameters.
+pub(super) mod slot {
+    /// Embeddings, member after member, tag after tag.
+    pub(in super::super) const TABLE: usize = 0;
+    /// Input, recurrent and bias of the forward, then of the backward direction, of the lower layer and of the upper one.
+    pub(in super::super) const LAYERS: [usize; 2] = [1, 7];
+    /// Weights, then biases.
+    pub(in super::super) const OUT: usize = 13;
+    pub(in super::super) const OUT_BIAS: usize = 14;
+    pub(in super::super) const PAIRS: usize = 15;
+    pub(in super::super) const STARTS: usize = 16;
+    pub(in super::super) const ENDS: usize = 17;
+}
+
+/// The network's sizes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) embedding: usize,
+    pub(super) hidden: usize,
+    pub(super) members: usize,
+    /// Tags that a member may give.
+    pub(super) heard: usize,
+    /// Tags that the network gives.
+    pub(super) tags: usize,
+}
+
+impl Shape {
+    /// Whether every size has a meaning and none is beyond what tags and memory can bear.
+    pub(super) fn check(&self) -> Result<(), StackedError> {
+        let sizes = [
+            (self.embedding, 1024),
+            (self.hidden, 4096),
+            (self.members, 64),
+            (self.heard, 1 << 15),
+            (self.tags, 1 << 12),
+        ];
+        if sizes.iter().all(|&(size, most)| (1..=most).contains(&size)) {
+            Ok(())
+        } else {
+            Err(StackedError::Setting(
+                "embedding must be 1 to 1024, hidden 1 to 4096, members 1 to 64",
+            ))
+        }
+    }
+
+    /// Size of a token's input.
+    pub(super) const fn inputs(&self) -> usize {
+        self.members * self.embedding
+    }
+
+    /// The table's row of a member's tag.
+    ///
+    /// # Panics
+    /// If the member has no such tag: its neighbour's row would be taken for it.
+    pub(super) fn row(&self, member: usize, tag: u16) -> usize {
+        assert!(usize::from(tag) < self.heard, "a member's tag is one of its tags");
+        member * self.heard + usize::from(tag)
+    }
+
+    /// Names, rows and columns of the parameters, in the order of [`slot`].
+    pub(super) fn shapes(&self) -> [(&'static str, usize, usize); 18] {
+        let (gates, both) = (4 * self.hidden, 2 * self.hidden);
+        [
+            ("said", self.members * self.heard, self.embedding),
+            ("lower.forward.input", self.inputs(), gates),
+            ("lower.forward.recurrent", self.hidden, gates),
+            ("lower.forward.bias", 1, gates),
+            ("lower.backward.input", self.inputs(), gates),
+            ("lower.backward.recurrent", self.hidden, gates),
+            ("lower.backward.bias", 1, gates),
+            ("upper.forward.input", both, gates),
+            ("upper.forward.recurrent", self.hidden, gates),
+            ("upper.forward.bias", 1, gates),
+            ("upper.backward.input", both, gates),
+            ("upper.backward.recurrent", self.hidden, gates),
+            ("upper.backward.bias", 1, gates),
+            ("out", both, self.tags),
+            ("out.bias", 1, self.tags),
+            ("crf.pairs", self.tags, self.tags),
+            ("crf.starts", 1, self.tags),
+            ("crf.ends", 1, self.tags),
+        ]
+    }
+
+    /// Parameters to begin with.
+    pub(super) fn random(&self, seed: u64) -> Params {
+        let tensor = |(at, shape): (usize, (&'static str, usize, usize))| {
+            Tensor::random(shape, at == slot::TABLE, &mut Rng::new(&[seed, at as u64]))
+        };
+        Params(self.shapes().into_iter().enumerate().map(tensor).collect())
+    }
+}

@@ -1,0 +1,114 @@
+//! Training the stacked network: one core, the same numbers for the same seed.
+
+use std::ops::{ControlFlow, Range};
+
+use lethe_learn::{Epoch, TagSet, Watch};
+
+use super::gradient::Learner;
+use super::shape::{Shape, slot};
+use super::{Heard, StackedError, StackedSettings};
+use crate::bucket::{Bucket, groups};
+use crate::crf::Allowed;
+use crate::kernel::Isa;
+use crate::model::Params;
+use crate::rmsprop::RmsProp;
+use crate::rng::Rng;
+
+pub(super) fn check(settings: &StackedSettings) -> Result<(), StackedError> {
+    if settings.batch == 0 || settings.epochs == 0 {
+        return Err(StackedError::Setting("batch and epochs must be at least 1"));
+    }
+    if !(0.0..1.0).contains(&settings.dropout) {
+        return Err(StackedError::Setting("dropout must be from 0 to below 1"));
+    }
+    if !(settings.rate > 0.0 && settings.rate.is_finite() && settings.clip > 0.0) {
+        return Err(StackedError::Setting("rate and clip must be above 0"));
+    }
+    Ok(())
+}
+
+/// The parameters of a network that was fitted.
+pub(super) fn train(
+    shape: &Shape,
+    tags: &TagSet,
+    heard: Heard<'_>,
+    gold: &[u16],
+    settings: &StackedSettings,
+    seed: u64,
+    watch: &mut dyn Watch,
+) -> Params {
+    assert_eq!(
+        heard.said.len(),
+        gold.len() * shape.members,
+        "every member has a tag for every token"
+    );
+    let allowed = Allowed::new(tags);
+    let learner = Learner {
+        isa: Isa::best(),
+        shape,
+        allowed: &allowed,
+        dropout: settings.dropout,
+    };
+    let mut params = shape.random(seed);
+    let mut grads = params.zeros_like();
+    let mut optimiser = RmsProp::new(&params);
+    for epoch in 0..settings.epochs {
+        let groups = groups(
+            heard.sequences,
+            settings.batch,
+            &mut Rng::new(&[seed, 101, u64::from(epoch)]),
+        );
+        let mut loss = 0.0;
+        for (i, group) in groups.iter().enumerate() {
+            watch.step(i, groups.len());
+            let mut rng = Rng::new(&[seed, 102, u64::from(epoch), i as u64]);
+            let bucket = Bucket::new(group.iter().map(Range::len).collect());
+            let (mut said, mut wanted) = (Vec::new(), Vec::new());
+            for t in 0..bucket.steps() {
+                for range in &group[..bucket.step(t).len()] {
+                    let token = range.start + t;
+                    said.extend_from_slice(&heard.said[token * shape.members..][..shape.members]);
+                    wanted.push(gold[token]);
+                }
+            }
+            loss += learner.gradient(&params, &bucket, &said, &wanted, &mut rng, &mut grads);
+            optimiser.step(
+                &mut params,
+                &mut grads,
+                settings.rate,
+                1.0 / group.len() as f32,
+                settings.clip,
+            );
+        }
+        let told = watch.epoch(Epoch {
+            done: epoch + 1,
+            of: settings.epochs,
+            loss: loss / heard.sequences.len().max(1) as f64,
+            held_out: None,
+        });
+        if told == ControlFlow::Break(()) {
+            break;
+        }
+    }
+    forget_unheard(shape, heard.said, &mut params);
+    params
+}
+
+/// Gives tags that a member never gave the embedding of its tag 0: theirs is as random as it began.
+fn forget_unheard(shape: &Shape, said: &[u16], params: &mut Params) {
+    let mut met = vec![false; shape.members * shape.heard];
+    for said in said.chunks_exact(shape.members) {
+        for (member, &tag) in said.iter().enumerate() {
+            met[shape.row(member, tag)] = true;
+        }
+    }
+    for member in 0..shape.members {
+        let outside = params.row(slot::TABLE, shape.row(member, 0)).to_vec();
+        for tag in 1..shape.heard {
+            let row = shape.row(member, tag as u16);
+            if !met[row] {
+                params.row_mut(slot::TABLE, row).copy_from_slice(&outside);
+            }
+        }
+    }
+}
