@@ -42,11 +42,18 @@ pub struct PruneOptions {
     pub costs: Vec<Cost>,
     /// Thresholds to go through; empty for all there can be, 1 to the number of members.
     pub thresholds: Vec<u32>,
+    /// Whether every set of members is looked at besides, so that under a floor or a ceiling the chosen one is the best
+    /// that there is, at a single threshold, and the front is the true one: 2ⁿ sets a threshold, n at most
+    /// [`EVERY_SET`]. What the paper's rule does is the same.
+    pub every_set: bool,
     /// Whether each category of labels gets its own threshold once the members are chosen.
     pub by_category: bool,
     /// Whether the vote covers what winners leave of beaten spans ([`Voting::cover_beaten`]); not in the paper.
     pub cover_beaten: bool,
 }
+
+/// Members whose sets can all be looked at in seconds.
+pub const EVERY_SET: usize = 14;
 
 /// Why members could not be pruned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -85,6 +92,9 @@ pub enum PruneError {
         /// Members.
         members: usize,
     },
+    /// Too many members to look at every set of them.
+    #[error("{0} members have too many sets to look at each; up to {EVERY_SET} have few enough")]
+    EverySet(usize),
     /// A member that was pruned for is missing among those to judge.
     #[error("no predictions of member `{0}`")]
     Missing(String),
@@ -126,6 +136,15 @@ impl Judge<'_> {
         }
     }
 
+    /// Members without which nothing is decided: as many as votes needed, unless one vote of some is enough.
+    fn least(&self, threshold: u32) -> u32 {
+        if self.options.always.is_empty() {
+            threshold
+        } else {
+            1
+        }
+    }
+
     fn judge(&self, voting: &Voting, members: MemberSet) -> Tried {
         let tally = self.ballot.tally(voting, members);
         let cost = self.costs.of(members);
@@ -161,6 +180,14 @@ pub fn prune(said: &Said, options: &PruneOptions) -> Result<Pruned, PruneError> 
     let (mut paths, mut tried) = (Vec::new(), Vec::new());
     for &threshold in &thresholds {
         paths.push(path::eliminate(&judge, threshold, all, &mut tried));
+        if options.every_set {
+            let voting = judge.voting(threshold);
+            let sets = (1..=all.0).map(MemberSet);
+            let may_be = |set: &MemberSet| {
+                set.0 & options.keep.0 == options.keep.0 && set.len() >= judge.least(threshold)
+            };
+            tried.extend(sets.filter(may_be).map(|set| judge.judge(&voting, set)));
+        }
     }
     let best = |of: &mut dyn Iterator<Item = Tried>| {
         of.reduce(|best, next| match next.total_cmp(&best) {
@@ -237,6 +264,9 @@ fn check(said: &Said, options: &PruneOptions) -> Result<(), PruneError> {
     }
     if options.objective.ceiling.is_some() && costs == 0 {
         return Err(PruneError::Ceiling);
+    }
+    if options.every_set && members > EVERY_SET {
+        return Err(PruneError::EverySet(members));
     }
     let named = MemberSet(options.keep.0 | options.always.0);
     if let Some(member) = named.iter().find(|&member| member >= members) {

@@ -4,7 +4,7 @@ mod tables;
 
 use lethe_evaluate::sheet::{counted, escape, figure, frame, percent, thousands};
 
-use super::plot::{Axes, Dot, STYLE, Series, chart};
+use super::plot::{Axes, Dot, Of, STYLE, Series, chart};
 use super::report::{HeldOut, HeldOutThreshold, Path, Point, Pruned};
 use crate::Tally;
 
@@ -197,9 +197,16 @@ fn curve(rows: &[At], best: f64) -> String {
             what: "F1 against the voting threshold, pruned and with all members",
             x: "Voting threshold",
             y: "F1, %",
-            x_share: false,
+            x_is: Of::Counts,
         },
         &[
+            series("all members", "all", &|at| {
+                let title = format!("threshold {}, all: {}", at.threshold, percent(at.all));
+                (at.all, title)
+            }),
+            series("best member", "best", &|_| {
+                (best, format!("best member: {}", percent(best)))
+            }),
             series("pruned", "pruned", &|at| {
                 let title = format!(
                     "threshold {}, {} left: {}",
@@ -208,13 +215,6 @@ fn curve(rows: &[At], best: f64) -> String {
                     percent(at.pruned)
                 );
                 (at.pruned, title)
-            }),
-            series("all members", "all", &|at| {
-                let title = format!("threshold {}, all: {}", at.threshold, percent(at.all));
-                (at.all, title)
-            }),
-            series("best member", "best", &|_| {
-                (best, format!("best member: {}", percent(best)))
             }),
         ],
     )
@@ -252,7 +252,7 @@ fn front(out: &mut String, pruned: &Pruned) {
             "Characters covered, %"
         },
         y: "F1, %",
-        x_share: !costed,
+        x_is: if costed { Of::Micros } else { Of::Shares },
     };
     let series = [
         points("on the front", "pruned", &pruned.front),

@@ -31,13 +31,7 @@ pub(super) fn eliminate(
     // The worst-ranked first: it is the one that goes where nothing else decides.
     let mut order: Vec<usize> = all.iter().collect();
     order.sort_by_key(|&member| (std::cmp::Reverse(judge.ranks[member]), member));
-    // Fewer members than votes needed decide nothing, unless one vote of some of them is enough.
-    let least = if judge.options.always.is_empty() {
-        threshold
-    } else {
-        1
-    };
-    while now.members.len() > least {
+    while now.members.len() > judge.least(threshold) {
         let mut best: Option<(usize, Tried)> = None;
         let may_go =
             |member: &&usize| now.members.contains(**member) && !judge.options.keep.contains(**member);

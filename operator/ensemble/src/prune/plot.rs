@@ -36,13 +36,23 @@ pub(super) struct Dot {
     pub(super) title: String,
 }
 
-/// How an axis is written.
+/// What stands on the lower axis.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Of {
+    /// Whole numbers, each of them written.
+    Counts,
+    /// µs.
+    Micros,
+    /// Shares, written in per cent.
+    Shares,
+}
+
+/// How axes are written.
 pub(super) struct Axes {
     pub(super) what: &'static str,
     pub(super) x: &'static str,
     pub(super) y: &'static str,
-    /// Whether `x` holds shares, written in per cent.
-    pub(super) x_share: bool,
+    pub(super) x_is: Of,
 }
 
 /// Series on axes that are as wide as they are. Nothing without a point.
@@ -53,6 +63,10 @@ pub(super) fn chart(axes: &Axes, series: &[Series]) -> String {
         Scale::over(dots().map(|dot| dot.y), HEIGHT - BOTTOM, TOP),
     ) else {
         return String::new();
+    };
+    let across = match axes.x_is {
+        Of::Counts => across.by_ones(),
+        Of::Micros | Of::Shares => across,
     };
     let mut out = String::new();
     frame(&mut out, axes, &across, &up);
@@ -109,10 +123,9 @@ pub(super) fn chart(axes: &Axes, series: &[Series]) -> String {
 fn frame(out: &mut String, axes: &Axes, across: &Scale, up: &Scale) {
     let floor = HEIGHT - BOTTOM;
     for tick in across.ticks() {
-        let written = if axes.x_share {
-            short(100.0 * tick)
-        } else {
-            short(tick)
+        let written = match axes.x_is {
+            Of::Shares => short(100.0 * tick),
+            Of::Counts | Of::Micros => short(tick),
         };
         put(
             out,
@@ -189,6 +202,16 @@ impl Scale {
             from,
             to,
         })
+    }
+
+    /// The same by ones.
+    fn by_ones(self) -> Self {
+        Self {
+            step: 1.0,
+            low: self.low.ceil(),
+            high: self.high.ceil(),
+            ..self
+        }
     }
 
     fn at(&self, value: f64) -> f64 {

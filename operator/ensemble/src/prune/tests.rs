@@ -130,6 +130,45 @@ fn under_a_ceiling_what_keeps_most_for_its_cost_stays_and_a_bound_that_cannot_be
 }
 
 #[test]
+fn looking_at_every_set_finds_what_dropping_one_at_a_time_passes_by() {
+    // The first is the best alone, but the other two complete each other for less.
+    let said = said(&["ABCDEFG", "ABCDI", "EFGHJ", "ABIJKL"]);
+    let with = |every_set| {
+        let options = PruneOptions {
+            every_set,
+            objective: Objective {
+                ceiling: Some(7.0),
+                ..Objective::default()
+            },
+            costs: [6.0, 3.0, 3.0, 1.0].map(cost).to_vec(),
+            ..PruneOptions::default()
+        };
+        prune(&said, &options).unwrap()
+    };
+    let (some, every) = (with(false), with(true));
+    assert_eq!(some.paths, every.paths);
+    assert!(every.chosen.value >= some.chosen.value);
+    let most = (1u64..16).map(MemberSet).filter(|set| {
+        let costs = [6.0, 3.0, 3.0, 1.0];
+        set.iter().map(|member| costs[member]).sum::<f64>() <= 7.0
+    });
+    let f1 = |set, threshold| {
+        let voting = Voting {
+            threshold,
+            ranks: said.ranks(),
+            cover_beaten: false,
+            ..Voting::default()
+        };
+        Ballot::new(&said).tally(&voting, set).f1()
+    };
+    let best = most
+        .flat_map(|set| (1..=4).map(move |threshold| (set, threshold)))
+        .map(|(set, threshold)| f1(set, threshold))
+        .fold(0.0, f64::max);
+    assert_eq!(every.chosen.value, best);
+}
+
+#[test]
 fn a_category_gets_the_threshold_that_serves_it_and_the_vote_of_the_rest_is_as_recorded() {
     // Names are found by one each, cities are made up by one each.
     let said = said(&["ABCDEFij", "ABGHkl", "CDEFGHi"]);
