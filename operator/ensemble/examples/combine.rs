@@ -5,6 +5,8 @@
 //! `stacked-searn,epochs=10`. Without the second part it is scored by
 //! cross-validation on the first: the way to choose settings. All files are JSONL of documents.
 
+#![allow(clippy::print_stdout, clippy::print_stderr)] // A program for the terminal.
+
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;

@@ -28,8 +28,9 @@ struct Example<'a> {
 
 /// The weights of the features; `chance` orders the descent.
 pub(crate) fn separate(rows: &[(&Row, bool)], dimension: usize, c: f64, chance: &mut ChaCha8Rng) -> Vec<f64> {
-    // By bits: floats have no order of their own, and any fixed one will do.
-    let mut distinct: BTreeMap<(Vec<(u32, u32)>, bool), (&Row, f64)> = BTreeMap::new();
+    // Floats have no order of their own, and any fixed one will do.
+    type Bits = Vec<(u32, u32)>;
+    let mut distinct: BTreeMap<(Bits, bool), (&Row, f64)> = BTreeMap::new();
     for &(row, right) in rows {
         let key = row.iter().map(|&(at, value)| (at, value.to_bits())).collect();
         distinct.entry((key, right)).or_insert((row, 0.0)).1 += 1.0;
