@@ -1,0 +1,349 @@
+//! Stacking by sentences (Kim 2020, "Stacked LSTM"): a recurrent network with a CRF on top that reads nothing but what the
+//! members say, as a BIO tag a token and member.
+//!
+//! The network itself is [`lethe_neural::Stacked`]. Its sequences are the note's sentences, save that none ends inside a
+//! member's annotation: there the network could not agree with that member.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use lethe_core::{Annotations, Combine, Decision, LabelId, LabelSet, MemberSet, NoteView};
+use lethe_learn::{TagSet, Watch};
+use lethe_neural::{Heard, Stacked, StackedError, StackedScratch, StackedSettings};
+use serde::{Deserialize, Serialize};
+
+use crate::Said;
+use crate::candidates::{FitError, check_members, told};
+use crate::saved::{SavedError, names, pack, same_labels, unpack};
+use crate::tags::{tag_set, token_tags};
+
+const KIND: &str = "stacked-lstm";
+
+/// Tokens of a sequence at most: what is longer is read in parts.
+const LONGEST: usize = 300;
+
+/// Settings of [`StackedLstm`]: the network's.
+pub type StackedLstmConfig = StackedSettings;
+
+/// Why the network could not be fitted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StackedLstmError {
+    /// As for every combiner.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    /// The network's settings.
+    #[error(transparent)]
+    Network(#[from] StackedError),
+}
+
+/// The page of the file; the network follows it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Page {
+    members: Vec<String>,
+    ranks: Vec<u32>,
+    labels: Vec<String>,
+}
+
+/// The stacked LSTM, fitted.
+pub struct StackedLstm {
+    members: Vec<String>,
+    ranks: Vec<u32>,
+    labels: Vec<String>,
+    network: Stacked,
+    /// What threads keep between notes.
+    pool: Mutex<Vec<StackedScratch>>,
+}
+
+/// What the members said of notes, as the network reads it.
+#[derive(Default)]
+struct Reading {
+    said: Vec<u16>,
+    sequences: Vec<Range<usize>>,
+    tokens: usize,
+}
+
+impl StackedLstm {
+    /// Learns gold's tags from the members'. The same seed gives the same network. One core; a watcher that ends the
+    /// training keeps what was learnt so far.
+    ///
+    /// # Errors
+    /// [`StackedLstmError`].
+    pub fn fit(
+        said: &Said,
+        config: &StackedLstmConfig,
+        seed: u64,
+        watch: &mut dyn Watch,
+    ) -> Result<Self, StackedLstmError> {
+        check_members(said)?;
+        let tags = tag_set(&said.labels);
+        let (mut reading, mut gold) = (Reading::default(), Vec::new());
+        for note in said.batch.notes() {
+            reading.note(note, &said.row(note.row), &tags);
+            gold.extend(token_tags(note, &said.gold[note.row], &tags));
+        }
+        for sequence in &reading.sequences {
+            // A span of gold that reaches over a sequence's end is two.
+            let own = &mut gold[sequence.clone()];
+            let spans = tags.decode(own);
+            own.fill(TagSet::OUTSIDE);
+            spans.into_iter().for_each(|span| tags.write(own, span));
+        }
+        let network = Stacked::train(
+            said.members.len(),
+            tags.len(),
+            &tags,
+            reading.heard(),
+            &gold,
+            config,
+            seed,
+            watch,
+        )?;
+        Ok(Self {
+            members: said.members.clone(),
+            ranks: said.ranks(),
+            labels: names(&said.labels),
+            network,
+            pool: Mutex::default(),
+        })
+    }
+
+    /// The members that it was fitted on, in the order in which it takes what they say.
+    pub fn members(&self) -> &[String] {
+        &self.members
+    }
+
+    /// The bytes that [`StackedLstm::from_bytes`] reads.
+    ///
+    /// # Errors
+    /// [`SavedError::Page`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>, SavedError> {
+        let page = Page {
+            members: self.members.clone(),
+            ranks: self.ranks.clone(),
+            labels: self.labels.clone(),
+        };
+        pack(KIND, &page, &self.network.to_bytes())
+    }
+
+    /// Reads what was saved, to run under the labels it was fitted with.
+    ///
+    /// # Errors
+    /// [`SavedError`].
+    pub fn from_bytes(bytes: &[u8], labels: &LabelSet) -> Result<Self, SavedError> {
+        let (page, network): (Page, _) = unpack(KIND, bytes)?;
+        let Page {
+            members,
+            ranks,
+            labels: fitted,
+        } = page;
+        same_labels(&fitted, labels)?;
+        let network = Stacked::from_bytes(network).map_err(|_| SavedError::Damaged)?;
+        let sound = (1..=MemberSet::CAPACITY).contains(&members.len())
+            && ranks.len() == members.len()
+            && network.members() == members.len()
+            && *network.tags() == tag_set(labels)
+            && network.heard_tags() == network.tags().len();
+        if !sound {
+            return Err(SavedError::Damaged);
+        }
+        Ok(Self {
+            members,
+            ranks,
+            labels: fitted,
+            network,
+            pool: Mutex::default(),
+        })
+    }
+
+    /// What the network makes of a note: tags and how sure it is of each.
+    fn tag(&self, reading: &Reading) -> (Vec<u16>, Vec<f32>) {
+        // Nothing panics while the lock is held.
+        let pool = || self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut scratch = pool().pop().unwrap_or_default();
+        let answer = self.network.tag(reading.heard(), &mut scratch);
+        pool().push(scratch);
+        answer
+    }
+}
+
+impl Combine for StackedLstm {
+    /// The score of a decision is the CRF's marginal probability of its least sure token.
+    ///
+    /// # Panics
+    /// If there are not as many members as it was fitted on.
+    fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision> {
+        assert_eq!(
+            said.len(),
+            self.members.len(),
+            "the members that it was fitted on"
+        );
+        let tags = self.network.tags();
+        let mut reading = Reading::default();
+        reading.note(note, said, tags);
+        let (found, sure) = self.tag(&reading);
+        let sequences = reading.sequences.iter();
+        let spans = sequences.flat_map(|range| {
+            let spans = tags.decode(&found[range.clone()]).into_iter();
+            spans.map(|span| (range.start + span.first, range.start + span.last, span.label))
+        });
+        spans
+            .map(|(first, last, label)| {
+                let score = sure[first..=last].iter().copied().fold(1.0, f32::min);
+                // Tags are those of the label set in its order.
+                let label = LabelId(label as u16);
+                told(note.tokens_span(first, last), label, said, &self.ranks, score)
+            })
+            .collect()
+    }
+}
+
+impl Reading {
+    fn heard(&self) -> Heard<'_> {
+        Heard {
+            said: &self.said,
+            sequences: &self.sequences,
+        }
+    }
+
+    /// Appends a note.
+    fn note(&mut self, note: NoteView<'_>, said: &[&Annotations], tags: &TagSet) {
+        let first = self.tokens;
+        let (count, members) = (note.tokens.len(), said.len());
+        self.said.resize((first + count) * members, TagSet::OUTSIDE);
+        self.tokens += count;
+        let own = &mut self.said[first * members..];
+        for (member, annotations) in said.iter().enumerate().filter(|(_, said)| !said.is_empty()) {
+            let row = token_tags(note, annotations, tags);
+            let to = own[member..].iter_mut().step_by(members);
+            to.zip(row).for_each(|(to, tag)| *to = tag);
+        }
+        let inside = |token: usize| {
+            let said = &own[token * members..(token + 1) * members];
+            said.iter()
+                .any(|&tag| tags.part(tag).is_some_and(|(_, part)| part > 0))
+        };
+        let mut start = 0;
+        for &end in note.sentence_ends {
+            let end = end as usize;
+            if end < count && inside(end) {
+                continue;
+            }
+            while start < end {
+                let stop = end.min(start + LONGEST);
+                self.sequences.push(first + start..first + stop);
+                start = stop;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_core::{Annotation, NoteBatch, Span};
+    use lethe_learn::Quiet;
+
+    use super::*;
+    use crate::candidates::judge;
+    use crate::invented::{best_member, invented};
+
+    fn small() -> StackedLstmConfig {
+        StackedLstmConfig {
+            embedding: 4,
+            hidden: 12,
+            epochs: 15,
+            batch: 4,
+            rate: 0.01,
+            ..StackedLstmConfig::default()
+        }
+    }
+
+    #[test]
+    fn where_members_err_apart_it_is_better_than_the_best_of_them() {
+        let (fit, test) = invented(5, 150, &[0.10, 0.12, 0.14, 0.16, 0.18]);
+        let fitted = StackedLstm::fit(&fit, &small(), 1, &mut Quiet).unwrap();
+        let (f1, best) = (judge(&fitted, &test).f1(), best_member(&test));
+        assert!(f1 > best + 0.02, "{f1} against {best}");
+        for note in test.batch.notes() {
+            let said = test.row(note.row);
+            let decisions = fitted.decide(note, &said);
+            assert!(decisions.is_sorted_by(|a, b| a.span.end() <= b.span.start()));
+            for decision in decisions {
+                assert!((0.0..=1.0).contains(&decision.score));
+                let exact = |member: usize| {
+                    let mut said = said[member].iter();
+                    said.any(|a| (a.span, a.label) == (decision.span, decision.label))
+                };
+                let all: Vec<usize> = (0..said.len()).filter(|&member| exact(member)).collect();
+                if !all.is_empty() {
+                    assert_eq!(decision.members.iter().collect::<Vec<_>>(), all);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_saved_reads_back_and_decides_alike() {
+        let (fit, test) = invented(6, 30, &[0.1, 0.2, 0.3]);
+        let fitted = StackedLstm::fit(&fit, &small(), 1, &mut Quiet).unwrap();
+        let again = StackedLstm::fit(&fit, &small(), 1, &mut Quiet).unwrap();
+        let bytes = fitted.to_bytes().unwrap();
+        assert_eq!(bytes, again.to_bytes().unwrap());
+        let read = StackedLstm::from_bytes(&bytes, &fit.labels).unwrap();
+        assert_eq!(read.members(), fitted.members());
+        for note in test.batch.notes() {
+            let said = test.row(note.row);
+            assert_eq!(read.decide(note, &said), fitted.decide(note, &said));
+        }
+    }
+
+    #[test]
+    fn damaged_bytes_and_other_labels_are_refused() {
+        let (fit, _) = invented(7, 10, &[0.1, 0.2]);
+        let config = StackedLstmConfig { epochs: 1, ..small() };
+        let fitted = StackedLstm::fit(&fit, &config, 1, &mut Quiet).unwrap();
+        let bytes = fitted.to_bytes().unwrap();
+        for at in (0..bytes.len()).step_by(101) {
+            assert!(StackedLstm::from_bytes(&bytes[..at], &fit.labels).is_err());
+            let mut altered = bytes.clone();
+            altered[at] ^= 4;
+            assert!(StackedLstm::from_bytes(&altered, &fit.labels).is_err());
+        }
+        let refused = StackedLstm::from_bytes(&bytes, &LabelSet::meddocan()).err();
+        assert!(matches!(refused, Some(SavedError::Labels { .. })));
+        // Whole, but of other members than the page says.
+        let other = StackedLstm {
+            members: vec!["one".to_owned()],
+            ranks: vec![0],
+            ..fitted
+        };
+        let refused = StackedLstm::from_bytes(&other.to_bytes().unwrap(), &fit.labels).err();
+        assert_eq!(refused, Some(SavedError::Damaged));
+    }
+
+    #[test]
+    fn a_sequence_ends_with_its_sentence_unless_a_member_reads_on() {
+        let text = "Ana Ruiz\nCalle Mayor 3\nMadrid";
+        let batch = NoteBatch::from_texts([text]).unwrap();
+        let note = batch.note(0);
+        let tags = TagSet::new(lethe_learn::Scheme::Bio, vec!["STREET".to_owned()]);
+        let says = |start, end| {
+            let one = Annotation {
+                span: Span::between(start, end),
+                label: LabelId(0),
+                score: 1.0,
+                rule: "",
+            };
+            Annotations::new(text, vec![one]).unwrap()
+        };
+        let (street, more) = (says(9, 22), says(9, 29));
+        let sequences = |said: &[&Annotations]| {
+            let mut reading = Reading::default();
+            reading.note(note, said, &tags);
+            reading.sequences
+        };
+        assert_eq!(sequences(&[&street, &street]), [0..2, 2..5, 5..6]);
+        assert_eq!(sequences(&[&street, &more]), [0..2, 2..6]);
+    }
+}
