@@ -14,7 +14,6 @@ use lethe_core::{LabelSet, NoteBatch, Tagger};
 use lethe_corpus::{Counts, Document, Mark, read_jsonl};
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Weight, Weighted};
-use lethe_learn::Marginals as _;
 use lethe_linear::LinearMember;
 
 fn main() -> ExitCode {
@@ -53,15 +52,11 @@ fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
 
     let held = side(held, &labels)?;
     let [first, second] = &held.members;
-    let notes = held.batch.notes().zip(&held.documents);
-    let gold: Vec<_> = notes
-        .map(|(note, document)| first.tags().encode(note.tokens, &document.marks))
-        .collect();
     let weight = Weight::fit(
         (first.name(), &**first),
         (second.name(), &**second),
         &held.batch,
-        &gold,
+        &held.documents,
         &labels,
     )?;
     println!("{weight:?}");

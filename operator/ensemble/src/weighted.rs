@@ -5,11 +5,15 @@
 //! `Σ (w p + (1 - w) q - y)²`. It is a parabola in `w`, whose slope is 0 (equation 6, derived in appendix A) at
 //! `w = Σ (y - q)(p - q) / Σ (p - q)²`. The paper leaves out that this may lie beyond 0 or 1, where the mixture would be no
 //! probability: the best weight between them is then the nearer end.
+//!
+//! Both members must give probabilities: margins that were never set against held-out documents are none, and mix badly.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use lethe_core::{Annotations, Collector, LabelId, LabelSet, NoteBatch, NoteView, TagError, Tagger};
-use lethe_learn::{LabelMap, LabelMapError, Marginals, TagSet};
+use lethe_corpus::Document;
+use lethe_learn::{LabelMap, LabelMapError, Marginals, Scheme, TagSet};
 use lethe_linear::{Chain, Layout, Scratch, States, StatesError};
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +33,7 @@ pub type Probabilistic = Arc<dyn Marginals + Send + Sync>;
 pub enum WeightedError {
     /// Their tags do not stand for the same.
     #[error(
-        "`{first}` and `{second}` tag differently (labels or scheme): a mixture needs two members trained with the same labels and scheme"
+        "`{first}` and `{second}` know different labels: a mixture needs two members trained with the same labels"
     )]
     Tags {
         /// The one.
@@ -92,8 +96,7 @@ pub struct Weight {
 }
 
 impl Weight {
-    /// The best weight on documents that neither member was fitted to; `gold` has a tag of the first member's for each
-    /// token of each row.
+    /// The best weight on documents that neither member was fitted to; `batch` has their texts, in their order.
     ///
     /// # Errors
     /// [`WeightedError::Tags`] or [`WeightedError::Label`].
@@ -101,18 +104,20 @@ impl Weight {
         first: (&str, &dyn Marginals),
         second: (&str, &dyn Marginals),
         batch: &NoteBatch,
-        gold: &[Vec<u16>],
+        documents: &[Document],
         labels: &LabelSet,
     ) -> Result<Self, WeightedError> {
-        let matching = matching((first.0, first.1.tags()), (second.0, second.1.tags()), labels)?;
+        let matching = Matching::new((first.0, first.1.tags()), (second.0, second.1.tags()), labels)?;
         let mut sums = Brier::default();
         let rows = first
             .1
             .marginals(batch)
             .into_iter()
             .zip(second.1.marginals(batch));
-        for ((p, q), gold) in rows.zip(gold) {
-            sums.add(&p, &reordered(&q, &matching.order), gold, matching.order.len());
+        for ((note, document), (p, q)) in batch.notes().zip(documents).zip(rows) {
+            let gold = matching.tags.encode(note.tokens, &document.marks);
+            let (p, q) = (matching.common(0, &p), matching.common(1, &q));
+            sums.add(&p, &q, &gold, matching.tags.len());
         }
         Ok(Self {
             first: first.0.to_owned(),
@@ -143,49 +148,74 @@ impl Weight {
     }
 }
 
-/// How the tags of one member are those of another.
+/// Tags that two members have in common, and how each one's own are these.
 struct Matching {
-    /// For each tag of the first, the second's.
-    order: Vec<usize>,
-    /// For each label of the first, the engine's.
+    tags: TagSet,
+    /// For each member, for each of its tags, the common one.
+    to: [Vec<usize>; 2],
+    /// For each common label the engine's.
     labels: Vec<LabelId>,
 }
 
-/// Matches tags by the engine's labels that they stand for.
-fn matching(
-    first: (&str, &TagSet),
-    second: (&str, &TagSet),
-    labels: &LabelSet,
-) -> Result<Matching, WeightedError> {
-    let mapped = |tags: &TagSet| -> Result<Vec<LabelId>, LabelMapError> {
-        let map = LabelMap::new(tags.labels(), labels)?;
-        Ok((0..tags.labels().len()).map(|label| map.get(label)).collect())
-    };
-    let (one, other) = (mapped(first.1)?, mapped(second.1)?);
-    let differ = || WeightedError::Tags {
-        first: first.0.to_owned(),
-        second: second.0.to_owned(),
-    };
-    if first.1.scheme() != second.1.scheme() || one.len() != other.len() {
-        return Err(differ());
+impl Matching {
+    /// Matches tags by the engine's labels that they stand for. Where only one member tells last and only tokens apart, the
+    /// mixture does not: what begins a span, or goes on with one, is as likely as the sum of both kinds.
+    fn new(
+        first: (&str, &TagSet),
+        second: (&str, &TagSet),
+        labels: &LabelSet,
+    ) -> Result<Self, WeightedError> {
+        let mapped = |tags: &TagSet| -> Result<Vec<LabelId>, LabelMapError> {
+            let map = LabelMap::new(tags.labels(), labels)?;
+            Ok((0..tags.labels().len()).map(|label| map.get(label)).collect())
+        };
+        let both = [mapped(first.1)?, mapped(second.1)?];
+        let distinct = |labels: &[LabelId]| labels.iter().collect::<BTreeSet<_>>().len() == labels.len();
+        let same = both[0].len() == both[1].len() && both[1].iter().all(|label| both[0].contains(label));
+        if !(same && distinct(&both[0]) && distinct(&both[1])) {
+            return Err(WeightedError::Tags {
+                first: first.0.to_owned(),
+                second: second.0.to_owned(),
+            });
+        }
+        let scheme = if first.1.scheme() == second.1.scheme() {
+            first.1.scheme()
+        } else {
+            Scheme::Bio
+        };
+        let tags = TagSet::new(scheme, first.1.labels().to_vec());
+        let width = tags.len().saturating_sub(1) / both[0].len().max(1);
+        let to = |own: &TagSet, ids: &[LabelId]| -> Vec<usize> {
+            let common = |tag: u16| {
+                let (label, part) = own.part(tag)?;
+                let place = both[0].iter().position(|id| *id == ids[label])?;
+                // B, I, L, U are in BIO what begins, goes on, goes on, begins.
+                let part = if width == 2 { [0, 1, 1, 0][part] } else { part };
+                Some(1 + place * width + part)
+            };
+            // What has no label is outside.
+            (0..own.len() as u16)
+                .map(|tag| common(tag).unwrap_or(0))
+                .collect()
+        };
+        Ok(Self {
+            to: [to(first.1, &both[0]), to(second.1, &both[1])],
+            tags,
+            labels: both[0].clone(),
+        })
     }
-    let mut order = vec![0];
-    let width = (first.1.len() - 1) / one.len().max(1);
-    for (place, label) in one.iter().enumerate() {
-        let twice = one[..place].contains(label);
-        let at = other.iter().position(|other| other == label).filter(|_| !twice);
-        let at = at.ok_or_else(differ)?;
-        order.extend((0..width).map(|part| 1 + at * width + part));
-    }
-    Ok(Matching { order, labels: one })
-}
 
-/// The probabilities of each token in another order of tags.
-fn reordered(marginals: &[f32], order: &[usize]) -> Vec<f32> {
-    let tokens = marginals.chunks_exact(order.len());
-    tokens
-        .flat_map(|token| order.iter().map(|&tag| token[tag]))
-        .collect()
+    /// The probabilities of a member's tags as those of the common ones.
+    fn common(&self, member: usize, marginals: &[f32]) -> Vec<f32> {
+        let (to, tags) = (&self.to[member], self.tags.len());
+        let mut all = vec![0.0; marginals.len() / to.len() * tags];
+        for (common, own) in all.chunks_exact_mut(tags).zip(marginals.chunks_exact(to.len())) {
+            for (&at, p) in to.iter().zip(own) {
+                common[at] += p;
+            }
+        }
+        all
+    }
 }
 
 /// Two members mixed: tags by what both together hold most likely.
@@ -214,12 +244,12 @@ impl Weighted {
         if !(0.0..=1.0).contains(&weight.weight) {
             return Err(WeightedError::Weight(weight.weight));
         }
-        let matching = matching(
+        let matching = Matching::new(
             (&weight.first, first.tags()),
             (&weight.second, second.tags()),
             labels,
         )?;
-        let states = States::new(first.tags().clone())?;
+        let states = States::new(matching.tags.clone())?;
         // All steps that the scheme allows weigh the same.
         let chain = Chain::new(&states, &vec![0.0; Layout::of(&states).len()]);
         Ok(Self {
@@ -241,7 +271,7 @@ impl Weighted {
         scratch: &mut Scratch,
     ) -> Result<Annotations, TagError> {
         let mut collector = Collector::new(note);
-        let tags = self.first.tags();
+        let tags = &self.matching.tags;
         if mixed.is_empty() || mixed.len() != note.tokens.len() * tags.len() {
             return Ok(collector.finish()?);
         }
@@ -277,15 +307,15 @@ impl Weighted {
 
 impl Marginals for Weighted {
     fn tags(&self) -> &TagSet {
-        self.first.tags()
+        &self.matching.tags
     }
 
     fn marginals(&self, batch: &NoteBatch) -> Vec<Vec<f32>> {
         let (first, second) = (self.first.marginals(batch), self.second.marginals(batch));
-        let mix = |(p, q): (&f32, f32)| self.weight * p + (1.0 - self.weight) * q;
+        let mix = |(p, q): (&f32, &f32)| self.weight * p + (1.0 - self.weight) * q;
         let row = |(p, q): (Vec<f32>, Vec<f32>)| {
-            let q = reordered(&q, &self.matching.order);
-            p.iter().zip(q).map(mix).collect()
+            let (p, q) = (self.matching.common(0, &p), self.matching.common(1, &q));
+            p.iter().zip(&q).map(mix).collect()
         };
         first.into_iter().zip(second).map(row).collect()
     }

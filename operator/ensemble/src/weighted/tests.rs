@@ -1,4 +1,5 @@
-use lethe_learn::Scheme;
+use lethe_core::Span;
+use lethe_corpus::Mark;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
@@ -130,6 +131,33 @@ fn the_mixture_follows_the_scheme_whatever_the_order_of_the_second_member_s_labe
 }
 
 #[test]
+fn a_member_that_tells_last_tokens_apart_mixes_with_one_that_does_not() {
+    let batch = NoteBatch::from_texts(["ab cd"]).unwrap();
+    let first = Fixed {
+        tags: bio(&["A"]),
+        rows: vec![vec![0.5, 0.5, 0.0, 0.5, 0.0, 0.5]],
+    };
+    // O, B, I, L, U.
+    let second = Fixed {
+        tags: TagSet::new(Scheme::Bilou, vec!["A".to_owned()]),
+        rows: vec![vec![0.25, 0.5, 0.0, 0.0, 0.25, 0.0, 0.0, 0.25, 0.75, 0.0]],
+    };
+    let weight = Weight {
+        first: "crf".to_owned(),
+        second: "naive-bayes".to_owned(),
+        weight: 0.5,
+    };
+    let mixed = Weighted::new("both", Arc::new(first), Arc::new(second), &weight, &labels()).unwrap();
+    assert_eq!(mixed.marginals(&batch), [[0.375, 0.625, 0.0, 0.25, 0.0, 0.75]]);
+    let said = mixed.tag(&batch).remove(0).unwrap();
+    let found: Vec<_> = said
+        .iter()
+        .map(|a| (a.span.start(), a.span.end(), a.score))
+        .collect();
+    assert_eq!(found, [(0, 5, 0.625)]);
+}
+
+#[test]
 fn members_of_other_tags_are_refused_by_name() {
     let member = |tags| -> Probabilistic { Arc::new(Fixed { tags, rows: vec![] }) };
     let weight = Weight {
@@ -137,8 +165,7 @@ fn members_of_other_tags_are_refused_by_name() {
         second: "memm".to_owned(),
         weight: 0.5,
     };
-    let bilou = TagSet::new(Scheme::Bilou, vec!["A".to_owned(), "B".to_owned()]);
-    for other in [bio(&["A"]), bilou, bio(&["A", "A"])] {
+    for other in [bio(&["A"]), bio(&["A", "A"])] {
         let refused = Weighted::new(
             "both",
             member(bio(&["A", "B"])),
@@ -165,6 +192,25 @@ fn where_members_err_apart_the_mixture_is_better_than_either_and_its_weight_read
     let gold: Vec<Vec<u16>> = (0..80)
         .map(|_| (0..30).map(|_| [0, 0, 1, 3][random.random_range(0..4)]).collect())
         .collect();
+    let documents: Vec<Document> = gold
+        .iter()
+        .zip(&texts)
+        .map(|(tags, text)| {
+            let marks = tags.iter().zip(0u32..).filter(|(tag, _)| **tag != 0);
+            let mark = |(tag, at): (&u16, u32)| {
+                Mark::gold(
+                    Span::between(at * 3, at * 3 + 2),
+                    if *tag == 1 { "A" } else { "B" },
+                )
+            };
+            Document {
+                id: String::new(),
+                patient: None,
+                text: text.clone(),
+                marks: marks.map(mark).collect(),
+            }
+        })
+        .collect();
     let mut member = |noise: f32| -> Fixed {
         let row = |tags: &Vec<u16>| {
             tags.iter()
@@ -186,7 +232,7 @@ fn where_members_err_apart_the_mixture_is_better_than_either_and_its_weight_read
         }
     };
     let members = [member(0.9), member(1.0)];
-    let fit = |a: &Fixed, b: &Fixed| Weight::fit(("a", a), ("b", b), &batch, &gold, &labels()).unwrap();
+    let fit = |a: &Fixed, b: &Fixed| Weight::fit(("a", a), ("b", b), &batch, &documents, &labels()).unwrap();
     let weight = fit(&members[0], &members[1]);
     assert!(weight.weight > 0.5 && weight.weight < 0.8, "{weight:?}");
     assert_eq!(weight, fit(&members[0], &members[1]));
