@@ -180,7 +180,7 @@ fn a_sequence_gets_the_same_tags_and_scores_alone_and_among_others() {
         let alone = network.tag(
             Heard {
                 said: &test.said[3 * range.start..3 * range.end],
-                sequences: &[0..range.len()],
+                sequences: std::slice::from_ref(&(0..range.len())),
             },
             &mut scratch,
         );
@@ -247,10 +247,9 @@ fn a_tag_that_a_member_never_gave_in_training_is_read_as_nothing_said() {
     let said = [3, 3, 0, 4, 4, 0];
     let without = [0, 3, 0, 0, 4, 0];
     let tag = |said: &[u16]| {
-        let sequences = [0..2];
         let heard = Heard {
             said,
-            sequences: &sequences,
+            sequences: std::slice::from_ref(&(0..2)),
         };
         network.tag(heard, &mut StackedScratch::default())
     };
