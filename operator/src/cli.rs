@@ -1,11 +1,15 @@
 //! What can be typed.
 
+mod ensemble;
 mod learn;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use ensemble::{
+    CompareArgs, EnsembleCommand, FitArgs, Method, ObjectiveArgs, PruneArgs, SaidArgs, ShowArgs,
+};
 pub(crate) use learn::{CrossvalArgs, EvaluateArgs, FoldUnit, LearningArgs, TrainArgs};
 
 /// Reads the command line, or prints help and ends.
@@ -71,6 +75,9 @@ pub(crate) enum Command {
     Crossval(CrossvalArgs),
     /// Score predictions against gold: measures, intervals, significance, errors
     Evaluate(EvaluateArgs),
+    /// Combine members: choose which of them vote, and make bundles
+    #[command(subcommand)]
+    Ensemble(EnsembleCommand),
     /// Work on dictionaries
     #[command(subcommand)]
     Dictionary(DictionaryCommand),

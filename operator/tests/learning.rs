@@ -13,44 +13,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::Place;
+use common::gold::{gold, quarrelsome_gold};
 use common::process::{Ended, Lethe, PATIENCE};
 use serde_json::{Value, json};
-
-/// `count` invented forms with a name, a date and a place, as JSON lines.
-fn gold(count: usize) -> String {
-    (0..count).map(|i| form(i, i, "CITY")).collect()
-}
-
-/// Forms in pairs of one text, and now and then the two disagree about the place: nobody learns them so well that a
-/// training ends early.
-fn quarrelsome_gold(count: usize) -> String {
-    let town = |i: usize| if i.is_multiple_of(17) { "VILLAGE" } else { "CITY" };
-    (0..count).map(|i| form(i, i / 2, town(i))).collect()
-}
-
-/// The document of this id, with the text of that number, and its place under this label.
-fn form(id: usize, i: usize, town: &str) -> String {
-    let given = ["Ana", "Luis", "Marta", "Pedro", "Elena", "Jorge", "Nuria"];
-    let family = ["Quiroga", "Salas", "Ferrer", "Bermejo", "Ibáñez"];
-    let towns = ["Alcolea", "Peñaranda", "Villar", "Montoro"];
-    let (mut text, mut spans) = (String::new(), Vec::new());
-    let mut add = |part: &str, label: &str| {
-        let start = text.chars().count();
-        text.push_str(part);
-        if !label.is_empty() {
-            spans.push(json!({"start": start, "end": text.chars().count(), "label": label}));
-        }
-    };
-    add("Nombre: ", "");
-    add(&format!("{} {}", given[i % 7], family[i % 5]), "NAME");
-    add(".\nVisto el ", "");
-    add(&format!("{}/0{}/20{:02}", 10 + i % 18, 1 + i % 9, i % 24), "DATE");
-    add(" en ", "");
-    add(towns[i % 4], town);
-    add(&format!(" por dolor, talla {}, sin fiebre.\n", 150 + i % 40), "");
-    let document = json!({"doc_id": format!("n{id}"), "patient_id": format!("p{}", id / 2), "text": text, "spans": spans});
-    document.to_string() + "\n"
-}
 
 fn train(member: &str, gold: &Path, out: &Path, more: &[&str]) -> Lethe {
     let mut arguments = vec!["train", member, "--train", gold.to_str().unwrap()];

@@ -6,14 +6,14 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A label's index in its [`LabelSet`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LabelId(pub u16);
 
 /// The eighteen identifiers of 45 CFR 164.514(b)(2)(i), by their letter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 pub enum Hipaa {
     /// (A) Names.
     #[serde(rename = "A")]
@@ -79,7 +79,7 @@ impl Hipaa {
 }
 
 /// One label of a set.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Label {
     /// The label's name as it is written to output, for instance `PATIENT`.
@@ -138,7 +138,7 @@ pub struct LabelSet {
     fallback: Option<LabelId>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     id: String,
@@ -191,6 +191,17 @@ impl LabelSet {
             message: error.to_string(),
         })?;
         Self::of(file, origin)
+    }
+
+    /// The set as TOML that [`LabelSet::parse`] reads.
+    pub fn to_toml(&self) -> String {
+        let file = File {
+            id: self.id.clone(),
+            version: self.version,
+            fallback: self.fallback.map(|id| self.label(id).name.clone()),
+            label: self.labels.clone(),
+        };
+        toml::to_string(&file).expect("strings and numbers are TOML")
     }
 
     fn of(file: File, origin: &str) -> Result<Self, LabelError> {
@@ -292,6 +303,15 @@ impl fmt::Debug for LabelSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_set_written_as_toml_reads_back_the_same() {
+        for set in [LabelSet::i2b2_2014(), LabelSet::meddocan()] {
+            let again = LabelSet::parse(&set.to_toml(), "again").unwrap();
+            assert_eq!((again.to_toml(), again.labels()), (set.to_toml(), set.labels()));
+            assert_eq!(again.resolve("PATIENT").ok(), set.resolve("PATIENT").ok());
+        }
+    }
 
     #[test]
     fn the_shipped_sets_parse_and_every_i2b2_label_resolves_in_both() {

@@ -9,14 +9,21 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lethe_core::{Combine, LabelSet, MemberSet, TOKENIZER_VERSION, Tagger, Voting};
+use lethe_core::{Combine, LabelSet, MemberSet, TOKENIZER_VERSION, Tagger, Voting, hex};
 use lethe_dictionaries::Dictionary;
 use lethe_members::registry::{BuildError, MemberConfig};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::Fitted;
 
 pub use page::{BUNDLE_VERSION, Measured, Page, Part, Provenance, Rule};
 
 /// The page's file.
 const PAGE: &str = "bundle.toml";
+
+/// The file of a combiner that was fitted.
+const COMBINER: &str = "combiner.bin";
 
 /// A bundle that was opened.
 pub struct Bundle {
@@ -94,13 +101,12 @@ impl Bundle {
     pub fn open(folder: &Path, dictionary: &Arc<Dictionary>) -> Result<Self, BundleError> {
         let page = Page::read(folder)?;
         let path = folder.join(PAGE);
-        let labels = match page.labels.as_str() {
-            "i2b2-2014" => LabelSet::i2b2_2014(),
-            "meddocan" => LabelSet::meddocan(),
-            other => {
-                let message = format!("key `labels`: `{other}` is no set that ships (i2b2-2014, meddocan)");
-                return Err(BundleError::Page { path, message });
-            }
+        let labels = match Page::shipped(&page.labels) {
+            Some(set) => set,
+            None => LabelSet::parse(&page.labels, "key `labels`").map_err(|error| BundleError::Page {
+                path: path.clone(),
+                message: format!("neither a set that ships (i2b2-2014, meddocan) nor one itself: {error}"),
+            })?,
         };
         let mut members = Vec::with_capacity(page.members.len());
         for part in &page.members {
@@ -122,7 +128,7 @@ impl Bundle {
             }
             members.push(config.build(&labels, dictionary).map_err(refused)?);
         }
-        let combiner = page.combiner(&labels, &path)?;
+        let combiner = page.combiner(&labels, folder)?;
         Ok(Self {
             page,
             labels: Arc::new(labels),
@@ -183,9 +189,9 @@ impl Page {
         }
     }
 
-    fn combiner(&self, labels: &LabelSet, path: &Path) -> Result<Arc<dyn Combine>, BundleError> {
+    fn combiner(&self, labels: &LabelSet, folder: &Path) -> Result<Arc<dyn Combine>, BundleError> {
         let refused = |message| BundleError::Page {
-            path: path.to_owned(),
+            path: folder.join(PAGE),
             message,
         };
         match &self.combine {
@@ -216,6 +222,33 @@ impl Page {
                     ranks: (0..self.members.len() as u32).collect(),
                     cover_beaten: *cover_beaten,
                 }))
+            }
+            Rule::Fitted { kind, digest } => {
+                let path = folder.join(COMBINER);
+                let bytes = std::fs::read(&path).map_err(|source| BundleError::Io {
+                    path: path.clone(),
+                    source,
+                })?;
+                let damaged = |message| BundleError::Page {
+                    path: path.clone(),
+                    message,
+                };
+                if hex(&Sha256::digest(&bytes)) != *digest {
+                    let told = "its digest is not the page's: it was cut short or altered; copy the bundle again or make it again";
+                    return Err(damaged(told.to_owned()));
+                }
+                let fitted = Fitted::from_bytes(kind, &bytes, labels)
+                    .ok_or_else(|| refused(format!("key `combine.kind`: there is no combiner `{kind}`")))?
+                    .map_err(|error| damaged(error.to_string()))?;
+                if !fitted
+                    .members()
+                    .iter()
+                    .eq(self.members.iter().map(|part| &part.name))
+                {
+                    let told = format!("it was fitted on {}, in this order", fitted.members().join(", "));
+                    return Err(damaged(told));
+                }
+                Ok(fitted.combiner())
             }
         }
     }

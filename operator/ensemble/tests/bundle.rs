@@ -1,9 +1,14 @@
 //! Bundles of members that were really trained: whole, or refused.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests, as tests themselves, say where they fail"
+)]
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lethe_core::{Action, Carried, Engine, Merging, NoteBatch, Redactor, Span};
+use lethe_core::{Action, Carried, Engine, LabelSet, Merging, NoteBatch, Redactor, Span};
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Bundle, Page, Part, Provenance, Rule};
@@ -56,7 +61,7 @@ fn page() -> Page {
         cover_beaten: true,
     };
     let members = vec![Part::model("mira"), Part::model("ogd"), Part::rule("known")];
-    Page::new("meddocan", rule, Provenance::default(), members)
+    Page::new(&LabelSet::meddocan(), rule, Provenance::default(), members)
 }
 
 /// A bundle of two models and a rule, in `folder`/bundle.
@@ -136,7 +141,7 @@ fn what_is_wrong_with_a_page_is_named_by_its_key() {
             "format = 9",
             "bundle format 9, but this program has 1",
         ),
-        ("meddocan", "klingon", "`klingon` is no set that ships"),
+        ("meddocan", "klingon", "neither a set that ships"),
         ("FECHAS = 1", "MOONS = 1", "key `combine.thresholds.MOONS`"),
         (
             "always = [\"known\"]",

@@ -15,6 +15,9 @@ use crate::{Columns, States};
 /// Tokens around a span that are weighed when its score is worked out: what is further off hardly bears on it.
 const AROUND: usize = 1;
 
+/// How often the scores of a note are halved at most before its marginals are given as they are.
+const MOST_HALVINGS: i32 = 12;
+
 /// A model, ready to decode. Threads may share it.
 pub struct Decoder {
     model: Model,
@@ -184,10 +187,17 @@ impl Decoder {
                         each(row, &memory.soft);
                     }
                     _ => {
-                        for score in &mut memory.scores {
-                            *score *= self.model.warmth();
+                        // Where scores lie so far apart that single precision loses every path, they are brought nearer.
+                        for halvings in 0..=MOST_HALVINGS {
+                            let by = self.model.warmth() * 0.5f32.powi(halvings);
+                            memory.soft.clear();
+                            memory.soft.extend(memory.scores.iter().map(|score| score * by));
+                            let (marginals, _) = self.soft.marginals(&memory.soft, &mut memory.scratch);
+                            if halvings == MOST_HALVINGS || marginals.iter().all(|p| p.is_finite()) {
+                                each(row, marginals);
+                                break;
+                            }
                         }
-                        each(row, self.soft.marginals(&memory.scores, &mut memory.scratch).0);
                     }
                 }
             }
@@ -245,4 +255,43 @@ pub fn warm(model: &mut Model, columns: &Columns, gold: &[Vec<u16>]) {
         }
     }
     model.set_warmth((f32::midpoint(low, high)).exp());
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_learn::{Scheme, TagSet};
+
+    use super::*;
+    use crate::chain::Layout;
+    use crate::model::Weight;
+    use crate::{Table, View, salted};
+
+    #[test]
+    fn marginals_of_scores_that_no_path_can_join_are_still_probabilities() {
+        // The first word can only begin a span, the second only be outside: no path of BILOU has both.
+        let states = States::new(TagSet::new(Scheme::Bilou, vec!["A".to_owned()])).unwrap();
+        let weight = |feature, tag| Weight {
+            hash: salted(feature, 0),
+            state: states.of(tag),
+            weight: 500.0,
+            count: 1,
+        };
+        let weights = vec![weight(1 << 40, 1), weight(2 << 40, 0)];
+        let steps = vec![0.0; Layout::of(&states).len()];
+        let model = Model::of_weights(&states, Form::Chain, weights, 500.0, steps, Vec::new());
+        let columns = Columns {
+            notes: vec![0..2],
+            tables: vec![Table::new(vec![0, 1, 2], vec![1 << 40, 2 << 40], vec![1, 2])],
+            views: vec![View { table: 0, shift: 0 }],
+        };
+        let mut seen = 0;
+        Decoder::new(model).marginals(&columns, |_, marginals| {
+            for token in marginals.chunks_exact(states.width()) {
+                let sum: f32 = token.iter().sum();
+                assert!((sum - 1.0).abs() < 0.01, "{token:?}");
+                seen += 1;
+            }
+        });
+        assert_eq!(seen, 2);
+    }
 }

@@ -3,6 +3,7 @@
 //! Rules, linear and neural members do not know each other; this crate knows them all, and whoever runs members knows
 //! this crate. To add a kind: write it in its crate, then name it in [`registry`] or [`training`].
 
+pub mod cost;
 mod model;
 mod predict;
 pub mod registry;

@@ -55,12 +55,13 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn read(path: &Path) -> anyhow::Result<Vec<Document>> {
+/// Documents with spans, in whichever format.
+pub(super) fn read(path: &Path) -> anyhow::Result<Vec<Document>> {
     lethe_corpus::read(path, None).map_err(usage)
 }
 
 /// `NAME=PATH`, or a path whose last part without its extension is the name.
-fn named(argument: &str) -> (String, &str) {
+pub(super) fn named(argument: &str) -> (String, &str) {
     match argument.split_once('=') {
         Some((name, path)) if !name.is_empty() && !name.contains('/') => (name.to_owned(), path),
         _ => {

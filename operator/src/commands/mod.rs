@@ -6,6 +6,7 @@ mod crossval;
 mod demo;
 mod dictionary;
 mod documents;
+mod ensemble;
 mod evaluate;
 mod inspect;
 mod learning;
@@ -29,6 +30,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Train(args) => train::run(&args),
         Command::Crossval(args) => crossval::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
+        Command::Ensemble(command) => ensemble::run(&command),
         Command::Dictionary(DictionaryCommand::Build(args)) => dictionary::build(&args),
     }
 }

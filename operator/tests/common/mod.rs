@@ -10,6 +10,7 @@
 
 pub(crate) mod checks;
 pub(crate) mod dataset;
+pub(crate) mod gold;
 pub(crate) mod kafka;
 pub(crate) mod notes;
 pub(crate) mod process;

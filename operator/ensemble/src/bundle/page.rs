@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lethe_core::{TOKENIZER_VERSION, hex};
+use lethe_core::{LabelSet, TOKENIZER_VERSION, hex};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -17,7 +17,7 @@ pub struct Page {
     pub format: u32,
     /// [`TOKENIZER_VERSION`] that the members were trained over.
     pub tokenizer: u32,
-    /// The label set that decisions are in: one that ships, by its name.
+    /// The label set that decisions are in: the name of one that ships, or the set itself as TOML.
     pub labels: String,
     /// How members are combined.
     pub combine: Rule,
@@ -47,6 +47,13 @@ pub enum Rule {
         always: Vec<String>,
         /// Whether what a beaten span covers beyond the winner is redacted too.
         cover_beaten: bool,
+    },
+    /// A combiner that was fitted, in a file of its own.
+    Fitted {
+        /// One of [`Fitted::KINDS`](crate::Fitted::KINDS).
+        kind: String,
+        /// The file's digest.
+        digest: String,
     },
 }
 
@@ -105,15 +112,29 @@ pub struct Measured {
 
 impl Page {
     /// A page of this program's versions.
-    pub fn new(labels: &str, combine: Rule, provenance: Provenance, members: Vec<Part>) -> Self {
+    pub fn new(labels: &LabelSet, combine: Rule, provenance: Provenance, members: Vec<Part>) -> Self {
+        let ships = Self::shipped(labels.id()).is_some_and(|set| set.to_toml() == labels.to_toml());
         Self {
             format: BUNDLE_VERSION,
             tokenizer: TOKENIZER_VERSION,
-            labels: labels.to_owned(),
+            labels: if ships {
+                labels.id().to_owned()
+            } else {
+                labels.to_toml()
+            },
             combine,
             provenance,
             measured: Vec::new(),
             members,
+        }
+    }
+
+    /// The shipped label set of this name.
+    pub(super) fn shipped(name: &str) -> Option<LabelSet> {
+        match name {
+            "i2b2-2014" => Some(LabelSet::i2b2_2014()),
+            "meddocan" => Some(LabelSet::meddocan()),
+            _ => None,
         }
     }
 

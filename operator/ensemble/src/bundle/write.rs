@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
+use lethe_core::hex;
 use lethe_learn::Manifest;
+use sha2::{Digest as _, Sha256};
 
-use super::{BundleError, PAGE, Page, Part};
+use super::{BundleError, COMBINER, PAGE, Page, Part, Rule};
+use crate::Fitted;
 
 /// Where models lie in a bundle.
 const MEMBERS: &str = "members";
@@ -37,6 +40,25 @@ impl Part {
 }
 
 impl Page {
+    /// Combines by a fitted combiner, whose file it writes into the bundle's folder.
+    ///
+    /// # Errors
+    /// [`BundleError`].
+    pub fn fitted(&mut self, folder: &Path, kind: &str, fitted: &Fitted) -> Result<(), BundleError> {
+        let path = folder.join(COMBINER);
+        let bytes = fitted.to_bytes().map_err(|error| BundleError::Page {
+            path: path.clone(),
+            message: error.to_string(),
+        })?;
+        std::fs::create_dir_all(folder).map_err(|source| io(folder, source))?;
+        std::fs::write(&path, &bytes).map_err(|source| io(&path, source))?;
+        self.combine = Rule::Fitted {
+            kind: kind.to_owned(),
+            digest: hex(&Sha256::digest(&bytes)),
+        };
+        Ok(())
+    }
+
     /// Writes a bundle: copies the folders of its models, `source` says where each lies by the member's name, and then, when
     /// all of it is there, the page with their digests.
     ///

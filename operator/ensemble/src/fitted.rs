@@ -1,0 +1,84 @@
+//! The one list of combiners that are fitted: by name, from predictions, to and from bytes.
+
+use std::sync::Arc;
+
+use lethe_core::{Combine, LabelSet};
+
+use crate::{
+    FitError, Said, SavedError, StackedSearn, StackedSearnConfig, StackedSvm, StackedSvmConfig, Templates,
+    TemplatesConfig,
+};
+
+/// A combiner that was fitted.
+#[non_exhaustive]
+pub enum Fitted {
+    /// Kim 2020, "Decision Template Method".
+    Templates(Templates),
+    /// Kim 2020, "Stacked SVM": span by span.
+    StackedSvm(StackedSvm),
+    /// Kim 2020, "Stacked SEARN": token by token.
+    StackedSearn(StackedSearn),
+}
+
+impl Fitted {
+    /// Their names, as bundles and commands say them.
+    pub const KINDS: [&str; 3] = ["decision-templates", "stacked-svm", "stacked-searn"];
+
+    /// Fits the combiner of this name; `None` if there is none. The same seed gives the same combiner.
+    ///
+    /// # Errors
+    /// [`FitError`].
+    pub fn fit(kind: &str, said: &Said, seed: u64) -> Option<Result<Self, FitError>> {
+        Some(match kind {
+            "decision-templates" => Templates::fit(said, &TemplatesConfig::default()).map(Self::Templates),
+            "stacked-svm" => StackedSvm::fit(said, &StackedSvmConfig::default(), seed).map(Self::StackedSvm),
+            "stacked-searn" => {
+                StackedSearn::fit(said, &StackedSearnConfig::default(), seed).map(Self::StackedSearn)
+            }
+            _ => return None,
+        })
+    }
+
+    /// Reads a combiner of this name, to run under these labels; `None` if there is no such name.
+    ///
+    /// # Errors
+    /// [`SavedError`].
+    pub fn from_bytes(kind: &str, bytes: &[u8], labels: &LabelSet) -> Option<Result<Self, SavedError>> {
+        Some(match kind {
+            "decision-templates" => Templates::from_bytes(bytes).map(Self::Templates),
+            "stacked-svm" => StackedSvm::from_bytes(bytes, labels).map(Self::StackedSvm),
+            "stacked-searn" => StackedSearn::from_bytes(bytes, labels).map(Self::StackedSearn),
+            _ => return None,
+        })
+    }
+
+    /// The bytes that [`Fitted::from_bytes`] reads.
+    ///
+    /// # Errors
+    /// [`SavedError::Page`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>, SavedError> {
+        match self {
+            Self::Templates(templates) => templates.to_bytes(),
+            Self::StackedSvm(machine) => machine.to_bytes(),
+            Self::StackedSearn(searn) => searn.to_bytes(),
+        }
+    }
+
+    /// The members that it was fitted on, in the order in which it takes what they say.
+    pub fn members(&self) -> &[String] {
+        match self {
+            Self::Templates(templates) => templates.members(),
+            Self::StackedSvm(machine) => machine.members(),
+            Self::StackedSearn(searn) => searn.members(),
+        }
+    }
+
+    /// The combiner, to run.
+    pub fn combiner(self) -> Arc<dyn Combine> {
+        match self {
+            Self::Templates(templates) => Arc::new(templates),
+            Self::StackedSvm(machine) => Arc::new(machine),
+            Self::StackedSearn(searn) => Arc::new(searn),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What a member costs, measured here and now: time of one core a token.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use lethe_core::{LabelSet, NoteBatch, Tagger};
+use lethe_corpus::Document;
+use lethe_dictionaries::Dictionary;
+use lethe_learn::Manifest;
+use lethe_linear::Learner;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::model::{ModelConfig, OpenError};
+use crate::predict::PredictError;
+
+/// Documents a batch.
+const CHUNK: usize = 64;
+
+/// Tokens that are enough to tell by.
+const TOKENS: usize = 150_000;
+
+/// What a member takes of one core, in µs a token, once it has seen other notes of the kind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spent {
+    /// By the member alone.
+    pub own: f64,
+    /// By what it reads together with other members.
+    pub shared: f64,
+    /// Names what is shared: members that name the same read it once.
+    pub with: Option<String>,
+}
+
+/// Why a cost could not be measured.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CostError {
+    /// The model cannot be used.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The documents make no batch.
+    #[error(transparent)]
+    Predict(#[from] PredictError),
+    /// There is nothing to measure on.
+    #[error("no document has a token to measure the cost of members on")]
+    Empty,
+}
+
+/// What a trained model takes on these documents.
+///
+/// # Errors
+/// [`CostError`].
+pub fn of_model(
+    folder: &Path,
+    labels: &LabelSet,
+    dictionary: &Arc<Dictionary>,
+    documents: &[Document],
+) -> Result<Spent, CostError> {
+    let config = ModelConfig {
+        path: folder.to_owned(),
+        name: None,
+    };
+    let member = config.build(labels, dictionary)?;
+    let manifest = Manifest::read(folder).map_err(OpenError::from)?;
+    let features = manifest.settings.get("features");
+    let shares = Learner::KINDS.contains(&manifest.kind.as_str());
+    let with = features
+        .filter(|_| shares)
+        .map(|features| format!("features {features}"));
+    of(member.as_ref(), with, documents)
+}
+
+/// What a member takes on these documents; `with` names what it shares, if it keeps that in the batch
+/// ([`NoteBatch::shared`]).
+///
+/// # Errors
+/// [`CostError`].
+pub fn of(member: &dyn Tagger, with: Option<String>, documents: &[Document]) -> Result<Spent, CostError> {
+    let mut batches = Vec::new();
+    let mut tokens = 0;
+    for chunk in documents.chunks(CHUNK) {
+        let texts = chunk.iter().map(|document| document.text.as_str());
+        let batch = NoteBatch::from_texts(texts.clone()).map_err(PredictError::from)?;
+        tokens += batch.notes().map(|note| note.tokens.len()).sum::<usize>();
+        let again = NoteBatch::from_texts(texts).map_err(PredictError::from)?;
+        batches.push((batch, again));
+        if tokens >= TOKENS {
+            break;
+        }
+    }
+    if tokens == 0 {
+        return Err(CostError::Empty);
+    }
+    // Words are met, tables are read: what a stream pays from its second minute on.
+    for (batch, _) in &batches {
+        drop(member.tag(batch));
+    }
+    let (mut first, mut second) = (0.0, 0.0);
+    for (_, fresh) in &batches {
+        let start = on_core();
+        drop(member.tag(fresh));
+        let middle = on_core();
+        // What is shared lies in the batch by now.
+        drop(member.tag(fresh));
+        first += middle - start;
+        second += on_core() - middle;
+    }
+    let each = |seconds: f64| 1e6 * seconds / tokens as f64;
+    Ok(match with {
+        Some(_) => Spent {
+            own: each(second.min(first)),
+            shared: each((first - second).max(0.0)),
+            with,
+        },
+        None => Spent {
+            own: each(first),
+            shared: 0.0,
+            with,
+        },
+    })
+}
+
+/// Seconds that this thread has spent on a core, so that other work on the machine does not count.
+fn on_core() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_learn::Quiet;
+
+    use super::*;
+    use crate::training::tests::{documents, job};
+    use crate::training::train;
+
+    #[test]
+    fn a_linear_member_tells_what_it_shares_and_by_which_settings() {
+        let (documents, folder) = (documents(), tempfile::tempdir().unwrap());
+        let path = folder.path().join("model");
+        train(&job("mira", &documents, &path), &mut Quiet).unwrap();
+        let labels = LabelSet::of_names("x", &["DATE".to_owned(), "NAME".to_owned()]).unwrap();
+        let spent = of_model(&path, &labels, &Dictionary::builtin(), &documents).unwrap();
+        assert!(spent.own > 0.0 && spent.shared > 0.0, "{spent:?}");
+        assert!(spent.with.unwrap().contains("version"));
+        assert!(matches!(
+            of_model(&path, &labels, &Dictionary::builtin(), &[]),
+            Err(CostError::Empty)
+        ));
+    }
+}

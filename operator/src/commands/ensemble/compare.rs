@@ -1,0 +1,116 @@
+//! `lethe ensemble compare`: every way of combining, fitted on one set of documents and scored on another.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use lethe_core::Combine;
+use lethe_corpus::Document;
+use lethe_ensemble::prune::prune;
+use lethe_ensemble::{Fitted, PruneOptions, Said};
+use lethe_evaluate::{Options, evaluate};
+
+use super::{costs, decided, everyone, models, options, said};
+use crate::cli::CompareArgs;
+use crate::commands::documents::create;
+use crate::commands::evaluate::{named, read};
+use crate::exit::usage;
+
+/// Fits, scores, and prints the comparison.
+pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
+    let said = said(&args.said)?;
+    let test = test(args, &said)?;
+    let costs = costs(&said, &models(&args.said, &said)?)?;
+    let options = options(&args.objective, &said, costs)?;
+    let mut systems: Vec<(String, Vec<Document>)> = Vec::new();
+    for (name, voting) in [("voting", everyone(&said, &options)), ("voting-pruned", options)] {
+        let (members, combiner) = voted(&said, &voting)?;
+        systems.push((name.to_owned(), decided(&test.with(&members), &*combiner)));
+    }
+    for kind in Fitted::KINDS {
+        let fitted = Fitted::fit(kind, &said, args.seed).context("the list names what it fits")??;
+        tracing::info!("{kind}: fitted to {} documents", said.documents.len());
+        systems.push((kind.to_owned(), decided(&test, &*fitted.combiner())));
+    }
+    if let Some(folder) = &args.out {
+        write(folder, &systems)?;
+    }
+    for (member, rows) in test.members.iter().zip(0..) {
+        systems.push((member.clone(), alone(&test, rows)));
+    }
+    let scored = Options {
+        seed: args.seed,
+        ..Options::default()
+    };
+    let report = evaluate(&test.documents, &systems, &scored).map_err(usage)?;
+    let mut out = create(Path::new("-"))?;
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &report)?;
+        writeln!(out)?;
+    } else {
+        out.write_all(report.table().as_bytes())?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// The members that are left, and their vote.
+fn voted(said: &Said, options: &PruneOptions) -> anyhow::Result<(Vec<usize>, Arc<dyn Combine>)> {
+    let pruned = prune(said, options).map_err(usage)?;
+    tracing::info!(
+        "{} votes of {}",
+        pruned.chosen.threshold,
+        pruned.names().join(", ")
+    );
+    Ok((pruned.chosen.members.clone(), Arc::new(pruned.voting())))
+}
+
+/// What the same members, in the same order, say of the test's documents.
+fn test(args: &CompareArgs, said: &Said) -> anyhow::Result<Said> {
+    let gold = read(&args.test)?;
+    let given: Vec<(String, &str)> = args.test_predictions.iter().map(|given| named(given)).collect();
+    let mut members = Vec::with_capacity(said.members.len());
+    for name in &said.members {
+        let one = given
+            .iter()
+            .find(|(other, _)| other == name)
+            .map(|(_, path)| Path::new(path).to_owned());
+        let in_folder = || {
+            let paths = args
+                .test_predictions
+                .iter()
+                .map(|folder| Path::new(folder).join(format!("{name}.jsonl")));
+            paths.into_iter().find(|path| path.is_file())
+        };
+        let path = one
+            .or_else(in_folder)
+            .ok_or_else(|| usage(format!("--test-predictions: there are none of `{name}`")))?;
+        members.push((name.clone(), read(&path)?));
+    }
+    Said::new(gold, members, Some(Arc::clone(&said.labels))).map_err(usage)
+}
+
+/// What one member says, as it says it.
+fn alone(said: &Said, member: usize) -> Vec<Document> {
+    let one = |(row, document): (usize, &Document)| Document {
+        marks: said.by_member[member][row]
+            .iter()
+            .map(|annotation| lethe_corpus::Mark {
+                span: annotation.span,
+                label: said.labels.label(annotation.label).name.clone(),
+                score: Some(annotation.score),
+            })
+            .collect(),
+        ..document.clone()
+    };
+    said.documents.iter().enumerate().map(one).collect()
+}
+
+fn write(folder: &Path, systems: &[(String, Vec<Document>)]) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    for (name, documents) in systems {
+        lethe_corpus::write_jsonl(&folder.join(format!("{name}.jsonl")), documents)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! `lethe ensemble fit`: a bundle of the members that are left.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use clap::ValueEnum as _;
+use lethe_core::LabelId;
+use lethe_dictionaries::Dictionary;
+use lethe_ensemble::prune::prune;
+use lethe_ensemble::{Bundle, Fitted, Measured, Page, Part, Provenance, PruneOptions, Pruned, Rule, Said};
+use lethe_evaluate::{Estimate, Interval, Options, evaluate};
+
+use super::{costs, decided, everyone, models, options, said};
+use crate::cli::{FitArgs, Method};
+use crate::exit::usage;
+
+/// Fits, and writes the bundle.
+pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
+    let free = std::fs::read_dir(&args.out).map_or(true, |mut entries| entries.next().is_none());
+    if !free {
+        return Err(usage(format!(
+            "--out {}: there is something there already",
+            args.out.display()
+        )));
+    }
+    let said = said(&args.said)?;
+    let models = models(&args.said, &said)?;
+    let options = options(&args.objective, &said, costs(&said, &models)?)?;
+    let options = match args.method {
+        Method::VotingPruned => options,
+        _ => everyone(&said, &options),
+    };
+    let pruned = prune(&said, &options).map_err(usage)?;
+    let mut left = pruned.chosen.members.clone();
+    let fitted = fitted(args, &said)?;
+    if fitted.is_none() {
+        // The best of cross-validation first: their order is their rank.
+        left.sort_by_key(|&member| pruned.members[member].rank);
+    }
+    if let Some(&member) = left.iter().find(|&&member| models[member].is_none()) {
+        return Err(usage(format!(
+            "--models: there is no model of `{}`, which is left",
+            said.members[member]
+        )));
+    }
+    let mut page = page(args, &said, &options, &pruned, &left);
+    match &fitted {
+        // Of what was fitted, the predictions that it was fitted to say too much good.
+        Some((kind, fitted)) => page.fitted(&args.out, kind, fitted).map_err(usage)?,
+        None => page.measured.push(measured(&said, &pruned)?),
+    }
+    let source = |name: &str| {
+        let place = said.members.iter().position(|member| member == name)?;
+        models[place].as_deref()
+    };
+    page.write(&args.out, source).map_err(usage)?;
+    if let Err(error) = Bundle::open(&args.out, &Dictionary::builtin()) {
+        // What cannot be run is no bundle.
+        std::fs::remove_file(args.out.join("bundle.toml")).ok();
+        return Err(usage(error));
+    }
+    match fitted {
+        Some((kind, _)) => tracing::info!("{}: {kind} of {} members", args.out.display(), left.len()),
+        None => tracing::info!(
+            "{}: {} of {} members, {} votes; strict F1 {:.4} in cross-validation",
+            args.out.display(),
+            left.len(),
+            said.members.len(),
+            pruned.chosen.threshold,
+            pruned.chosen.tally.f1()
+        ),
+    }
+    Ok(())
+}
+
+/// The combiner, with its name, where the method has one of its own.
+fn fitted(args: &FitArgs, said: &Said) -> anyhow::Result<Option<(String, Fitted)>> {
+    let name = args
+        .method
+        .to_possible_value()
+        .map(|value| value.get_name().to_owned());
+    let Some((kind, fitted)) =
+        name.and_then(|kind| Some((kind.clone(), Fitted::fit(&kind, said, args.seed)?)))
+    else {
+        return Ok(None);
+    };
+    if !args.beside.is_empty() {
+        return Err(usage(format!(
+            "--beside: `{kind}` takes what it was fitted on and nothing beside; use a vote"
+        )));
+    }
+    Ok(Some((kind, fitted.map_err(usage)?)))
+}
+
+fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, left: &[usize]) -> Page {
+    let thresholds: BTreeMap<String, u32> = pruned
+        .by_category
+        .iter()
+        .flat_map(|by| by.thresholds.iter().zip(0..))
+        .map(|(&needed, label)| (said.labels.label(LabelId(label)).name.clone(), needed))
+        .collect();
+    let rule = Rule::Voting {
+        threshold: pruned.chosen.threshold,
+        thresholds,
+        // A rule beside the pruned ones has no one to agree with.
+        always: left
+            .iter()
+            .filter(|&&member| options.always.contains(member))
+            .map(|&member| said.members[member].clone())
+            .chain(args.beside.iter().cloned())
+            .collect(),
+        cover_beaten: args.objective.cover_beaten,
+    };
+    let part = |&member: &usize| {
+        let judged = &pruned.members[member];
+        Part {
+            f1: Some(judged.tally.f1()),
+            cost: judged.cost.as_ref().map(|cost| cost.own),
+            ..Part::model(&said.members[member])
+        }
+    };
+    let members = left
+        .iter()
+        .map(part)
+        .chain(args.beside.iter().map(|kind| Part::rule(kind)));
+    let provenance = Provenance {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: args.seed,
+        documents: said.documents.len(),
+        data: lethe_corpus::digest(&said.documents),
+        objective: serde_json::to_string(&options.objective).unwrap_or_default(),
+    };
+    Page::new(&said.labels, rule, provenance, members.collect())
+}
+
+/// What the chosen vote does on the predictions that it was chosen on, with intervals over documents.
+fn measured(said: &Said, pruned: &Pruned) -> anyhow::Result<Measured> {
+    let chosen = said.with(&pruned.chosen.members);
+    let documents = decided(&chosen, &pruned.voting());
+    let report = evaluate(
+        &said.documents,
+        &[("ensemble".to_owned(), documents)],
+        &Options::default(),
+    )?;
+    let system = report.systems.first().context("one system was scored")?;
+    let figures = |estimate: &Estimate| {
+        let interval = estimate.interval.unwrap_or(Interval {
+            low: estimate.value,
+            high: estimate.value,
+        });
+        [estimate.value, interval.low, interval.high]
+    };
+    Ok(Measured {
+        on: "the cross-validated predictions that it was chosen on".to_owned(),
+        documents: said.documents.len(),
+        f1: figures(&system.measures.strict.f1),
+        recall: figures(&system.measures.character.recall),
+        cost: Some(pruned.chosen.cost).filter(|cost| *cost > 0.0),
+    })
+}

@@ -1,0 +1,157 @@
+//! `lethe ensemble`: from what members said in cross-validation to a bundle.
+
+mod compare;
+mod fit;
+mod prune;
+mod show;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lethe_core::{Combine, Decision, MemberSet};
+use lethe_corpus::{Document, Mark};
+use lethe_dictionaries::Dictionary;
+use lethe_ensemble::{Cost, Objective, PruneOptions, Said};
+use lethe_members::cost;
+
+use super::evaluate::{named, read};
+use crate::cli::{EnsembleCommand, ObjectiveArgs, SaidArgs};
+use crate::config::label_set;
+use crate::exit::usage;
+
+/// Does what was asked.
+pub(crate) fn run(command: &EnsembleCommand) -> anyhow::Result<()> {
+    match command {
+        EnsembleCommand::Prune(args) => prune::run(args),
+        EnsembleCommand::Fit(args) => fit::run(args),
+        EnsembleCommand::Compare(args) => compare::run(args),
+        EnsembleCommand::Show(args) => show::run(args),
+    }
+}
+
+/// Gold and every member's predictions.
+fn said(args: &SaidArgs) -> anyhow::Result<Said> {
+    let gold = read(&args.gold)?;
+    let mut members = Vec::with_capacity(args.predictions.len());
+    for prediction in &args.predictions {
+        let (name, path) = named(prediction);
+        // A folder of `lethe crossval` keeps the predictions of all folds here.
+        let whole = Path::new(path).join("predictions.jsonl");
+        let path = if whole.is_file() { whole } else { path.into() };
+        members.push((name, read(&path)?));
+    }
+    let labels = args
+        .labels
+        .as_deref()
+        .map(|name| label_set(name, "--labels"))
+        .transpose()?;
+    Said::new(gold, members, labels.map(Arc::new)).map_err(usage)
+}
+
+/// Where each member's model lies, in the order of the members; `None` where none was named.
+fn models(args: &SaidArgs, said: &Said) -> anyhow::Result<Vec<Option<PathBuf>>> {
+    let mut found: Vec<Option<PathBuf>> = vec![None; said.members.len()];
+    for argument in &args.models {
+        let one = argument.split_once('=').filter(|(name, _)| !name.contains('/'));
+        if let Some((name, path)) = one {
+            let place = member(said, name, "--models")?;
+            found[place] = Some(path.into());
+            continue;
+        }
+        for (name, found) in said.members.iter().zip(&mut found) {
+            let path = Path::new(argument).join(name);
+            if found.is_none() && path.join("member.toml").is_file() {
+                *found = Some(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// What each member costs, measured on gold's documents; nothing if no model was named.
+///
+/// # Errors
+/// A usage error if some members have a model and others have none.
+fn costs(said: &Said, models: &[Option<PathBuf>]) -> anyhow::Result<Vec<Cost>> {
+    if models.iter().all(Option::is_none) {
+        return Ok(Vec::new());
+    }
+    let dictionary = Dictionary::builtin();
+    let mut costs = Vec::with_capacity(models.len());
+    for (name, model) in said.members.iter().zip(models) {
+        let Some(folder) = model else {
+            return Err(usage(format!(
+                "--models: there is no model of `{name}`; what members cost is known of all or of none"
+            )));
+        };
+        let spent = cost::of_model(folder, &said.labels, &dictionary, &said.documents).map_err(usage)?;
+        tracing::info!(
+            "{name}: {:.2} µs a token, and {:.2} that it shares",
+            spent.own,
+            spent.shared
+        );
+        costs.push(Cost {
+            own: spent.own,
+            shared: spent.with.map(|with| (with, spent.shared)),
+        });
+    }
+    Ok(costs)
+}
+
+fn options(args: &ObjectiveArgs, said: &Said, costs: Vec<Cost>) -> anyhow::Result<PruneOptions> {
+    let set = |names: &[String], option: &str| {
+        names.iter().try_fold(MemberSet::default(), |set, name| {
+            Ok::<_, anyhow::Error>(set.with(member(said, name, option)?))
+        })
+    };
+    Ok(PruneOptions {
+        objective: Objective {
+            measure: args.measure,
+            floor: args.floor,
+            ceiling: args.ceiling,
+        },
+        keep: set(&args.keep, "--keep")?,
+        always: set(&args.always, "--always")?,
+        costs,
+        every_set: args.every_set,
+        by_category: args.by_category,
+        cover_beaten: args.cover_beaten,
+        ..PruneOptions::default()
+    })
+}
+
+/// The same options with nobody to be dropped: only the threshold is chosen.
+fn everyone(said: &Said, options: &PruneOptions) -> PruneOptions {
+    PruneOptions {
+        keep: (0..said.members.len()).fold(options.keep, MemberSet::with),
+        ..options.clone()
+    }
+}
+
+/// The documents with what a combiner decides of each in place of gold.
+fn decided(said: &Said, combiner: &dyn Combine) -> Vec<Document> {
+    let one = |(row, document): (usize, &Document)| {
+        let decisions = combiner.decide(said.batch.note(row), &said.row(row));
+        let mark = |decision: &Decision| Mark {
+            span: decision.span,
+            label: said.labels.label(decision.label).name.clone(),
+            score: Some(decision.score),
+        };
+        Document {
+            marks: decisions.iter().map(mark).collect(),
+            ..document.clone()
+        }
+    };
+    said.documents.iter().enumerate().map(one).collect()
+}
+
+/// A member's place by its name.
+fn member(said: &Said, name: &str, option: &str) -> anyhow::Result<usize> {
+    let place = said.members.iter().position(|member| member == name);
+    place.ok_or_else(|| {
+        usage(format!(
+            "{option}: there is no member `{name}` among {}",
+            said.members.join(", ")
+        ))
+    })
+}

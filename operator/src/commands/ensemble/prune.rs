@@ -1,0 +1,128 @@
+//! `lethe ensemble prune`: the elimination path of every threshold, and what is left.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use lethe_ensemble::prune::{Point, page, prune};
+use lethe_ensemble::{Pruned, Tally};
+
+use super::{costs, models, options, said};
+use crate::cli::PruneArgs;
+use crate::commands::documents::create;
+use crate::exit::usage;
+
+/// Prunes, and prints what was found.
+pub(crate) fn run(args: &PruneArgs) -> anyhow::Result<()> {
+    let said = said(&args.said)?;
+    let costs = costs(&said, &models(&args.said, &said)?)?;
+    let pruned = prune(&said, &options(&args.objective, &said, costs)?).map_err(usage)?;
+    let mut out = create(Path::new("-"))?;
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &pruned)?;
+        writeln!(out)?;
+    } else {
+        out.write_all(table(&pruned).as_bytes())?;
+    }
+    out.flush()?;
+    if let Some(path) = &args.html {
+        let page = page(&pruned, &[], "A vote and its members");
+        std::fs::write(path, page).with_context(|| path.display().to_string())?;
+        tracing::info!("the page is {}", path.display());
+    }
+    Ok(())
+}
+
+/// A line a member, a line a threshold, and what was chosen.
+fn table(pruned: &Pruned) -> String {
+    let mut lines = vec![format!(
+        "{} documents, {} members",
+        pruned.documents,
+        pruned.members.len()
+    )];
+    lines.push(String::new());
+    lines.push("member            rank  precision  recall     F1  characters  us/token".to_owned());
+    for member in &pruned.members {
+        let cost = member.cost.as_ref().map_or_else(String::new, |cost| {
+            let shared = cost.shared.as_ref().map_or(0.0, |(_, shared)| *shared);
+            format!("{:.2} + {shared:.2}", cost.own)
+        });
+        lines.push(format!(
+            "{:<16} {:>5}  {}  {cost}",
+            member.name,
+            member.rank + 1,
+            figures(&member.tally)
+        ));
+    }
+    lines.push(String::new());
+    lines.push(
+        "votes  members        precision  recall     F1  characters  us/token  dropped, in this order"
+            .to_owned(),
+    );
+    for path in &pruned.paths {
+        lines.push(row(path.threshold, "all", &path.start, String::new()));
+        let dropped: Vec<&str> = path.steps[..path.stop]
+            .iter()
+            .map(|step| step.name.as_str())
+            .collect();
+        if !dropped.is_empty() {
+            lines.push(row(path.threshold, "pruned", path.stopped(), dropped.join(", ")));
+        }
+    }
+    lines.push(String::new());
+    let chosen = &pruned.chosen;
+    let names = pruned.names().join(", ");
+    lines.push(row(chosen.threshold, "chosen", chosen, format!("left: {names}")));
+    if !chosen.meets {
+        lines.push("The bounds are not met by any set: this is what comes nearest.".to_owned());
+    }
+    if let Some(by) = &pruned.by_category {
+        let each: Vec<String> = by
+            .categories
+            .iter()
+            .map(|one| format!("{} {}", one.category, one.threshold))
+            .collect();
+        lines.push(row(0, "by category", &by.point, each.join(", ")));
+    }
+    lines.push(String::new());
+    let missed = &pruned.all.shared_errors;
+    lines.push(format!(
+        "{} of {} gold spans are found exactly by no member; {} of {} gold characters are covered by none.",
+        missed.missed(),
+        missed.gold,
+        missed.uncovered,
+        missed.characters
+    ));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn row(threshold: u32, what: &str, point: &Point, told: String) -> String {
+    let cost = if point.cost > 0.0 {
+        format!("{:.2}", point.cost)
+    } else {
+        String::new()
+    };
+    let votes = if threshold == 0 {
+        String::new()
+    } else {
+        threshold.to_string()
+    };
+    format!(
+        "{votes:>5}  {what:<11} {:>2}  {}  {cost:>8}  {told}",
+        point.members.len(),
+        figures(&point.tally)
+    )
+    .trim_end()
+    .to_owned()
+}
+
+fn figures(tally: &Tally) -> String {
+    format!(
+        "{:>9.2}  {:>6.2}  {:>5.2}  {:>10.3}",
+        100.0 * tally.precision(),
+        100.0 * tally.recall(),
+        100.0 * tally.f1(),
+        100.0 * tally.character_recall()
+    )
+}

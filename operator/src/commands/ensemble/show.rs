@@ -1,0 +1,77 @@
+//! `lethe ensemble show`: a bundle's page for people.
+
+use std::io::Write as _;
+
+use lethe_dictionaries::Dictionary;
+use lethe_ensemble::{Bundle, Rule};
+
+use crate::cli::ShowArgs;
+use crate::exit::usage;
+
+/// Opens the bundle, so that what is shown can be run, and prints what it is.
+pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
+    let bundle = Bundle::open(&args.bundle, &Dictionary::builtin()).map_err(usage)?;
+    let page = &bundle.page;
+    let mut to = std::io::stdout().lock();
+    writeln!(to, "bundle      {}", page.digest())?;
+    writeln!(
+        to,
+        "labels      {} v{}",
+        bundle.labels.id(),
+        bundle.labels.version()
+    )?;
+    match &page.combine {
+        Rule::Voting {
+            threshold,
+            thresholds,
+            always,
+            cover_beaten,
+        } => {
+            writeln!(to, "votes       {threshold} of {}", page.members.len())?;
+            for (label, needed) in thresholds.iter().filter(|&(_, needed)| needed != threshold) {
+                writeln!(to, "            {needed} for {label}")?;
+            }
+            if !always.is_empty() {
+                writeln!(to, "            1 is enough from {}", always.join(", "))?;
+            }
+            if *cover_beaten {
+                writeln!(
+                    to,
+                    "            what a beaten span covers beyond the winner is redacted too"
+                )?;
+            }
+        }
+        other => writeln!(to, "combined    {other:?}")?,
+    }
+    let from = &page.provenance;
+    writeln!(
+        to,
+        "fitted to   {} documents ({}), seed {}, by version {}; {}",
+        from.documents, from.data, from.seed, from.version, from.objective
+    )?;
+    for measured in &page.measured {
+        let [f1, low, high] = measured.f1.map(|share| 100.0 * share);
+        let [recall, least, most] = measured.recall.map(|share| 100.0 * share);
+        writeln!(
+            to,
+            "measured    on {} ({} documents): strict F1 {f1:.2} ({low:.2} to {high:.2}), {recall:.3} % of PHI characters ({least:.3} to {most:.3})",
+            measured.on, measured.documents
+        )?;
+    }
+    for (place, part) in page.members.iter().enumerate() {
+        let f1 = part
+            .f1
+            .map_or_else(String::new, |f1| format!("F1 {:.2}", 100.0 * f1));
+        let cost = part
+            .cost
+            .map_or_else(String::new, |cost| format!("{cost:.2} us/token"));
+        let digest = part.digest.as_deref().unwrap_or("");
+        writeln!(
+            to,
+            "member {:>2}   {:<14} {f1:<9} {cost:<15} {digest}",
+            place + 1,
+            part.name
+        )?;
+    }
+    Ok(())
+}

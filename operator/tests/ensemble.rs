@@ -1,0 +1,388 @@
+//! From cross-validated members to a bundle in the stream, as a user goes.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests, as tests themselves, say where they fail"
+)]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Int64Type, UInt32Type};
+use common::gold::{gold, quarrelsome_gold};
+use common::process::{Ended, Lethe};
+use common::{Place, folder_sink, quoted};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use serde_json::Value;
+
+const MEMBERS: [&str; 3] = ["mira", "ogd", "naive-bayes"];
+
+/// Folders of members that were cross-validated and trained on the same gold.
+struct Trained {
+    place: Place,
+    gold: PathBuf,
+}
+
+impl Trained {
+    fn new() -> Self {
+        let place = Place::new();
+        // Of what they are all sure of nothing could be learned about them.
+        let gold = place.write("gold.jsonl", quarrelsome_gold(60));
+        let file = gold.to_str().unwrap();
+        for member in MEMBERS {
+            for (command, folder) in [("crossval", "cv"), ("train", "models")] {
+                let out = place.at(folder).join(member);
+                let out = out.to_str().unwrap();
+                let more: &[&str] = if command == "crossval" {
+                    &["--folds", "3"]
+                } else {
+                    &[]
+                };
+                let arguments = [command, member, "--train", file, "--out", out, "--hold-out", "0"];
+                Lethe::new(arguments.iter().chain(more)).end().expect(0);
+            }
+        }
+        Self { place, gold }
+    }
+
+    /// `lethe ensemble` with gold, every member's predictions, and more arguments.
+    fn ensemble(&self, command: &[&str], more: &[&str]) -> Ended {
+        let predictions = MEMBERS.map(|member| self.place.at("cv").join(member));
+        let mut arguments = vec!["ensemble".to_owned()];
+        arguments.extend(command.iter().map(|&part| part.to_owned()));
+        arguments.push(self.gold.to_str().unwrap().to_owned());
+        arguments.extend(predictions.iter().map(|path| path.to_str().unwrap().to_owned()));
+        arguments.extend(more.iter().map(|&part| part.to_owned()));
+        Lethe::new(arguments).end()
+    }
+
+    fn models(&self) -> String {
+        self.place.at("models").to_str().unwrap().to_owned()
+    }
+
+    fn bundle(&self) -> PathBuf {
+        let bundle = self.place.at("bundle");
+        let labels = "id = \"towns\"\nversion = 1\nfallback = \"CITY\"\n".to_owned()
+            + &["NAME", "DATE", "CITY", "VILLAGE"]
+                .map(|name| format!("[[label]]\nname = {name:?}\ncategory = {name:?}\nhipaa = \"A\"\n"))
+                .concat();
+        let labels = self.place.write("labels.toml", labels);
+        let labels = labels.to_str().unwrap();
+        let more = [
+            "--models",
+            &self.models(),
+            "--labels",
+            labels,
+            "--beside",
+            "known",
+            "--out",
+        ];
+        let out = bundle.to_str().unwrap();
+        let more: Vec<&str> = more.into_iter().chain([out]).collect();
+        self.ensemble(&["fit", "voting-pruned"], &more)
+            .expect(0)
+            .says("strict F1");
+        bundle
+    }
+}
+
+/// (offset, start, end, label) of every redacted span, from the audit's files.
+fn audited(folder: &Path) -> BTreeSet<(i64, u32, u32, String)> {
+    let mut spans = BTreeSet::new();
+    for path in common::dataset::files(&folder.join("audit")) {
+        let file = std::fs::File::open(path).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+            .unwrap()
+            .build()
+            .unwrap();
+        for batch in reader.map(Result::unwrap) {
+            let column = |name: &str| batch.column_by_name(name).unwrap();
+            let number = |name: &str, row| column(name).as_primitive::<UInt32Type>().value(row);
+            for row in 0..batch.num_rows() {
+                let offset = column("offset").as_primitive::<Int64Type>().value(row);
+                let label = column("label").as_string::<i32>().value(row).to_owned();
+                assert_eq!(
+                    column("scores").as_list::<i32>().value(row).len() as u32,
+                    number("votes", row),
+                    "a score a vote"
+                );
+                spans.insert((offset, number("start", row), number("end", row), label));
+            }
+        }
+    }
+    spans
+}
+
+#[test]
+fn a_bundle_says_in_the_stream_what_it_says_of_documents_byte_for_byte() {
+    let trained = Trained::new();
+    let place = &trained.place;
+    let bundle = trained.bundle();
+    let shown = Lethe::new(["ensemble", "show", bundle.to_str().unwrap()])
+        .end()
+        .expect(0);
+    for told in ["labels", "votes", "fitted to   60 documents", "measured", "known"] {
+        assert!(shown.out.contains(told), "{told}: {}", shown.out);
+    }
+    // Members that were dropped are not there to be loaded.
+    let left = std::fs::read_dir(bundle.join("members")).unwrap().count();
+    assert!(shown.out.matches("us/token").count() >= left && left <= MEMBERS.len());
+
+    let texts: Vec<String> = std::fs::read_to_string(&trained.gold)
+        .unwrap()
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<Value>(line).unwrap()["text"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    let events = texts.iter().enumerate().map(|(i, text)| {
+        let event = serde_json::json!({"note_id": i.to_string(), "text": text});
+        event.to_string() + "\n"
+    });
+    let input = place.write("events.jsonl", events.collect::<String>());
+    let out = place.at("out");
+    let config = format!(
+        "[engine]\nbundle = {}\n\n[source]\nkind = \"jsonl\"\ninput = {}\n\n{}",
+        quoted(&bundle),
+        quoted(&input),
+        folder_sink(&out)
+    );
+    let config = place.write("lethe.toml", config);
+    Lethe::through(&config).end().expect(0);
+    let streamed = audited(&out);
+
+    let annotate = |arguments: &[&str]| {
+        let found = place.at("found.jsonl");
+        let all = [
+            "annotate",
+            "--input",
+            input.to_str().unwrap(),
+            "--offsets",
+            "byte",
+            "--output",
+        ];
+        let all = all
+            .into_iter()
+            .chain([found.to_str().unwrap()])
+            .chain(arguments.iter().copied());
+        Lethe::new(all).end().expect(0);
+        let mut spans = BTreeSet::new();
+        for (row, line) in std::fs::read_to_string(found).unwrap().lines().enumerate() {
+            let document: Value = serde_json::from_str(line).unwrap();
+            for span in document["spans"].as_array().unwrap() {
+                let end = |key: &str| span[key].as_u64().unwrap() as u32;
+                spans.insert((
+                    row as i64,
+                    end("start"),
+                    end("end"),
+                    span["label"].as_str().unwrap().to_owned(),
+                ));
+            }
+        }
+        spans
+    };
+    let annotated = annotate(&["--bundle", bundle.to_str().unwrap()]);
+    assert!(annotated.len() > 150, "{}", annotated.len());
+    assert_eq!(streamed, annotated);
+    assert_eq!(annotated, annotate(&["-c", config.to_str().unwrap()]));
+
+    // A member that was altered stops the stream before a note is read.
+    let weights = bundle
+        .join("members")
+        .join(
+            std::fs::read_dir(bundle.join("members"))
+                .unwrap()
+                .next()
+                .unwrap()
+                .unwrap()
+                .file_name(),
+        )
+        .join("weights.bin");
+    let mut bytes = std::fs::read(&weights).unwrap();
+    bytes[20] ^= 1;
+    std::fs::write(&weights, bytes).unwrap();
+    Lethe::through(&config).end().expect(2).says("weights.bin");
+}
+
+#[test]
+fn pruning_reports_each_threshold_s_path_and_refuses_what_does_not_fit() {
+    let trained = Trained::new();
+    let page = trained.place.at("page.html");
+    let table = trained
+        .ensemble(&["prune"], &["--html", page.to_str().unwrap()])
+        .expect(0)
+        .out;
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("naive-bayes") && page.contains("<svg"));
+    for member in MEMBERS {
+        assert!(table.contains(member), "{table}");
+    }
+    assert!(table.contains("chosen") && table.contains("left: "), "{table}");
+    let json = trained
+        .ensemble(&["prune"], &["--json", "--measure", "f2", "--keep", "ogd"])
+        .expect(0)
+        .out;
+    let report: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(report["paths"].as_array().unwrap().len(), MEMBERS.len());
+    let chosen = report["chosen"]["members"].as_array().unwrap();
+    assert!(chosen.contains(&Value::from(1)), "ogd is kept: {json}");
+
+    for (more, told) in [
+        (
+            &["--keep", "crf"][..],
+            "there is no member `crf` among mira, ogd, naive-bayes",
+        ),
+        (&["--floor", "characters:2"], "is no floor"),
+        (&["--ceiling", "1"], "a ceiling needs to know what members cost"),
+        (&["--models", "mira=nowhere"], "nowhere/member.toml"),
+    ] {
+        trained.ensemble(&["prune"], more).expect(2).says(told);
+    }
+    let other = trained.place.write("other.jsonl", quarrelsome_gold(61));
+    let file = trained.place.at("cv").join("mira");
+    Lethe::new([
+        "ensemble",
+        "prune",
+        other.to_str().unwrap(),
+        file.to_str().unwrap(),
+    ])
+    .end()
+    .expect(2)
+    .says("no predictions for document `n60`");
+    let fit = [
+        "--models",
+        &trained.models(),
+        "--out",
+        trained.place.path().to_str().unwrap(),
+    ];
+    trained
+        .ensemble(&["fit", "voting"], &fit)
+        .expect(2)
+        .says("something there already");
+}
+
+#[test]
+fn every_way_of_combining_is_fitted_compared_and_bundled() {
+    let trained = Trained::new();
+    let test = trained.place.write("test.jsonl", gold(40));
+    for member in MEMBERS {
+        let (model, found) = (
+            trained.place.at("models").join(member),
+            trained.place.at("test").join(member),
+        );
+        std::fs::create_dir_all(found.parent().unwrap()).unwrap();
+        let (model, found) = (model.to_str().unwrap(), found.with_extension("jsonl"));
+        let arguments = [
+            "annotate",
+            "--member",
+            model,
+            "--input",
+            test.to_str().unwrap(),
+            "--output",
+        ];
+        Lethe::new(arguments.into_iter().chain([found.to_str().unwrap()]))
+            .end()
+            .expect(0);
+    }
+    let (test, folder, out) = (
+        test.to_str().unwrap(),
+        trained.place.at("test"),
+        trained.place.at("said"),
+    );
+    let more = [
+        "--test",
+        test,
+        "--test-predictions",
+        folder.to_str().unwrap(),
+        "--json",
+        "--out",
+    ];
+    let more: Vec<&str> = more.into_iter().chain([out.to_str().unwrap()]).collect();
+    let report = trained.ensemble(&["compare"], &more).expect(0).out;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let systems = report["systems"].as_array().unwrap();
+    let methods = [
+        "voting",
+        "voting-pruned",
+        "decision-templates",
+        "stacked-svm",
+        "stacked-searn",
+    ];
+    for (system, name) in systems.iter().zip(methods.iter().chain(&MEMBERS)) {
+        assert_eq!(system["name"], **name);
+        let f1 = system["measures"]["strict"]["f1"]["value"].as_f64().unwrap();
+        assert!(f1 > 0.8, "{name}: {f1}");
+    }
+    assert_eq!(systems.len(), methods.len() + MEMBERS.len());
+
+    // What a bundle says of the test is what the comparison said: a fitted combiner survives its file.
+    for method in &methods[2..] {
+        let bundle = trained.place.at(&format!("bundle-{method}"));
+        let bundle = bundle.to_str().unwrap();
+        trained
+            .ensemble(
+                &["fit", method],
+                &["--models", &trained.models(), "--out", bundle],
+            )
+            .expect(0);
+        let found = trained.place.at("found.jsonl");
+        let arguments = ["annotate", "--bundle", bundle, "--input", test, "--output"];
+        Lethe::new(arguments.into_iter().chain([found.to_str().unwrap()]))
+            .end()
+            .expect(0);
+        let spans = |path: &Path| -> Vec<Vec<(Value, Value, Value)>> {
+            let of = |line: &str| {
+                let document: Value = serde_json::from_str(line).unwrap();
+                let spans = document["spans"].as_array().unwrap().iter();
+                spans
+                    .map(|s| (s["start"].clone(), s["end"].clone(), s["label"].clone()))
+                    .collect()
+            };
+            std::fs::read_to_string(path).unwrap().lines().map(of).collect()
+        };
+        assert_eq!(
+            spans(&found),
+            spans(&out.join(format!("{method}.jsonl"))),
+            "{method}"
+        );
+    }
+    let beside = [
+        "--models",
+        &trained.models(),
+        "--beside",
+        "known",
+        "--out",
+        "nowhere",
+    ];
+    trained
+        .ensemble(&["fit", "stacked-svm"], &beside)
+        .expect(2)
+        .says("--beside");
+}
+
+#[test]
+fn a_bundle_and_members_of_its_own_do_not_go_together() {
+    let place = Place::new();
+    for key in [
+        "labels = \"meddocan\"",
+        "members = [{ kind = \"known\" }]",
+        "vote = { threshold = 2 }",
+    ] {
+        let config = format!(
+            "[engine]\nbundle = \"nowhere\"\n{key}\n\n[source]\nkind = \"jsonl\"\ninput = \"x\"\n\n{}",
+            folder_sink(&place.at("out"))
+        );
+        let config = place.write("lethe.toml", config);
+        let name = key.split(' ').next().unwrap();
+        Lethe::new(["check", "-c", config.to_str().unwrap()])
+            .end()
+            .expect(2)
+            .says(&format!("engine.{name}"));
+    }
+}
