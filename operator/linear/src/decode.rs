@@ -280,7 +280,7 @@ mod tests {
         let steps = vec![0.0; Layout::of(&states).len()];
         let model = Model::of_weights(&states, Form::Chain, weights, 500.0, steps, Vec::new());
         let columns = Columns {
-            notes: vec![0..2],
+            notes: std::iter::once(0..2).collect(),
             tables: vec![Table::new(vec![0, 1, 2], vec![1 << 40, 2 << 40], vec![1, 2])],
             views: vec![View { table: 0, shift: 0 }],
         };
