@@ -313,6 +313,7 @@ fn every_way_of_combining_is_fitted_compared_and_bundled() {
         "decision-templates",
         "stacked-svm",
         "stacked-searn",
+        "stacked-lstm",
     ];
     for (system, name) in systems.iter().zip(methods.iter().chain(&MEMBERS)) {
         assert_eq!(system["name"], **name);

@@ -3,11 +3,24 @@
 use std::sync::Arc;
 
 use lethe_core::{Combine, LabelSet};
+use lethe_learn::Watch;
 
 use crate::{
-    FitError, Said, SavedError, StackedSearn, StackedSearnConfig, StackedSvm, StackedSvmConfig, Templates,
-    TemplatesConfig,
+    FitError, Said, SavedError, StackedLstm, StackedLstmConfig, StackedLstmError, StackedSearn,
+    StackedSearnConfig, StackedSvm, StackedSvmConfig, Templates, TemplatesConfig,
 };
+
+/// Why a combiner could not be fitted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FittedError {
+    /// The predictions do not do.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    /// The stacked network.
+    #[error(transparent)]
+    Network(#[from] StackedLstmError),
+}
 
 /// A combiner that was fitted.
 #[non_exhaustive]
@@ -18,25 +31,43 @@ pub enum Fitted {
     StackedSvm(StackedSvm),
     /// Kim 2020, "Stacked SEARN": token by token.
     StackedSearn(StackedSearn),
+    /// Kim 2020, "Stacked LSTM": a network over tokens.
+    StackedLstm(StackedLstm),
 }
 
 impl Fitted {
     /// Their names, as bundles and commands say them.
-    pub const KINDS: [&str; 3] = ["decision-templates", "stacked-svm", "stacked-searn"];
+    pub const KINDS: [&str; 4] = [
+        "decision-templates",
+        "stacked-svm",
+        "stacked-searn",
+        "stacked-lstm",
+    ];
 
-    /// Fits the combiner of this name; `None` if there is none. The same seed gives the same combiner.
+    /// Fits the combiner of this name; `None` if there is none. The same seed gives the same combiner. `watch` sees the
+    /// passes of those that take long.
     ///
     /// # Errors
-    /// [`FitError`].
-    pub fn fit(kind: &str, said: &Said, seed: u64) -> Option<Result<Self, FitError>> {
-        Some(match kind {
+    /// [`FittedError`].
+    pub fn fit(
+        kind: &str,
+        said: &Said,
+        seed: u64,
+        watch: &mut dyn Watch,
+    ) -> Option<Result<Self, FittedError>> {
+        let fitted = match kind {
             "decision-templates" => Templates::fit(said, &TemplatesConfig::default()).map(Self::Templates),
             "stacked-svm" => StackedSvm::fit(said, &StackedSvmConfig::default(), seed).map(Self::StackedSvm),
             "stacked-searn" => {
                 StackedSearn::fit(said, &StackedSearnConfig::default(), seed).map(Self::StackedSearn)
             }
+            "stacked-lstm" => {
+                let network = StackedLstm::fit(said, &StackedLstmConfig::default(), seed, watch);
+                return Some(network.map(Self::StackedLstm).map_err(FittedError::from));
+            }
             _ => return None,
-        })
+        };
+        Some(fitted.map_err(FittedError::from))
     }
 
     /// Reads a combiner of this name, to run under these labels; `None` if there is no such name.
@@ -48,6 +79,7 @@ impl Fitted {
             "decision-templates" => Templates::from_bytes(bytes).map(Self::Templates),
             "stacked-svm" => StackedSvm::from_bytes(bytes, labels).map(Self::StackedSvm),
             "stacked-searn" => StackedSearn::from_bytes(bytes, labels).map(Self::StackedSearn),
+            "stacked-lstm" => StackedLstm::from_bytes(bytes, labels).map(Self::StackedLstm),
             _ => return None,
         })
     }
@@ -61,6 +93,7 @@ impl Fitted {
             Self::Templates(templates) => templates.to_bytes(),
             Self::StackedSvm(machine) => machine.to_bytes(),
             Self::StackedSearn(searn) => searn.to_bytes(),
+            Self::StackedLstm(network) => network.to_bytes(),
         }
     }
 
@@ -70,6 +103,7 @@ impl Fitted {
             Self::Templates(templates) => templates.members(),
             Self::StackedSvm(machine) => machine.members(),
             Self::StackedSearn(searn) => searn.members(),
+            Self::StackedLstm(network) => network.members(),
         }
     }
 
@@ -79,6 +113,7 @@ impl Fitted {
             Self::Templates(templates) => Arc::new(templates),
             Self::StackedSvm(machine) => Arc::new(machine),
             Self::StackedSearn(searn) => Arc::new(searn),
+            Self::StackedLstm(network) => Arc::new(network),
         }
     }
 }

@@ -26,7 +26,7 @@ pub use ballot::Ballot;
 pub use bundle::{BUNDLE_VERSION, Bundle, BundleError, Measured, Page, Part, Provenance, Rule};
 pub use candidates::{Candidate, FitError, candidates, judge};
 pub use cost::{Cost, Costs};
-pub use fitted::Fitted;
+pub use fitted::{Fitted, FittedError};
 pub use objective::{Floor, Measure, Objective, ObjectiveError, Standing};
 pub use prune::{PruneError, PruneOptions, Pruned, prune};
 pub use said::{Said, SaidError};

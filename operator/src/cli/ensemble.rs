@@ -89,6 +89,8 @@ pub(crate) enum Method {
     StackedSvm,
     /// SEARN over tokens (Kim 2020)
     StackedSearn,
+    /// A recurrent network over tokens (Kim 2020)
+    StackedLstm,
 }
 
 #[derive(Args)]

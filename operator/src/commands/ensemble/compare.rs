@@ -15,6 +15,7 @@ use super::{costs, decided, everyone, models, options, said};
 use crate::cli::CompareArgs;
 use crate::commands::documents::create;
 use crate::commands::evaluate::{named, read};
+use crate::commands::learning::Passes;
 use crate::exit::usage;
 
 /// Fits, scores, and prints the comparison.
@@ -29,7 +30,10 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
         systems.push((name.to_owned(), decided(&test.with(&members), &*combiner)));
     }
     for kind in Fitted::KINDS {
-        let fitted = Fitted::fit(kind, &said, args.seed).context("the list names what it fits")??;
+        let mut passes = Passes::new(kind);
+        let fitted = Fitted::fit(kind, &said, args.seed, &mut passes);
+        passes.finish();
+        let fitted = fitted.context("the list names what it fits")??;
         tracing::info!("{kind}: fitted to {} documents", said.documents.len());
         systems.push((kind.to_owned(), decided(&test, &*fitted.combiner())));
     }

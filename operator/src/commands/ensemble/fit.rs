@@ -12,6 +12,7 @@ use lethe_evaluate::{Estimate, Interval, Options, evaluate};
 
 use super::{costs, decided, everyone, models, options, said};
 use crate::cli::{FitArgs, Method};
+use crate::commands::learning::Passes;
 use crate::exit::usage;
 
 /// Fits, and writes the bundle.
@@ -79,9 +80,7 @@ fn fitted(args: &FitArgs, said: &Said) -> anyhow::Result<Option<(String, Fitted)
         .method
         .to_possible_value()
         .map(|value| value.get_name().to_owned());
-    let Some((kind, fitted)) =
-        name.and_then(|kind| Some((kind.clone(), Fitted::fit(&kind, said, args.seed)?)))
-    else {
+    let Some(kind) = name.filter(|name| Fitted::KINDS.contains(&name.as_str())) else {
         return Ok(None);
     };
     if !args.beside.is_empty() {
@@ -89,7 +88,11 @@ fn fitted(args: &FitArgs, said: &Said) -> anyhow::Result<Option<(String, Fitted)
             "--beside: `{kind}` takes what it was fitted on and nothing beside; use a vote"
         )));
     }
-    Ok(Some((kind, fitted.map_err(usage)?)))
+    let mut passes = Passes::new(&*kind);
+    let fitted = Fitted::fit(&kind, said, args.seed, &mut passes);
+    passes.finish();
+    let fitted = fitted.context("the list names what it fits")?.map_err(usage)?;
+    Ok(Some((kind, fitted)))
 }
 
 fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, left: &[usize]) -> Page {
