@@ -33,7 +33,7 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
     Engine::new(
         Arc::new(labels),
         members,
-        Voting::default(),
+        Arc::new(Voting::default()),
         Merging::default(),
         redactor,
     )
