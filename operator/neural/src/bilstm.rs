@@ -1,7 +1,7 @@
 //! A bidirectional LSTM layer over a bucket, forward and backward, on the kernels.
 
 use crate::bucket::Bucket;
-use crate::kernel::{Back, Buffer, Gates, Isa, Matrix, Step, add_outer, back_step, step};
+use crate::kernel::{Affine, Back, Buffer, Gates, Isa, Matrix, Step, add_outer, back_step, step};
 
 /// One direction's weights, row after row: `input` is inputs x 4 hidden, `recurrent` hidden x 4 hidden, `bias` 4 hidden;
 /// columns are gate after gate: input, forget, update, output.
@@ -25,9 +25,8 @@ pub struct BiLstm {
 
 #[derive(Clone)]
 struct Side {
-    input: Matrix,
+    input: Affine,
     recurrent: Matrix,
-    bias: Vec<f32>,
 }
 
 /// What a pass over a bucket leaves: reused from bucket to bucket.
@@ -49,14 +48,13 @@ impl BiLstm {
                 gates.gather(&rows[row * plain..(row + 1) * plain], line);
             })
         };
-        let sides = weights.map(|w| Side {
-            input: pack(w.input),
-            recurrent: pack(w.recurrent),
-            bias: {
-                let mut bias = vec![0.0; gates.width()];
-                gates.gather(w.bias, &mut bias);
-                bias
-            },
+        let sides = weights.map(|w| {
+            let mut bias = vec![0.0; gates.width()];
+            gates.gather(w.bias, &mut bias);
+            Side {
+                input: Affine::new(pack(w.input), &bias),
+                recurrent: pack(w.recurrent),
+            }
         });
         Self {
             gates,
@@ -88,43 +86,40 @@ impl BiLstm {
     /// What `rows` rows of inputs, `stride` apart, put into each direction's gates: appended, a row of
     /// [`BiLstm::gates_width`] each. With `bias` that is the gates' whole input, without it a part to be added to one.
     pub fn project(&self, rows: usize, inputs: &[f32], stride: usize, bias: bool, out: [&mut Buffer; 2]) {
-        let width = self.gates.width();
         for (side, out) in self.sides.iter().zip(out) {
-            let old = out.len();
-            out.resize(old + rows * width);
-            let new = &mut out[old..];
-            new.fill(0.0);
             if bias {
-                new.chunks_exact_mut(width)
-                    .for_each(|row| row.copy_from_slice(&side.bias));
+                side.input.append(rows, inputs, stride, out);
+            } else {
+                let old = out.len();
+                out.resize(old + rows * self.gates.width());
+                side.input.matrix().product(rows, inputs, stride, &mut out[old..]);
             }
-            side.input.product(rows, inputs, stride, new);
         }
     }
 
     /// Runs over a bucket whose inputs stand `stride` apart, in the bucket's order.
     pub fn forward(&self, bucket: &Bucket, inputs: &[f32], stride: usize, keep: bool, trace: &mut Trace) {
-        let [fore, back] = &mut trace.gates;
-        fore.reset(0);
-        back.reset(0);
-        self.project(bucket.rows(), inputs, stride, true, [fore, back]);
+        for (side, gates) in self.sides.iter().zip(&mut trace.gates) {
+            side.input.apply(bucket.rows(), inputs, stride, gates);
+        }
         self.recur(bucket, keep, trace);
     }
 
-    /// The gates' inputs of a trace, for callers who project by other means: forward's, backward's.
+    /// The gates' inputs of a trace, for callers who project by other means and write all of them: forward's,
+    /// backward's.
     pub fn gates_of<'t>(&self, rows: usize, trace: &'t mut Trace) -> [&'t mut [f32]; 2] {
         let [fore, back] = &mut trace.gates;
-        fore.resize(rows * self.gates.width());
-        back.resize(rows * self.gates.width());
+        fore.reuse(rows * self.gates.width());
+        back.reuse(rows * self.gates.width());
         [fore, back]
     }
 
     /// Runs over a bucket whose gates' inputs are in the trace.
     pub fn recur(&self, bucket: &Bucket, keep: bool, trace: &mut Trace) {
         let (rows, padded) = (bucket.rows(), self.gates.padded());
-        trace.hidden.resize(rows * self.width());
+        trace.hidden.reuse(rows * self.width());
         for (direction, side) in self.sides.iter().enumerate() {
-            trace.cells[direction].resize(rows * padded);
+            trace.cells[direction].reuse(rows * padded);
             let mut run = |rows: usize, from: Option<usize>, to: usize| {
                 step(
                     self.gates,

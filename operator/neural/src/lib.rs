@@ -14,6 +14,7 @@ mod network;
 mod reader;
 mod rmsprop;
 mod rng;
+mod rows;
 mod runner;
 mod settings;
 mod skipgram;

@@ -12,9 +12,10 @@ use lethe_learn::TagSet;
 use crate::bilstm::{BiLstm, Trace};
 use crate::bucket::Bucket;
 use crate::crf::{Allowed, Crf};
-use crate::kernel::{Buffer, Isa, Matrix, columns, tanh_in_place};
+use crate::kernel::{Affine, Buffer, Isa, Matrix, tanh_in_place};
 use crate::model::{Architecture, Model, Params, slot};
 use crate::reader::{Memory, Read};
+use crate::rows::Rows;
 use crate::tape::{Spelling, lstm, softmax};
 
 /// Rows of a bucket, about: what its gates take fits the second-level cache.
@@ -30,9 +31,11 @@ pub(crate) struct Runner {
     knowledge_rows: u16,
     params: Params,
     char_lstm: BiLstm,
+    /// What each character puts into the gates of the characters' LSTM, a row a character, for each direction.
+    chars: [Buffer; 2],
     word_lstm: BiLstm,
-    layer: Option<(Matrix, Vec<f32>)>,
-    out: (Matrix, Vec<f32>),
+    layer: Option<Affine>,
+    out: Affine,
     crf: Crf,
 }
 
@@ -40,9 +43,9 @@ pub(crate) struct Runner {
 #[derive(Clone, Default)]
 pub(crate) struct Kept {
     pub(crate) memory: Memory,
-    types: [Buffer; 2],
-    contexts: [Buffer; 2],
-    done: [usize; 2],
+    types: Rows,
+    contexts: Rows,
+    inputs: Buffer,
     trace: Trace,
     layer: Buffer,
     scores: Buffer,
@@ -55,10 +58,8 @@ impl Kept {
         if self.memory.types.len() > KEPT || self.memory.contexts.len() > KEPT {
             self.memory.types.clear();
             self.memory.contexts.clear();
-            self.done = [0; 2];
-            for rows in self.types.iter_mut().chain(&mut self.contexts) {
-                rows.reset(0);
-            }
+            self.types.clear();
+            self.contexts.clear();
         }
     }
 }
@@ -83,14 +84,14 @@ impl Runner {
             for (unit, row) in tensor.data.chunks_exact(n).enumerate() {
                 rows[word_lstm.column(unit) * n..][..n].copy_from_slice(row);
             }
-            (Matrix::of_rows(isa, &rows, n, 0.0), params.get(slot + 1).to_vec())
+            Affine::new(Matrix::of_rows(isa, &rows, n, 0.0), params.get(slot + 1))
         };
         let (layer, out) = if a.layer > 0 {
             let out = &params.0[slot::OUT];
             let matrix = Matrix::of_rows(isa, &out.data, out.columns, 0.0);
             (
                 Some(spread(slot::LAYER)),
-                (matrix, params.get(slot::OUT_BIAS).to_vec()),
+                Affine::new(matrix, params.get(slot::OUT_BIAS)),
             )
         } else {
             (None, spread(slot::OUT))
@@ -104,13 +105,19 @@ impl Runner {
             // Each token stands alone, but what the scheme forbids is forbidden.
             Crf::new(isa, &allowed, &vec![0.0; n * n], &vec![0.0; n], &vec![0.0; n])
         };
+        let char_lstm = BiLstm::new(isa, a.char_hidden, lstm(params, slot::CHAR_LSTM));
+        let table = params.get(slot::CHAR);
+        let mut chars = [Buffer::default(), Buffer::default()];
+        let [fore, back] = &mut chars;
+        char_lstm.project(table.len() / a.char, table, a.char, true, [fore, back]);
         Self {
             isa,
             architecture: a.clone(),
             tags: n,
             knowledge_rows,
             params: params.clone(),
-            char_lstm: BiLstm::new(isa, a.char_hidden, lstm(params, slot::CHAR_LSTM)),
+            char_lstm,
+            chars,
             word_lstm,
             layer,
             out,
@@ -127,8 +134,7 @@ impl Runner {
         sure: bool,
         mut marginals: impl FnMut(usize, &[f32]),
     ) -> Tagged {
-        self.new_types(kept);
-        self.new_contexts(kept);
+        self.new_rows(kept);
         let tokens = read.types.len();
         let mut tagged = Tagged {
             tags: vec![0; tokens],
@@ -170,17 +176,17 @@ impl Runner {
     fn scores(&self, bucket: &Bucket, group: &[Range<usize>], read: &Read, kept: &mut Kept) {
         let (rows, width) = (bucket.rows(), self.word_lstm.gates_width());
         let gates = self.word_lstm.gates_of(rows, &mut kept.trace);
-        for ((gates, types), contexts) in gates.into_iter().zip(&kept.types).zip(&kept.contexts) {
+        for (direction, gates) in gates.into_iter().enumerate() {
             for t in 0..bucket.steps() {
                 for (s, row) in bucket.step(t).enumerate() {
                     let token = group[s].start + t;
                     let to = &mut gates[row * width..(row + 1) * width];
-                    let own = &types[read.types[token] as usize * width..][..width];
+                    let own = kept.types.get(direction, read.types[token], width);
                     let context = read.contexts[token];
                     if kept.memory.contexts.rows(context).is_empty() {
                         to.copy_from_slice(own);
                     } else {
-                        let more = &contexts[context as usize * width..][..width];
+                        let more = kept.contexts.get(direction, context, width);
                         to.iter_mut()
                             .zip(own.iter().zip(more))
                             .for_each(|(to, (a, b))| *to = a + b);
@@ -191,33 +197,34 @@ impl Runner {
         self.word_lstm.recur(bucket, false, &mut kept.trace);
         let (mut top, mut stride) = (&kept.trace.hidden[..], self.word_lstm.width());
         if let Some(layer) = &self.layer {
-            affine(rows, top, stride, layer, &mut kept.layer);
+            layer.apply(rows, top, stride, &mut kept.layer);
             tanh_in_place(self.isa, &mut kept.layer);
-            (top, stride) = (&kept.layer[..], layer.0.width());
+            (top, stride) = (&kept.layer[..], layer.matrix().width());
         }
-        affine(rows, top, stride, &self.out, &mut kept.scores);
+        self.out.apply(rows, top, stride, &mut kept.scores);
     }
 
-    /// Computes the rows of word types that are new.
-    fn new_types(&self, kept: &mut Kept) {
-        let (first, end) = (kept.done[0], kept.memory.types.len());
-        if first == end {
-            return;
-        }
+    /// Puts into `inputs` what the words' LSTM reads of some word types. `trace` is used up.
+    fn read_types(&self, new: Range<usize>, memory: &Memory, trace: &mut Trace, inputs: &mut Buffer) {
         let (a, parts) = (&self.architecture, self.architecture.parts());
-        let inputs = a.inputs();
-        let spelling = Spelling::new((first as u32..end as u32).collect(), &kept.memory, &self.params);
-        self.char_lstm
-            .forward(&spelling.bucket, &spelling.inputs, a.char, false, &mut kept.trace);
-        let mut x = Buffer::zeros((end - first) * inputs);
+        let spelling = Spelling::new((new.start as u32..new.end as u32).collect(), memory);
+        let width = self.char_lstm.gates_width();
+        let gates = self.char_lstm.gates_of(spelling.bucket.rows(), trace);
+        for (gates, chars) in gates.into_iter().zip(&self.chars) {
+            for (gates, &c) in gates.chunks_exact_mut(width).zip(&spelling.chars) {
+                gates.copy_from_slice(&chars[c as usize * width..][..width]);
+            }
+        }
+        self.char_lstm.recur(&spelling.bucket, false, trace);
+        inputs.reset(new.len() * a.inputs());
         for (i, &at) in spelling.types.iter().enumerate() {
-            let kind = kept.memory.types.get(at);
-            let x = &mut x[(at as usize - first) * inputs..][..inputs];
+            let kind = memory.types.get(at);
+            let x = &mut inputs[(at as usize - new.start) * a.inputs()..][..a.inputs()];
             x[..a.word].copy_from_slice(self.params.row(slot::WORD, kind.word as usize));
             for (direction, last) in spelling.last(i).into_iter().enumerate() {
                 let from = last * self.char_lstm.width() + self.char_lstm.column(direction * a.char_hidden);
                 x[parts[1] + direction * a.char_hidden..][..a.char_hidden]
-                    .copy_from_slice(&kept.trace.hidden[from..from + a.char_hidden]);
+                    .copy_from_slice(&trace.hidden[from..from + a.char_hidden]);
             }
             if a.cap > 0 {
                 x[parts[2]..parts[3]].copy_from_slice(self.params.row(slot::CAP, usize::from(kind.cap)));
@@ -226,22 +233,14 @@ impl Runner {
                 x[parts[3]..parts[4]].copy_from_slice(self.params.row(slot::SHAPE, usize::from(kind.shape)));
             }
         }
-        let [fore, back] = &mut kept.types;
-        self.word_lstm
-            .project(end - first, &x, inputs, true, [fore, back]);
-        kept.done[0] = end;
     }
 
-    /// Computes the rows of contexts that are new.
-    fn new_contexts(&self, kept: &mut Kept) {
-        let (first, end) = (kept.done[1], kept.memory.contexts.len());
-        if first == end {
-            return;
-        }
-        let (parts, inputs) = (self.architecture.parts(), self.architecture.inputs());
-        let mut x = Buffer::zeros((end - first) * inputs);
-        for (at, x) in (first..end).zip(x.chunks_exact_mut(inputs)) {
-            for &row in kept.memory.contexts.rows(at as u32) {
+    /// Puts into `inputs` what the words' LSTM reads of some contexts.
+    fn read_contexts(&self, new: Range<usize>, memory: &Memory, inputs: &mut Buffer) {
+        let (a, parts) = (&self.architecture, self.architecture.parts());
+        inputs.reset(new.len() * a.inputs());
+        for (at, x) in new.zip(inputs.chunks_exact_mut(a.inputs())) {
+            for &row in memory.contexts.rows(at as u32) {
                 let (table, row, part) = if row < self.knowledge_rows {
                     (slot::KNOWLEDGE, row, 4)
                 } else {
@@ -252,27 +251,28 @@ impl Runner {
                     .for_each(|(x, v)| *x += v);
             }
         }
-        let [fore, back] = &mut kept.contexts;
-        self.word_lstm
-            .project(end - first, &x, inputs, false, [fore, back]);
-        kept.done[1] = end;
     }
-}
 
-/// `a W + b`.
-pub(crate) fn affine(
-    rows: usize,
-    a: &[f32],
-    stride: usize,
-    (matrix, bias): &(Matrix, Vec<f32>),
-    out: &mut Buffer,
-) {
-    let width = columns(bias.len(), matrix.isa());
-    out.reset(rows * width);
-    for row in out.chunks_exact_mut(width) {
-        row[..bias.len()].copy_from_slice(bias);
+    /// Computes the rows of word types and of contexts that are new.
+    fn new_rows(&self, kept: &mut Kept) {
+        let Kept {
+            memory,
+            types,
+            contexts,
+            inputs,
+            trace,
+            ..
+        } = kept;
+        let stride = self.architecture.inputs();
+        types.grow(memory.types.len(), |new, out| {
+            self.read_types(new.clone(), memory, trace, inputs);
+            self.word_lstm.project(new.len(), inputs, stride, true, out);
+        });
+        contexts.grow(memory.contexts.len(), |new, out| {
+            self.read_contexts(new.clone(), memory, inputs);
+            self.word_lstm.project(new.len(), inputs, stride, false, out);
+        });
     }
-    matrix.product(rows, a, stride, out);
 }
 
 /// Sequences by falling length, in groups of about [`ROWS`] tokens.

@@ -3,7 +3,7 @@
 use crate::bilstm::{BiLstm, Trace, Weights, turned};
 use crate::bucket::Bucket;
 use crate::crf::{Allowed, Crf, Grads};
-use crate::kernel::{Buffer, Isa, Matrix, add_outer, columns, tanh_in_place};
+use crate::kernel::{Affine, Buffer, Isa, Matrix, add_outer, columns, tanh_in_place};
 use crate::model::{Architecture, Params, slot};
 use crate::reader::Memory;
 use crate::rng::Rng;
@@ -35,15 +35,13 @@ pub(crate) struct Spelling {
     pub(crate) bucket: Bucket,
     /// The types, in the bucket's order.
     pub(crate) types: Vec<u32>,
-    /// Character vectors, by row.
-    pub(crate) inputs: Vec<f32>,
     /// Character rows of the table, by row.
     pub(crate) chars: Vec<u32>,
 }
 
 impl Spelling {
     /// Spells distinct types.
-    pub(crate) fn new(mut types: Vec<u32>, memory: &Memory, params: &Params) -> Self {
+    pub(crate) fn new(mut types: Vec<u32>, memory: &Memory) -> Self {
         let length = |at: u32| memory.types.chars(at).len();
         types.sort_unstable_by_key(|&at| (std::cmp::Reverse(length(at)), at));
         types.dedup();
@@ -56,17 +54,15 @@ impl Spelling {
                     .map(|&at| memory.types.chars(at)[t]),
             );
         }
-        let inputs = chars
-            .iter()
-            .flat_map(|&c| params.row(slot::CHAR, c as usize))
+        Self { bucket, types, chars }
+    }
+
+    /// Character vectors, by row.
+    fn inputs(&self, params: &Params) -> Vec<f32> {
+        let rows = self.chars.iter();
+        rows.flat_map(|&c| params.row(slot::CHAR, c as usize))
             .copied()
-            .collect();
-        Self {
-            bucket,
-            types,
-            inputs,
-            chars,
-        }
+            .collect()
     }
 
     /// Row of the hidden states that ends the reading of type `i`, for each direction.
@@ -101,10 +97,11 @@ impl Tape<'_> {
         let parts = a.parts();
         let inputs = a.inputs();
         // Characters, once a word type.
-        let spelling = Spelling::new(sample.types.to_vec(), memory, params);
+        let spelling = Spelling::new(sample.types.to_vec(), memory);
+        let spelling_inputs = spelling.inputs(params);
         let char_lstm = BiLstm::new(self.isa, a.char_hidden, lstm(params, slot::CHAR_LSTM));
         let mut char_trace = Trace::default();
-        char_lstm.forward(&spelling.bucket, &spelling.inputs, a.char, true, &mut char_trace);
+        char_lstm.forward(&spelling.bucket, &spelling_inputs, a.char, true, &mut char_trace);
         let mut spelt = vec![0; memory.types.len()];
         for (i, &at) in spelling.types.iter().enumerate() {
             spelt[at as usize] = i;
@@ -275,7 +272,7 @@ impl Tape<'_> {
         char_lstm.backward(
             &spelling.bucket,
             lstm(params, slot::CHAR_LSTM),
-            &spelling.inputs,
+            &spelling_inputs,
             a.char,
             &d_spelt,
             &mut char_trace,
@@ -324,12 +321,8 @@ pub(crate) fn affine(
 ) -> Buffer {
     let tensor = &params.0[slot];
     let matrix = Matrix::of_rows(isa, &tensor.data, tensor.columns, 0.0);
-    let bias = params.get(slot + 1);
-    let mut out = Buffer::zeros(rows * matrix.width());
-    for row in out.chunks_exact_mut(matrix.width()) {
-        row[..bias.len()].copy_from_slice(bias);
-    }
-    matrix.product(rows, a, stride, &mut out);
+    let mut out = Buffer::default();
+    Affine::new(matrix, params.get(slot + 1)).apply(rows, a, stride, &mut out);
     out
 }
 

@@ -24,21 +24,24 @@ impl Buffer {
 
     /// Makes it `len` zeros long; keeps the memory it has.
     pub fn reset(&mut self, len: usize) {
-        self.lines.clear();
+        self.len = 0;
         self.resize(len);
     }
 
     /// Makes it `len` long; what is new is zero, what it held stays as it was.
     pub fn resize(&mut self, len: usize) {
-        if len < self.len {
-            self.len = len;
-        }
-        self.lines.resize(len.div_ceil(16), Line::default());
         let old = self.len.min(len);
+        self.reuse(len);
+        self[old..].fill(0.0);
+    }
+
+    /// Makes it `len` long, for one who writes all of it: what is new may be what an earlier use left there.
+    pub fn reuse(&mut self, len: usize) {
+        let lines = len.div_ceil(16);
+        if lines > self.lines.len() {
+            self.lines.resize(lines, Line::default());
+        }
         self.len = len;
-        // A line that was part full before may hold what an earlier, longer use left there.
-        let stop = old.next_multiple_of(16).min(len);
-        self[old..stop].fill(0.0);
     }
 }
 
@@ -47,7 +50,7 @@ impl Deref for Buffer {
 
     fn deref(&self) -> &[f32] {
         // SAFETY: `Line` is `repr(C)` of sixteen `f32` with size 64 and no padding, so that `lines` is one run of
-        // `16 * lines.len()` initialised `f32`, and `len` never exceeds that (`resize` sets both together). An empty
+        // `16 * lines.len()` initialised `f32`, and `len` never exceeds that (`reuse` alone sets it). An empty
         // vector's pointer is dangling but aligned, as a slice of length 0 wants it.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast::<f32>(), self.len) }
     }
@@ -75,6 +78,10 @@ mod tests {
         assert_eq!(buffer.iter().sum::<f32>(), 3.0);
         buffer.reset(5);
         assert_eq!(&buffer[..], [0.0; 5]);
+        buffer.fill(2.0);
+        buffer.reuse(2);
+        buffer.resize(4);
+        assert_eq!(&buffer[..], [2.0, 2.0, 0.0, 0.0]);
         assert!(Buffer::default().is_empty());
     }
 }

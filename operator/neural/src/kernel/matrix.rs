@@ -71,6 +71,19 @@ impl Matrix {
         }
     }
 
+    /// `c = bias + a M` for `rows` rows, each [`Matrix::width`] long, as `bias` is.
+    ///
+    /// # Panics
+    /// As [`Matrix::product`], or if `bias` is too short.
+    fn product_from(&self, bias: &[f32], rows: usize, a: &[f32], a_stride: usize, c: &mut [f32]) {
+        assert!(bias.len() >= self.width(), "the bias has a number a column");
+        if let Some(mut task) = self.task(rows, a, a_stride, c) {
+            (task.first, task.first_stride) = (bias.as_ptr(), 0);
+            // SAFETY: as in `product`; every row's sums begin with the one row of `bias`, which is long enough.
+            unsafe { dispatch!(self.isa, product(task: Task)) }
+        }
+    }
+
     /// `c_j += max_k (a_k + M_kj)` for `rows` rows: a step of Viterbi.
     ///
     /// # Panics
@@ -114,9 +127,55 @@ impl Matrix {
             b_step: 4 * self.isa.lanes(),
             b_panel: 4 * self.isa.lanes() * self.k,
             panels: self.panels,
+            first: c,
+            first_stride: c_stride,
             c,
             c_stride,
         }
+    }
+}
+
+/// A matrix with a bias: `a M + b`.
+#[derive(Clone)]
+pub struct Affine {
+    matrix: Matrix,
+    bias: Buffer,
+}
+
+impl Affine {
+    /// A packed matrix and what its columns have of themselves; columns that `bias` lacks have nothing.
+    ///
+    /// # Panics
+    /// If `bias` has more numbers than the matrix columns.
+    pub fn new(matrix: Matrix, bias: &[f32]) -> Self {
+        let mut padded = Buffer::zeros(matrix.width());
+        padded[..bias.len()].copy_from_slice(bias);
+        Self { matrix, bias: padded }
+    }
+
+    /// The matrix.
+    pub const fn matrix(&self) -> &Matrix {
+        &self.matrix
+    }
+
+    /// Puts `a M + b` for `rows` rows of `a`, `a_stride` apart, in place of `out`: rows of [`Matrix::width`].
+    ///
+    /// # Panics
+    /// If `a` is too short.
+    pub fn apply(&self, rows: usize, a: &[f32], a_stride: usize, out: &mut Buffer) {
+        out.reuse(rows * self.matrix.width());
+        self.matrix.product_from(&self.bias, rows, a, a_stride, out);
+    }
+
+    /// As [`Affine::apply`], behind what `out` has.
+    ///
+    /// # Panics
+    /// If `a` is too short.
+    pub fn append(&self, rows: usize, a: &[f32], a_stride: usize, out: &mut Buffer) {
+        let old = out.len();
+        out.reuse(old + rows * self.matrix.width());
+        self.matrix
+            .product_from(&self.bias, rows, a, a_stride, &mut out[old..]);
     }
 }
 

@@ -22,7 +22,7 @@ mod tile;
 pub use buffer::Buffer;
 pub use isa::Isa;
 pub use lstm::{Back, Gates, Step, back_step, step};
-pub use matrix::{Matrix, columns};
+pub use matrix::{Affine, Matrix, columns};
 pub use plain::{add_outer, exp_in_place, tanh_in_place};
 
 #[cfg(test)]

@@ -42,6 +42,8 @@ pub fn add_outer(
         b_step: width,
         b_panel: panel,
         panels: width / panel,
+        first: c.as_ptr(),
+        first_stride: width,
         c: c.as_mut_ptr(),
         c_stride: width,
     };

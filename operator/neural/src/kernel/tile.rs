@@ -4,7 +4,7 @@
 
 use super::simd::Simd;
 
-/// `c = c + a b`, or `c = c + max_k (a_k + b_k)`, with `b` in panels of four vectors of columns.
+/// `c = first + a b`, or `c = c + max_k (a_k + b_k)`, with `b` in panels of four vectors of columns.
 #[derive(Clone, Copy)]
 pub(super) struct Task {
     pub(super) rows: usize,
@@ -20,6 +20,9 @@ pub(super) struct Task {
     /// From a panel to the next.
     pub(super) b_panel: usize,
     pub(super) panels: usize,
+    /// What a product's sums begin with: `c` itself, or other rows.
+    pub(super) first: *const f32,
+    pub(super) first_stride: usize,
     pub(super) c: *mut f32,
     pub(super) c_stride: usize,
 }
@@ -78,13 +81,16 @@ macro_rules! by_rows {
                     $body
                 }};
             }
+            // The guards are constants: they keep tiles too high for the registers, which would never run, from taking
+            // part in the registers' allocation for the others.
             match left {
                 1 => arm!(1),
-                2 => arm!(2),
-                3 => arm!(3),
-                4 => arm!(4),
-                5 => arm!(5),
-                _ => arm!(6),
+                2 if $S::ROWS >= 2 => arm!(2),
+                3 if $S::ROWS >= 3 => arm!(3),
+                4 if $S::ROWS >= 4 => arm!(4),
+                5 if $S::ROWS >= 5 => arm!(5),
+                6 if $S::ROWS >= 6 => arm!(6),
+                _ => unreachable!("a tile has at most the rows of its vector type"),
             }
             $r += left;
         }
@@ -100,9 +106,10 @@ unsafe fn product_rows<S: Simd, const R: usize, const BEST: bool>(t: Task, r: us
         let c = t.c.add(r * t.c_stride + panel * 4 * S::LANES);
         let mut acc = [[S::splat(if BEST { f32::NEG_INFINITY } else { 0.0 }); 4]; R];
         if !BEST {
+            let first = t.first.add(r * t.first_stride + panel * 4 * S::LANES);
             for (i, acc) in acc.iter_mut().enumerate() {
                 for (j, acc) in acc.iter_mut().enumerate() {
-                    *acc = S::load(c.add(i * t.c_stride + j * S::LANES));
+                    *acc = S::load(first.add(i * t.first_stride + j * S::LANES));
                 }
             }
         }

@@ -14,9 +14,9 @@ use super::shape::{Shape, slot};
 use crate::bilstm::{BiLstm, Trace, Weights};
 use crate::bucket::Bucket;
 use crate::crf::{Allowed, Crf};
-use crate::kernel::{Buffer, Isa, Matrix};
+use crate::kernel::{Affine, Buffer, Isa, Matrix};
 use crate::model::Params;
-use crate::runner::{affine, buckets};
+use crate::runner::buckets;
 use crate::tape::lstm;
 
 /// Answers to silent sequences are kept up to this length.
@@ -35,7 +35,7 @@ pub(super) struct Runner {
     nothing: [Buffer; 2],
     /// What each row of the table of embeddings adds to them.
     more: [Buffer; 2],
-    out: (Matrix, Vec<f32>),
+    out: Affine,
     crf: Crf,
     /// The answers to sequences of which nobody says anything, by length, where one was asked for.
     silent: Vec<OnceLock<Answer>>,
@@ -90,9 +90,9 @@ impl Runner {
         let [fore, back] = &mut more;
         lower.project(rows, &x, inputs, false, [fore, back]);
         let out = spread(&upper, params.get(slot::OUT), shape.tags);
-        let out = (
+        let out = Affine::new(
             Matrix::of_rows(isa, &out, shape.tags, 0.0),
-            params.get(slot::OUT_BIAS).to_vec(),
+            params.get(slot::OUT_BIAS),
         );
         let [pairs, starts, ends] = [slot::PAIRS, slot::STARTS, slot::ENDS].map(|slot| params.get(slot));
         Self {
@@ -184,6 +184,6 @@ impl Runner {
         self.upper
             .forward(bucket, states, stride, false, &mut scratch.upper);
         let (states, stride) = (&scratch.upper.hidden, self.upper.width());
-        affine(rows, states, stride, &self.out, &mut scratch.scores);
+        self.out.apply(rows, states, stride, &mut scratch.scores);
     }
 }
