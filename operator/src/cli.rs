@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use ensemble::{
-    CompareArgs, EnsembleCommand, FitArgs, Method, ObjectiveArgs, PruneArgs, SaidArgs, ShowArgs,
+    CompareArgs, EnsembleCommand, FitArgs, KeepArgs, Method, ObjectiveArgs, PruneArgs, SaidArgs, ShowArgs,
 };
 pub(crate) use learn::{CrossvalArgs, EvaluateArgs, FoldUnit, LearningArgs, TrainArgs};
 

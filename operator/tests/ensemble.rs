@@ -268,6 +268,52 @@ fn pruning_reports_each_threshold_s_path_and_refuses_what_does_not_fit() {
 }
 
 #[test]
+fn what_is_kept_by_offsets_alone_prunes_the_same_under_other_names_too() {
+    let trained = Trained::new();
+    let kept = trained.place.at("kept.jsonl");
+    let kept = kept.to_str().unwrap();
+    trained
+        .ensemble(&["keep"], &["--out", kept])
+        .expect(0)
+        .says("3 members' spans of 60 documents");
+    let content = std::fs::read_to_string(kept).unwrap();
+    let gold = std::fs::read_to_string(&trained.gold).unwrap();
+    let first: Value = serde_json::from_str(gold.lines().next().unwrap()).unwrap();
+    let words = first["text"].as_str().unwrap().split_whitespace();
+    for word in words.filter(|word| word.len() > 4) {
+        assert!(!content.contains(word), "{word}");
+    }
+    let names = trained.place.write(
+        "names.toml",
+        "[labels]\nCITY = \"PLACE\"\nVILLAGE = \"PLACE\"\nDATE = \"\"\n",
+    );
+    let rename = ["--rename", names.to_str().unwrap(), "--json"];
+    let file = trained.gold.to_str().unwrap();
+    let [plain, renamed] = [&["--json"][..], &rename].map(|more| {
+        let report = trained.ensemble(&["prune"], more).expect(0).out;
+        let arguments = ["ensemble", "prune", file, kept];
+        let again = Lethe::new(arguments.iter().chain(more)).end().expect(0).out;
+        assert_eq!(report, again);
+        let report: Value = serde_json::from_str(&report).unwrap();
+        report["all"]["shared_errors"]["gold"].as_u64().unwrap()
+    });
+    assert!(renamed < plain, "gold's dates are left out: {renamed} of {plain}");
+    // As systems of their own, beside one that has not been kept.
+    let mira = format!("alone={}", trained.place.at("cv").join("mira").to_str().unwrap());
+    let named = format!("kept={kept}");
+    let arguments = ["evaluate", file, &named, &mira, "--json"];
+    let report = Lethe::new(arguments).end().expect(0).out;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let systems = report["systems"].as_array().unwrap();
+    let names: Vec<&str> = systems
+        .iter()
+        .map(|system| system["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["kept.mira", "kept.ogd", "kept.naive-bayes", "alone"]);
+    assert_eq!(systems[0]["measures"], systems[3]["measures"]);
+}
+
+#[test]
 fn every_way_of_combining_is_fitted_compared_and_bundled() {
     let trained = Trained::new();
     let test = trained.place.write("test.jsonl", gold(40));

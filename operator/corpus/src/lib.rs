@@ -13,7 +13,9 @@ mod format;
 mod i2b2;
 mod inline;
 mod jsonl;
+mod offsets;
 mod places;
+mod rename;
 mod strict;
 mod xml;
 
@@ -25,4 +27,6 @@ pub use folds::{FoldError, Folds, Group, Split, folds, hold_out};
 pub use format::{Format, read};
 pub use i2b2::write_i2b2;
 pub use jsonl::{read_jsonl, write_jsonl};
+pub use offsets::{Predicted, read_offsets, write_offsets};
+pub use rename::{Rename, RenameError};
 pub use strict::Counts;

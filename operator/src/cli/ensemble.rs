@@ -13,6 +13,8 @@ pub(crate) enum EnsembleCommand {
     Fit(FitArgs),
     /// Fit every way of combining on cross-validated predictions, and score all of them, and the members, on other documents
     Compare(CompareArgs),
+    /// Write what members said by offsets alone, in one file without a word of the notes, for the other commands to read
+    Keep(KeepArgs),
     /// What a bundle is made of, where it comes from, what it was measured to do and to cost
     Show(ShowArgs),
 }
@@ -23,9 +25,13 @@ pub(crate) struct SaidArgs {
     /// Documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder
     #[arg(value_name = "GOLD")]
     pub(crate) gold: PathBuf,
-    /// What each member said of the same documents in cross-validation: a folder of `lethe crossval`, a file, or NAME=PATH
+    /// What each member said of the same documents in cross-validation: a folder of `lethe crossval`, a file, or
+    /// NAME=PATH; of a file of `lethe ensemble keep` all members, called NAME.MEMBER if it is given a name
     #[arg(value_name = "PRED", required = true)]
     pub(crate) predictions: Vec<String>,
+    /// Other names for labels, gold's and predicted ones: a TOML table `labels` of new names by old ones
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rename: Option<PathBuf>,
     /// The label set: one that ships (i2b2-2014, meddocan), or a file; if not given, the shipped set that has all labels
     #[arg(long, value_name = "SET")]
     pub(crate) labels: Option<String>,
@@ -122,7 +128,7 @@ pub(crate) struct CompareArgs {
     /// Other documents with gold spans, which no member was fitted to
     #[arg(long, value_name = "GOLD")]
     pub(crate) test: PathBuf,
-    /// What each member says of them, NAME=PATH, or a folder that holds NAME.jsonl of each
+    /// What each member says of them: as PRED, or a folder that holds NAME.jsonl of each
     #[arg(long = "test-predictions", value_name = "PRED", required = true)]
     pub(crate) test_predictions: Vec<String>,
     /// A folder for the documents with what each way of combining says of them
@@ -134,6 +140,19 @@ pub(crate) struct CompareArgs {
     /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct KeepArgs {
+    /// Documents with gold spans; which spans they are is not written
+    #[arg(value_name = "GOLD")]
+    pub(crate) gold: PathBuf,
+    /// What each member said of the same documents: a folder of `lethe crossval`, a file, or NAME=PATH
+    #[arg(value_name = "PRED", required = true)]
+    pub(crate) predictions: Vec<String>,
+    /// The file to write
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Args)]

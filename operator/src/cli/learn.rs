@@ -46,6 +46,9 @@ pub(crate) struct LearningArgs {
     /// Documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder; for `pos`, lines of word, tab, tag
     #[arg(long, value_name = "GOLD", required = true)]
     pub(crate) train: Vec<PathBuf>,
+    /// Other names for gold's labels: a TOML table `labels` of new names by old ones, an empty one leaves a label out
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rename: Option<PathBuf>,
     /// The share of the training documents that is held out to choose the best state by; 0 fits to all of them
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     pub(crate) hold_out: f64,
@@ -73,9 +76,12 @@ pub(crate) struct EvaluateArgs {
     /// Documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder
     #[arg(value_name = "GOLD")]
     pub(crate) gold: PathBuf,
-    /// The same documents with predicted spans, by system: a path, or NAME=PATH
+    /// The same documents with predicted spans, by system: a path, or NAME=PATH; a file of `lethe ensemble keep` has many
     #[arg(value_name = "PRED", required = true)]
     pub(crate) predictions: Vec<String>,
+    /// Other names for labels, gold's and predicted ones: a TOML table `labels` of new names by old ones
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rename: Option<PathBuf>,
     /// What the systems were trained on: recall is then told apart for spans seen and unseen there
     #[arg(long, value_name = "GOLD")]
     pub(crate) train: Option<PathBuf>,

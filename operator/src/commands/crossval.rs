@@ -37,7 +37,7 @@ pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
             "`pos` marks no spans; train it, and cross-validate a member with --set features.pos=DIR",
         ));
     }
-    let documents = read(&learning.train)?;
+    let documents = read(&learning.train, learning.rename.as_deref())?;
     let (group, by) = match args.by {
         FoldUnit::Document => (Group::Document, "document"),
         FoldUnit::Patient => (Group::Patient, "patient"),

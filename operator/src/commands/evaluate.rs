@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
-use lethe_corpus::Document;
+use lethe_corpus::{Document, Predicted, Rename};
 use lethe_evaluate::{Options, PageOptions, evaluate, page};
 
 use super::documents::create;
@@ -14,13 +14,14 @@ use crate::exit::usage;
 
 /// Scores systems and prints what was found.
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<()> {
-    let gold = read(&args.gold)?;
-    let mut systems: Vec<(String, Vec<Document>)> = Vec::new();
+    let rename = rename(args.rename.as_deref())?;
+    let gold = read(&args.gold, &rename)?;
+    let mut systems: Vec<Predicted> = Vec::new();
     for prediction in &args.predictions {
-        let (name, path) = named(prediction);
-        systems.push((name, read(Path::new(path))?));
+        systems.extend(predicted(prediction, &gold, &rename)?);
     }
-    let train = args.train.as_deref().map(read).transpose()?;
+    let train = args.train.as_deref().map(|path| read(path, &rename));
+    let train = train.transpose()?;
     let labels = args
         .labels
         .as_deref()
@@ -55,21 +56,64 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Documents with spans, in whichever format.
-pub(super) fn read(path: &Path) -> anyhow::Result<Vec<Document>> {
-    lethe_corpus::read(path, None).map_err(usage)
+/// Other names for labels; without a file none.
+///
+/// # Errors
+/// A usage error that names the file.
+pub(super) fn rename(path: Option<&Path>) -> anyhow::Result<Rename> {
+    path.map_or_else(|| Ok(Rename::default()), Rename::read)
+        .map_err(usage)
 }
 
-/// `NAME=PATH`, or a path whose last part without its extension is the name.
-pub(super) fn named(argument: &str) -> (String, &str) {
-    match argument.split_once('=') {
-        Some((name, path)) if !name.is_empty() && !name.contains('/') => (name.to_owned(), path),
-        _ => {
-            let stem = Path::new(argument).file_stem();
-            let name = stem.map_or(argument.into(), |stem| stem.to_string_lossy());
-            (name.into_owned(), argument)
+/// Documents with spans, in whichever format.
+pub(super) fn read(path: &Path, rename: &Rename) -> anyhow::Result<Vec<Document>> {
+    let mut documents = lethe_corpus::read(path, None).map_err(usage)?;
+    rename.apply(&mut documents);
+    Ok(documents)
+}
+
+/// What is predicted of gold's documents, by system: `NAME=PATH`, or a path whose last part without its extension is
+/// the name. A folder of `lethe crossval` stands for the predictions of all of its folds, a file of offsets for every
+/// system that it has, called NAME.SYSTEM if it is given a name.
+///
+/// # Errors
+/// A usage error that names file and line.
+pub(super) fn predicted(
+    argument: &str,
+    gold: &[Document],
+    rename: &Rename,
+) -> anyhow::Result<Vec<Predicted>> {
+    let (name, path) = named(argument);
+    let whole = Path::new(path).join("predictions.jsonl");
+    let path = if whole.is_file() { whole } else { path.into() };
+    let Some(mut systems) = lethe_corpus::read_offsets(&path, gold).map_err(usage)? else {
+        return Ok(vec![(
+            name.unwrap_or_else(|| stem(argument)),
+            read(&path, rename)?,
+        )]);
+    };
+    for (system, documents) in &mut systems {
+        rename.apply(documents);
+        if let Some(name) = &name {
+            *system = format!("{name}.{system}");
         }
     }
+    Ok(systems)
+}
+
+/// `NAME=PATH`, or a path alone.
+fn named(argument: &str) -> (Option<String>, &str) {
+    match argument.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !name.contains('/') => (Some(name.to_owned()), path),
+        _ => (None, argument),
+    }
+}
+
+/// A path's last part without its extension.
+fn stem(path: &str) -> String {
+    let stem = Path::new(path).file_stem();
+    stem.map_or(path.into(), |stem| stem.to_string_lossy())
+        .into_owned()
 }
 
 #[cfg(test)]
@@ -78,8 +122,12 @@ mod tests {
 
     #[test]
     fn a_system_is_called_as_asked_or_after_its_file() {
-        assert_eq!(named("crf=runs/a.jsonl"), ("crf".to_owned(), "runs/a.jsonl"));
-        assert_eq!(named("runs/a.jsonl"), ("a".to_owned(), "runs/a.jsonl"));
-        assert_eq!(named("runs/l2=1/a.jsonl"), ("a".to_owned(), "runs/l2=1/a.jsonl"));
+        assert_eq!(
+            named("crf=runs/a.jsonl"),
+            (Some("crf".to_owned()), "runs/a.jsonl")
+        );
+        assert_eq!(named("runs/a.jsonl"), (None, "runs/a.jsonl"));
+        assert_eq!(named("runs/l2=1/a.jsonl"), (None, "runs/l2=1/a.jsonl"));
+        assert_eq!(stem("runs/l2=1/a.jsonl"), "a");
     }
 }

@@ -1,25 +1,27 @@
 //! What training commands share: reading corpora, settings, and showing progress.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use lethe_corpus::Document;
 use lethe_learn::{Epoch, Watch};
 use toml::Table;
 
+use super::evaluate::rename;
 use crate::cli::LearningArgs;
 use crate::exit::usage;
 use crate::progress::Progress;
 
-/// Reads documents from every path, in order.
+/// Reads documents from every path, in order, their labels by their new names.
 ///
 /// # Errors
 /// A usage error that names file and line, or the id that two documents share.
-pub(crate) fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Document>> {
+pub(crate) fn read(paths: &[PathBuf], names: Option<&Path>) -> anyhow::Result<Vec<Document>> {
+    let names = rename(names)?;
     let mut documents = Vec::new();
     for path in paths {
-        documents.extend(lethe_corpus::read(path, None).map_err(usage)?);
+        documents.extend(super::evaluate::read(path, &names)?);
     }
     if documents.is_empty() {
         return Err(usage("there is no document to learn from"));

@@ -16,9 +16,12 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<()> {
     if learning.member == lethe_members::POS {
         return parts_of_speech(args);
     }
-    let documents = read(&learning.train)?;
+    let documents = read(&learning.train, learning.rename.as_deref())?;
     let (train, held_out) = match &args.dev {
-        Some(path) => (documents, read(std::slice::from_ref(path))?),
+        Some(path) => (
+            documents,
+            read(std::slice::from_ref(path), learning.rename.as_deref())?,
+        ),
         None if learning.hold_out > 0.0 => {
             let split = hold_out(&documents, learning.hold_out, learning.seed);
             (

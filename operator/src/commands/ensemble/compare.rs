@@ -1,5 +1,6 @@
 //! `lethe ensemble compare`: every way of combining, fitted on one set of documents and scored on another.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use lethe_evaluate::{Options, evaluate};
 use super::{costs, decided, everyone, models, options, said};
 use crate::cli::CompareArgs;
 use crate::commands::documents::create;
-use crate::commands::evaluate::{named, read};
+use crate::commands::evaluate::{predicted, read, rename};
 use crate::commands::learning::Passes;
 use crate::exit::usage;
 
@@ -72,26 +73,32 @@ fn voted(said: &Said, options: &PruneOptions) -> anyhow::Result<(Vec<usize>, Arc
 
 /// What the same members, in the same order, say of the test's documents.
 fn test(args: &CompareArgs, said: &Said) -> anyhow::Result<Said> {
-    let gold = read(&args.test)?;
-    let given: Vec<(String, &str)> = args.test_predictions.iter().map(|given| named(given)).collect();
-    let mut members = Vec::with_capacity(said.members.len());
-    for name in &said.members {
-        let one = given
-            .iter()
-            .find(|(other, _)| other == name)
-            .map(|(_, path)| Path::new(path).to_owned());
-        let in_folder = || {
-            let paths = args
-                .test_predictions
-                .iter()
-                .map(|folder| Path::new(folder).join(format!("{name}.jsonl")));
-            paths.into_iter().find(|path| path.is_file())
+    let rename = rename(args.said.rename.as_deref())?;
+    let gold = read(&args.test, &rename)?;
+    let mut given = HashMap::new();
+    for argument in &args.test_predictions {
+        let folder = Path::new(argument);
+        let in_folder = |name: &String| {
+            let path = folder.join(format!("{name}.jsonl"));
+            path.is_file().then(|| format!("{name}={}", path.display()))
         };
-        let path = one
-            .or_else(in_folder)
-            .ok_or_else(|| usage(format!("--test-predictions: there are none of `{name}`")))?;
-        members.push((name.clone(), read(&path)?));
+        let files: Vec<String> = said.members.iter().filter_map(in_folder).collect();
+        let arguments = if files.is_empty() {
+            std::slice::from_ref(argument)
+        } else {
+            &files[..]
+        };
+        for argument in arguments {
+            given.extend(predicted(argument, &gold, &rename)?);
+        }
     }
+    let one = |name: &String| {
+        let documents = given.remove(name);
+        let documents =
+            documents.ok_or_else(|| usage(format!("--test-predictions: there are none of `{name}`")));
+        Ok::<_, anyhow::Error>((name.clone(), documents?))
+    };
+    let members = said.members.iter().map(one).collect::<Result<_, _>>()?;
     Said::new(gold, members, Some(Arc::clone(&said.labels))).map_err(usage)
 }
 

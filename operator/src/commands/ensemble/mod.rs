@@ -2,6 +2,7 @@
 
 mod compare;
 mod fit;
+mod keep;
 mod prune;
 mod show;
 
@@ -14,7 +15,7 @@ use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Cost, Objective, PruneOptions, Said};
 use lethe_members::cost;
 
-use super::evaluate::{named, read};
+use super::evaluate::{predicted, read, rename};
 use crate::cli::{EnsembleCommand, ObjectiveArgs, SaidArgs};
 use crate::config::label_set;
 use crate::exit::usage;
@@ -25,20 +26,18 @@ pub(crate) fn run(command: &EnsembleCommand) -> anyhow::Result<()> {
         EnsembleCommand::Prune(args) => prune::run(args),
         EnsembleCommand::Fit(args) => fit::run(args),
         EnsembleCommand::Compare(args) => compare::run(args),
+        EnsembleCommand::Keep(args) => keep::run(args),
         EnsembleCommand::Show(args) => show::run(args),
     }
 }
 
 /// Gold and every member's predictions.
 fn said(args: &SaidArgs) -> anyhow::Result<Said> {
-    let gold = read(&args.gold)?;
+    let rename = rename(args.rename.as_deref())?;
+    let gold = read(&args.gold, &rename)?;
     let mut members = Vec::with_capacity(args.predictions.len());
     for prediction in &args.predictions {
-        let (name, path) = named(prediction);
-        // A folder of `lethe crossval` keeps the predictions of all folds here.
-        let whole = Path::new(path).join("predictions.jsonl");
-        let path = if whole.is_file() { whole } else { path.into() };
-        members.push((name, read(&path)?));
+        members.extend(predicted(prediction, &gold, &rename)?);
     }
     let labels = args
         .labels

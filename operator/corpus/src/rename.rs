@@ -1,0 +1,117 @@
+//! Other names for labels, so that corpora that were annotated apart can be learned and scored together.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::Document;
+
+/// What labels are to be called. Read from TOML: a table `labels` of new names by old ones; a label with an empty new
+/// name is left out, one that the table does not have keeps its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rename {
+    labels: BTreeMap<String, String>,
+}
+
+/// Why a file has no names for labels.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RenameError {
+    /// The file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// It is not a table of names.
+    #[error("{}: {source}; a table `labels` of new names by old ones is wanted", path.display())]
+    Toml {
+        /// The file.
+        path: PathBuf,
+        /// Where, and what.
+        source: Box<toml::de::Error>,
+    },
+}
+
+impl Rename {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`RenameError`], naming the file.
+    pub fn read(path: &Path) -> Result<Self, RenameError> {
+        let text = std::fs::read_to_string(path).map_err(|source| RenameError::Io {
+            path: path.to_owned(),
+            source,
+        })?;
+        toml::from_str(&text).map_err(|source| RenameError::Toml {
+            path: path.to_owned(),
+            source: Box::new(source),
+        })
+    }
+
+    /// Renames the labels of documents' marks. Marks that come to be the same are one.
+    pub fn apply(&self, documents: &mut [Document]) {
+        for document in documents {
+            for mark in &mut document.marks {
+                if let Some(name) = self.labels.get(&mark.label) {
+                    mark.label.clone_from(name);
+                }
+            }
+            document.marks.retain(|mark| !mark.label.is_empty());
+            document.sort();
+            document
+                .marks
+                .dedup_by(|next, mark| (next.span, &next.label) == (mark.span, &mark.label));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_core::Span;
+
+    use super::*;
+    use crate::Mark;
+
+    #[test]
+    fn labels_are_renamed_left_out_or_kept_and_marks_that_become_one_are_one() {
+        let rename: Rename =
+            toml::from_str("[labels]\nCITY = \"PLACE\"\nSTREET = \"PLACE\"\nSEX = \"\"\n").unwrap();
+        let mark = |label: &str, start| Mark::gold(Span::between(start, 4), label);
+        let mut documents = [Document {
+            id: "a".to_owned(),
+            patient: None,
+            text: "text".to_owned(),
+            marks: vec![
+                mark("STREET", 1),
+                mark("SEX", 0),
+                mark("CITY", 1),
+                mark("NAME", 0),
+            ],
+        }];
+        rename.apply(&mut documents);
+        assert_eq!(documents[0].marks, [mark("NAME", 0), mark("PLACE", 1)]);
+    }
+
+    #[test]
+    fn what_is_no_table_of_names_is_refused_with_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("names.toml");
+        for content in ["CITY = \"PLACE\"", "[labels]\nCITY = 3", "["] {
+            std::fs::write(&path, content).unwrap();
+            let error = Rename::read(&path).unwrap_err().to_string();
+            assert!(
+                error.contains("names.toml") && error.contains("labels"),
+                "{error}"
+            );
+        }
+        assert!(matches!(
+            Rename::read(&folder.path().join("none")),
+            Err(RenameError::Io { .. })
+        ));
+    }
+}

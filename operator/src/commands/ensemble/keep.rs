@@ -1,0 +1,26 @@
+//! `lethe ensemble keep`: what members said, by offsets alone.
+
+use lethe_corpus::{Predicted, Rename, write_offsets};
+use lethe_ensemble::Said;
+
+use crate::cli::KeepArgs;
+use crate::commands::evaluate::{predicted, read};
+use crate::exit::usage;
+
+/// Writes the file.
+pub(crate) fn run(args: &KeepArgs) -> anyhow::Result<()> {
+    let gold = read(&args.gold, &Rename::default())?;
+    let mut systems: Vec<Predicted> = Vec::new();
+    for prediction in &args.predictions {
+        systems.extend(predicted(prediction, &gold, &Rename::default())?);
+    }
+    // What could not be read beside gold again is not kept.
+    let (documents, members) = (gold.len(), systems.len());
+    Said::new(gold, systems.clone(), None).map_err(usage)?;
+    write_offsets(&args.out, &systems).map_err(usage)?;
+    tracing::info!(
+        "{}: {members} members' spans of {documents} documents",
+        args.out.display()
+    );
+    Ok(())
+}
