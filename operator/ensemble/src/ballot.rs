@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use lethe_core::{Annotations, LabelId, MemberSet, Span, Voting};
 use lethe_corpus::Counts;
 
+use crate::candidates::{Candidate, candidates};
 use crate::{Said, Tally};
 
 /// First byte of a character.
@@ -58,13 +59,6 @@ struct Knot {
     bytes: Vec<u8>,
     /// Gold's spans within it.
     gold: Vec<(Span, LabelId)>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    span: Span,
-    label: LabelId,
-    members: u64,
 }
 
 /// Room that one vote after another uses.
@@ -120,13 +114,10 @@ impl Ballot {
         let start = group[0].span.start();
         let end = group.iter().map(|one| one.span.end()).fold(start, usize::max);
         if let [one] = group {
-            let hit = gold
-                .iter()
-                .any(|gold| gold.span == one.span && gold.label == one.label);
-            let weight = alone.entry((one.members, one.label)).or_default();
+            let weight = alone.entry((one.members.0, one.label)).or_default();
             weight.add(Weight {
                 spans: 1,
-                hits: u64::from(hit),
+                hits: u64::from(one.is_of(gold)),
                 ..weigh(&bytes[start..end])
             });
             return;
@@ -228,7 +219,7 @@ impl Knot {
     ) {
         scratch.order.clear();
         for one in &self.candidates {
-            let votes = one.members & members.0;
+            let votes = one.members.0 & members.0;
             if passes(voting, votes, one.label) {
                 scratch.order.push((
                     Reverse(votes.count_ones()),
@@ -304,28 +295,6 @@ fn best_rank(voting: &Voting, votes: u64) -> u32 {
             .map_or((listed + member) as u32, |rank| *rank)
     };
     MemberSet(votes).iter().map(rank).min().unwrap_or(u32::MAX)
-}
-
-/// Distinct triples of one document and who said them, by span and label.
-fn candidates(row: &[&Annotations]) -> Vec<Candidate> {
-    let mut all: Vec<Candidate> = row
-        .iter()
-        .enumerate()
-        .flat_map(|(member, annotations)| {
-            annotations.iter().map(move |annotation| Candidate {
-                span: annotation.span,
-                label: annotation.label,
-                members: 1 << member,
-            })
-        })
-        .collect();
-    all.sort_unstable_by_key(|one| (one.span, one.label));
-    all.dedup_by(|next, kept| {
-        let same = (next.span, next.label) == (kept.span, kept.label);
-        kept.members |= if same { next.members } else { 0 };
-        same
-    });
-    all
 }
 
 /// Runs of candidates that hang together by overlaps; `candidates` are by their start.

@@ -93,6 +93,18 @@ pub enum BundleError {
     },
 }
 
+fn io(path: &Path, source: std::io::Error) -> BundleError {
+    BundleError::Io {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// SHA-256 as lower-case hexadecimal.
+fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
 impl Bundle {
     /// Opens a bundle's folder. Nothing of a bundle with a member that is damaged or another's is used.
     ///
@@ -145,10 +157,7 @@ impl Page {
     /// [`BundleError`], but none about members.
     pub fn read(folder: &Path) -> Result<Self, BundleError> {
         let path = folder.join(PAGE);
-        let text = std::fs::read_to_string(&path).map_err(|source| BundleError::Io {
-            path: path.clone(),
-            source,
-        })?;
+        let text = std::fs::read_to_string(&path).map_err(|source| io(&path, source))?;
         let page: Self = toml::from_str(&text).map_err(|error| BundleError::Page {
             path: path.clone(),
             message: error.to_string(),
@@ -201,8 +210,18 @@ impl Page {
                 always,
                 cover_beaten,
             } => {
+                // Votes that no span can have would let everything through unseen.
+                let most = self.members.len() as u32;
+                let reachable = |needed: u32, key: &str| match needed {
+                    1.. if needed <= most => Ok(()),
+                    _ => Err(refused(format!(
+                        "key `{key}`: is {needed}, but a span has 1 to {most} votes"
+                    ))),
+                };
+                reachable(*threshold, "combine.threshold")?;
                 let mut by_label = vec![*threshold; labels.labels().len()];
                 for (name, &needed) in thresholds {
+                    reachable(needed, &format!("combine.thresholds.{name}"))?;
                     let label = labels.by_name(name).ok_or_else(|| {
                         refused(format!("key `combine.thresholds.{name}`: there is no such label"))
                     })?;
@@ -225,15 +244,12 @@ impl Page {
             }
             Rule::Fitted { kind, digest } => {
                 let path = folder.join(COMBINER);
-                let bytes = std::fs::read(&path).map_err(|source| BundleError::Io {
-                    path: path.clone(),
-                    source,
-                })?;
+                let bytes = std::fs::read(&path).map_err(|source| io(&path, source))?;
                 let damaged = |message| BundleError::Page {
                     path: path.clone(),
                     message,
                 };
-                if hex(&Sha256::digest(&bytes)) != *digest {
+                if sha256(&bytes) != *digest {
                     let told = "its digest is not the page's: it was cut short or altered; copy the bundle again or make it again";
                     return Err(damaged(told.to_owned()));
                 }

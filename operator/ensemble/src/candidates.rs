@@ -1,6 +1,7 @@
 //! What combiners of concepts choose from: every span with a label that some member said; and what is common to fitting on
 //! them.
 
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 
 use lethe_core::{Annotation, Annotations, Beaten, Combine, Decision, LabelId, MemberSet, Span};
@@ -69,9 +70,15 @@ pub fn candidates(said: &[&Annotations]) -> Vec<Candidate> {
 impl Candidate {
     /// Whether gold has exactly this.
     pub fn is_of(&self, gold: &Annotations) -> bool {
-        gold.iter()
-            .any(|mark| (mark.span, mark.label) == (self.span, self.label))
+        has(gold, self.span, self.label)
     }
+}
+
+/// Whether there is an annotation of exactly this span with this label.
+pub(crate) fn has(said: &Annotations, span: Span, label: LabelId) -> bool {
+    said.starting_from(span.start())
+        .take_while(|a| a.span.start() == span.start())
+        .any(|a| (a.span, a.label) == (span, label))
 }
 
 /// Refuses ensembles that votes cannot be counted for.
@@ -111,13 +118,18 @@ fn votes<'a>(said: &[&'a Annotations], fits: impl Fn(&&Annotation) -> bool) -> V
         .collect()
 }
 
-/// Of decisions with what they scored: the higher score stays where two overlap, then the longer span, then the earlier one;
-/// what loses is told by what it lost to. Sorted by start.
+/// What stays of two scored spans that overlap is the lesser: the one of the higher score, then the longer, then the earlier,
+/// then the one of the lower label.
+pub(crate) fn surer(one: (f64, Span, LabelId), other: (f64, Span, LabelId)) -> Ordering {
+    let place = |(_, span, label): (f64, Span, LabelId)| (Reverse(span.len()), span, label);
+    (other.0.total_cmp(&one.0)).then_with(|| place(one).cmp(&place(other)))
+}
+
+/// Of decisions with what they scored the [`surer`] stays where two overlap; what loses is told by what it lost to. Sorted by
+/// start.
 pub(crate) fn surest(mut scored: Vec<(f64, Decision)>) -> Vec<Decision> {
-    scored.sort_by(|(a, one), (b, other)| {
-        let place = |d: &Decision| (std::cmp::Reverse(d.span.len()), d.span, d.label);
-        b.total_cmp(a).then_with(|| place(one).cmp(&place(other)))
-    });
+    let of = |(score, d): &(f64, Decision)| (*score, d.span, d.label);
+    scored.sort_by(|one, other| surer(of(one), of(other)));
     let mut kept: BTreeMap<usize, Decision> = BTreeMap::new();
     for (_, decision) in scored {
         // What is kept does not overlap: only the last one that begins before this ends can reach into it.
@@ -139,10 +151,7 @@ pub fn judge(combine: &dyn Combine, said: &Said) -> Counts {
         let decisions = combine.decide(note, &said.row(note.row));
         let hits = decisions
             .iter()
-            .filter(|decision| {
-                gold.iter()
-                    .any(|mark| (mark.span, mark.label) == (decision.span, decision.label))
-            })
+            .filter(|decision| has(gold, decision.span, decision.label))
             .count();
         counts += Counts {
             hits: hits as u64,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use lethe_core::{Annotation, MemberSet};
 
 use crate::Said;
+use crate::candidates::has;
 
 /// What only one member of a set finds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,7 +110,7 @@ pub fn found_alone(said: &Said, members: MemberSet) -> Vec<Alone> {
         for gold in &said.gold[row] {
             let found = members
                 .iter()
-                .filter(|&member| has(said, member, row, gold))
+                .filter(|&member| has(&said.by_member[member][row], gold.span, gold.label))
                 .fold(MemberSet::default(), MemberSet::with);
             if let Some(member) = only(found) {
                 all[member].spans += 1;
@@ -146,7 +147,8 @@ pub fn shared_errors(said: &Said, members: MemberSet) -> SharedErrors {
             });
             counts.gold += 1;
             errors.gold += 1;
-            if members.iter().any(|member| has(said, member, row, gold)) {
+            let found = |member: usize| has(&said.by_member[member][row], gold.span, gold.label);
+            if members.iter().any(found) {
                 continue;
             }
             let there = members.iter().flat_map(|member| &said.by_member[member][row]);
@@ -191,12 +193,6 @@ pub fn shared_errors(said: &Said, members: MemberSet) -> SharedErrors {
         .filter(|counts| counts.missed() > 0)
         .collect();
     errors
-}
-
-fn has(said: &Said, member: usize, row: usize, gold: &Annotation) -> bool {
-    said.by_member[member][row]
-        .iter()
-        .any(|own| own.span == gold.span && own.label == gold.label)
 }
 
 /// Its one member, if it has but one.

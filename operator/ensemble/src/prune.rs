@@ -20,7 +20,7 @@ use std::cmp::Ordering;
 
 use lethe_core::{MemberSet, Voting};
 
-pub use page::page;
+pub use page::{page, picture};
 pub use report::{
     ByCategory, CategoryThreshold, HeldOut, HeldOutThreshold, Left, LeftOut, Path, Point, Pruned,
     PrunedMember, Step,

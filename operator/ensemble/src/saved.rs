@@ -1,9 +1,11 @@
 //! What a fitted combiner is on disk: a page of settings that people can read, then numbers; told apart by kind and
 //! version, damage noticed.
 
-use lethe_core::LabelSet;
-use serde::Serialize;
+use lethe_core::{LabelSet, MemberSet};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::Said;
 
 const MAGIC: &[u8; 8] = b"LETHECOM";
 const VERSION: u32 = 1;
@@ -41,6 +43,41 @@ pub enum SavedError {
     /// Its page cannot be written.
     #[error("the combiner's settings cannot be written: {0}")]
     Page(String),
+}
+
+/// Whom a combiner was fitted on and under which labels: the page of one whose numbers follow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FittedOn {
+    /// Members, in the order in which it takes what they say.
+    pub(crate) members: Vec<String>,
+    /// Each one's place by strict micro-F1, 0 the best.
+    pub(crate) ranks: Vec<u32>,
+    /// The label set's labels, in order.
+    pub(crate) labels: Vec<String>,
+}
+
+impl FittedOn {
+    pub(crate) fn of(said: &Said) -> Self {
+        Self {
+            members: said.members.clone(),
+            ranks: said.ranks(),
+            labels: names(&said.labels),
+        }
+    }
+
+    /// Refuses members that there cannot be, and other labels than it was fitted with.
+    pub(crate) fn check(&self, labels: &LabelSet) -> Result<(), SavedError> {
+        if !are_ranked(&self.members, &self.ranks) {
+            return Err(SavedError::Damaged);
+        }
+        same_labels(&self.labels, labels)
+    }
+}
+
+/// Whether an ensemble can have these members, and each of them a rank.
+pub(crate) fn are_ranked(members: &[String], ranks: &[u32]) -> bool {
+    (1..=MemberSet::CAPACITY).contains(&members.len()) && ranks.len() == members.len()
 }
 
 /// Puts a page and numbers together.
@@ -116,8 +153,6 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
-
     use super::*;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]

@@ -7,14 +7,13 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use lethe_core::{Annotations, Combine, Decision, LabelId, LabelSet, MemberSet, NoteView};
+use lethe_core::{Annotations, Combine, Decision, LabelId, LabelSet, NoteView};
 use lethe_learn::{TagSet, Watch};
 use lethe_neural::{Heard, Stacked, StackedError, StackedScratch, StackedSettings};
-use serde::{Deserialize, Serialize};
 
 use crate::Said;
 use crate::candidates::{FitError, check_members, told};
-use crate::saved::{SavedError, names, pack, same_labels, unpack};
+use crate::saved::{FittedOn, SavedError, pack, unpack};
 use crate::tags::{tag_set, token_tags};
 
 const KIND: &str = "stacked-lstm";
@@ -37,20 +36,9 @@ pub enum StackedLstmError {
     Network(#[from] StackedError),
 }
 
-/// The page of the file; the network follows it.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Page {
-    members: Vec<String>,
-    ranks: Vec<u32>,
-    labels: Vec<String>,
-}
-
 /// The stacked LSTM, fitted.
 pub struct StackedLstm {
-    members: Vec<String>,
-    ranks: Vec<u32>,
-    labels: Vec<String>,
+    on: FittedOn,
     network: Stacked,
     /// What threads keep between notes.
     pool: Mutex<Vec<StackedScratch>>,
@@ -101,9 +89,7 @@ impl StackedLstm {
             watch,
         )?;
         Ok(Self {
-            members: said.members.clone(),
-            ranks: said.ranks(),
-            labels: names(&said.labels),
+            on: FittedOn::of(said),
             network,
             pool: Mutex::default(),
         })
@@ -111,7 +97,7 @@ impl StackedLstm {
 
     /// The members that it was fitted on, in the order in which it takes what they say.
     pub fn members(&self) -> &[String] {
-        &self.members
+        &self.on.members
     }
 
     /// The bytes that [`StackedLstm::from_bytes`] reads.
@@ -119,12 +105,7 @@ impl StackedLstm {
     /// # Errors
     /// [`SavedError::Page`].
     pub fn to_bytes(&self) -> Result<Vec<u8>, SavedError> {
-        let page = Page {
-            members: self.members.clone(),
-            ranks: self.ranks.clone(),
-            labels: self.labels.clone(),
-        };
-        pack(KIND, &page, &self.network.to_bytes())
+        pack(KIND, &self.on, &self.network.to_bytes())
     }
 
     /// Reads what was saved, to run under the labels it was fitted with.
@@ -132,26 +113,17 @@ impl StackedLstm {
     /// # Errors
     /// [`SavedError`].
     pub fn from_bytes(bytes: &[u8], labels: &LabelSet) -> Result<Self, SavedError> {
-        let (page, network): (Page, _) = unpack(KIND, bytes)?;
-        let Page {
-            members,
-            ranks,
-            labels: fitted,
-        } = page;
-        same_labels(&fitted, labels)?;
+        let (on, network): (FittedOn, _) = unpack(KIND, bytes)?;
+        on.check(labels)?;
         let network = Stacked::from_bytes(network).map_err(|_| SavedError::Damaged)?;
-        let sound = (1..=MemberSet::CAPACITY).contains(&members.len())
-            && ranks.len() == members.len()
-            && network.members() == members.len()
+        let sound = network.members() == on.members.len()
             && *network.tags() == tag_set(labels)
             && network.heard_tags() == network.tags().len();
         if !sound {
             return Err(SavedError::Damaged);
         }
         Ok(Self {
-            members,
-            ranks,
-            labels: fitted,
+            on,
             network,
             pool: Mutex::default(),
         })
@@ -176,7 +148,7 @@ impl Combine for StackedLstm {
     fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision> {
         assert_eq!(
             said.len(),
-            self.members.len(),
+            self.on.members.len(),
             "the members that it was fitted on"
         );
         let tags = self.network.tags();
@@ -193,7 +165,7 @@ impl Combine for StackedLstm {
                 let score = sure[first..=last].iter().copied().fold(1.0, f32::min);
                 // Tags are those of the label set in its order.
                 let label = LabelId(label as u16);
-                told(note.tokens_span(first, last), label, said, &self.ranks, score)
+                told(note.tokens_span(first, last), label, said, &self.on.ranks, score)
             })
             .collect()
     }
@@ -314,8 +286,11 @@ mod tests {
         assert!(matches!(refused, Some(SavedError::Labels { .. })));
         // Whole, but of other members than the page says.
         let other = StackedLstm {
-            members: vec!["one".to_owned()],
-            ranks: vec![0],
+            on: FittedOn {
+                members: vec!["one".to_owned()],
+                ranks: vec![0],
+                ..fitted.on
+            },
             ..fitted
         };
         let refused = StackedLstm::from_bytes(&other.to_bytes().unwrap(), &fit.labels).err();

@@ -4,14 +4,14 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use lethe_core::{Annotations, Combine, Decision, LabelId, LabelSet, MemberSet, NoteView};
+use lethe_core::{Annotations, Combine, Decision, LabelId, LabelSet, NoteView};
 use lethe_learn::{Quiet, TagSet};
 use lethe_linear::{Columns, Decoder, Learner, Model, Searn, States, Table, View, fit_columns};
 use serde::{Deserialize, Serialize};
 
 use crate::Said;
 use crate::candidates::{FitError, check_members, told};
-use crate::saved::{SavedError, names, pack, same_labels, unpack};
+use crate::saved::{FittedOn, SavedError, pack, unpack};
 use crate::tags::{tag_set, token_tags};
 
 const KIND: &str = "stacked-searn";
@@ -47,20 +47,9 @@ impl Default for StackedSearnConfig {
     }
 }
 
-/// The page of the file.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Page {
-    members: Vec<String>,
-    ranks: Vec<u32>,
-    labels: Vec<String>,
-}
-
 /// Stacked SEARN, fitted.
 pub struct StackedSearn {
-    members: Vec<String>,
-    ranks: Vec<u32>,
-    labels: Vec<String>,
+    on: FittedOn,
     decoder: Decoder,
 }
 
@@ -95,16 +84,14 @@ impl StackedSearn {
         });
         let model = fit_columns(&learner, &columns, &gold, &tags, seed, &mut Quiet)?;
         Ok(Self {
-            members: said.members.clone(),
-            ranks: said.ranks(),
-            labels: names(&said.labels),
+            on: FittedOn::of(said),
             decoder: Decoder::new(model),
         })
     }
 
     /// The members that it was fitted on, in the order in which it takes what they say.
     pub fn members(&self) -> &[String] {
-        &self.members
+        &self.on.members
     }
 
     /// The bytes that [`StackedSearn::from_bytes`] reads.
@@ -112,12 +99,7 @@ impl StackedSearn {
     /// # Errors
     /// [`SavedError::Page`].
     pub fn to_bytes(&self) -> Result<Vec<u8>, SavedError> {
-        let page = Page {
-            members: self.members.clone(),
-            ranks: self.ranks.clone(),
-            labels: self.labels.clone(),
-        };
-        pack(KIND, &page, &self.decoder.model().to_bytes())
+        pack(KIND, &self.on, &self.decoder.model().to_bytes())
     }
 
     /// Reads what was saved, to run under the labels it was fitted with.
@@ -125,22 +107,12 @@ impl StackedSearn {
     /// # Errors
     /// [`SavedError`].
     pub fn from_bytes(bytes: &[u8], labels: &LabelSet) -> Result<Self, SavedError> {
-        let (page, weights): (Page, _) = unpack(KIND, bytes)?;
-        let Page {
-            members,
-            ranks,
-            labels: fitted,
-        } = page;
-        if !(1..=MemberSet::CAPACITY).contains(&members.len()) || ranks.len() != members.len() {
-            return Err(SavedError::Damaged);
-        }
-        same_labels(&fitted, labels)?;
+        let (on, weights): (FittedOn, _) = unpack(KIND, bytes)?;
+        on.check(labels)?;
         let states = States::new(tag_set(labels)).map_err(|_| SavedError::Damaged)?;
         let model = Model::from_bytes(states, weights).map_err(|_| SavedError::Damaged)?;
         Ok(Self {
-            members,
-            ranks,
-            labels: fitted,
+            on,
             decoder: Decoder::new(model),
         })
     }
@@ -149,7 +121,7 @@ impl StackedSearn {
 impl Combine for StackedSearn {
     fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision> {
         let tags = self.decoder.model().states().tags();
-        let columns = columns([sequences(note, said, tags)], self.members.len());
+        let columns = columns([sequences(note, said, tags)], self.on.members.len());
         let found = self.decoder.spans(&columns).into_iter().flatten();
         found
             .map(|(span, score)| {
@@ -159,7 +131,7 @@ impl Combine for StackedSearn {
                     note.tokens_span(span.first, span.last),
                     label,
                     said,
-                    &self.ranks,
+                    &self.on.ranks,
                     score,
                 )
             })

@@ -3,16 +3,16 @@
 
 mod features;
 
-use lethe_core::{Annotations, Combine, Decision, LabelSet, MemberSet, NoteView};
+use lethe_core::{Annotations, Combine, Decision, LabelSet, NoteView};
 use lethe_corpus::{Counts, Group, folds};
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::Said;
-use crate::candidates::{Candidate, FitError, check_members, surest, told};
+use crate::candidates::{Candidate, FitError, check_members, surer, surest, told};
 use crate::dual::{Platt, Row, dot, separate};
-use crate::saved::{SavedError, names, pack, same_labels, unpack};
+use crate::saved::{SavedError, are_ranked, names, pack, same_labels, unpack};
 use features::Features;
 
 const KIND: &str = "stacked-svm";
@@ -150,8 +150,7 @@ impl StackedSvm {
     pub fn from_bytes(bytes: &[u8], labels: &LabelSet) -> Result<Self, SavedError> {
         let (read, rest): (Self, _) = unpack(KIND, bytes)?;
         let fits = rest.is_empty()
-            && (1..=MemberSet::CAPACITY).contains(&read.members.len())
-            && read.ranks.len() == read.members.len()
+            && are_ranked(&read.members, &read.ranks)
             && read.weights.len() == Features::new(&read.ranks, read.labels.len()).dimension()
             && read
                 .weights
@@ -212,7 +211,8 @@ fn counts(documents: &[Examples], scores: &[Vec<f64>], cut: f64) -> Counts {
     let mut counts = Counts::default();
     for (document, scores) in documents.iter().zip(scores) {
         let mut order: Vec<usize> = (0..scores.len()).filter(|&i| scores[i] > cut).collect();
-        order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+        let of = |i: usize| (scores[i], document.candidates[i].span, document.candidates[i].label);
+        order.sort_by(|&a, &b| surer(of(a), of(b)));
         let mut kept: Vec<usize> = Vec::new();
         for i in order {
             let span = document.candidates[i].span;

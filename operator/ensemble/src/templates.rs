@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Said;
 use crate::candidates::{FitError, candidates, check_members};
-use crate::saved::{SavedError, pack, unpack};
+use crate::saved::{SavedError, are_ranked, pack, unpack};
 
 const KIND: &str = "decision-templates";
 
@@ -142,8 +142,7 @@ impl Templates {
                 && template.said_by.len() == members
                 && template.said_by.iter().all(|&said| said <= template.spans)
         };
-        let fits =
-            rest.is_empty() && (1..=MemberSet::CAPACITY).contains(&members) && read.ranks.len() == members;
+        let fits = rest.is_empty() && are_ranked(&read.members, &read.ranks);
         if fits && sound(&read.right) && sound(&read.wrong) {
             Ok(read)
         } else {

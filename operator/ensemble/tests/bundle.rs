@@ -144,6 +144,12 @@ fn what_is_wrong_with_a_page_is_named_by_its_key() {
         ("meddocan", "klingon", "neither a set that ships"),
         ("FECHAS = 1", "MOONS = 1", "key `combine.thresholds.MOONS`"),
         (
+            "FECHAS = 1",
+            "FECHAS = 0",
+            "key `combine.thresholds.FECHAS`: is 0, but a span has 1 to 3 votes",
+        ),
+        ("threshold = 2", "threshold = 4", "key `combine.threshold`: is 4"),
+        (
             "always = [\"known\"]",
             "always = [\"pattern\"]",
             "there is no member `pattern`",

@@ -37,5 +37,5 @@ pub use significance::{approximate_randomisation, paired_t_test, wilcoxon};
 pub mod sheet {
     pub use crate::figure::{counted, percent, thousands};
     pub use crate::html::markup::{CellOf, cell, classed, escape, table};
-    pub use crate::html::{figure, frame, svg};
+    pub use crate::html::{alone, figure, frame, svg};
 }

@@ -75,12 +75,21 @@ pub(crate) struct PruneArgs {
     pub(crate) said: SaidArgs,
     #[command(flatten)]
     pub(crate) objective: ObjectiveArgs,
+    /// Other documents with gold spans, which no member was fitted to: each threshold and what is chosen are scored there
+    #[arg(long, value_name = "GOLD", requires = "test_predictions")]
+    pub(crate) test: Option<PathBuf>,
+    /// What each member says of them: as PRED, or a folder that holds NAME.jsonl of each
+    #[arg(long = "test-predictions", value_name = "PRED", requires = "test")]
+    pub(crate) test_predictions: Vec<String>,
     /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,
     /// Also write a page: F1 against the threshold, the paths, what each member is worth and costs; no note text
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Also write the page's first plot, of the test if there is one, as a picture
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use lethe_core::{LabelSet, TOKENIZER_VERSION, hex};
+use lethe_core::{LabelSet, TOKENIZER_VERSION};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
+
+use super::sha256;
 
 /// Goes up when a bundle's page changes its meaning.
 pub const BUNDLE_VERSION: u32 = 1;
@@ -141,6 +142,6 @@ impl Page {
     /// SHA-256 of the page, which holds the digests of all that its members read: what a bundle is told by.
     pub fn digest(&self) -> String {
         // What was read from TOML can be written as TOML.
-        hex(&Sha256::digest(toml::to_string(self).unwrap_or_default()))
+        sha256(toml::to_string(self).unwrap_or_default().as_bytes())
     }
 }

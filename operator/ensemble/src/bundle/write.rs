@@ -2,11 +2,9 @@
 
 use std::path::Path;
 
-use lethe_core::hex;
 use lethe_learn::Manifest;
-use sha2::{Digest as _, Sha256};
 
-use super::{BundleError, COMBINER, PAGE, Page, Part, Rule};
+use super::{BundleError, COMBINER, PAGE, Page, Part, Rule, io, sha256};
 use crate::Fitted;
 
 /// Where models lie in a bundle.
@@ -54,7 +52,7 @@ impl Page {
         std::fs::write(&path, &bytes).map_err(|source| io(&path, source))?;
         self.combine = Rule::Fitted {
             kind: kind.to_owned(),
-            digest: hex(&Sha256::digest(&bytes)),
+            digest: sha256(&bytes),
         };
         Ok(())
     }
@@ -111,11 +109,4 @@ fn copy(from: &Path, to: &Path) -> Result<(), BundleError> {
         .map(|(name, bytes)| (*name, bytes.as_slice()))
         .collect();
     manifest.write(to, &files).map_err(refused)
-}
-
-fn io(path: &Path, source: std::io::Error) -> BundleError {
-    BundleError::Io {
-        path: path.to_owned(),
-        source,
-    }
 }

@@ -2,7 +2,7 @@
 
 mod tables;
 
-use lethe_evaluate::sheet::{counted, escape, figure, frame, percent, thousands};
+use lethe_evaluate::sheet::{alone, counted, escape, figure, frame, percent, thousands};
 
 use super::plot::{Axes, Dot, Of, STYLE, Series, chart};
 use super::report::{HeldOut, HeldOutThreshold, Path, Point, Pruned};
@@ -118,8 +118,14 @@ fn head(out: &mut String, pruned: &Pruned, held_out: &[HeldOut]) {
     }
 }
 
-/// The papers' figure over the documents that were pruned by.
-fn fitted(out: &mut String, pruned: &Pruned) {
+/// The papers' figure as an SVG file: F1 against the threshold on held-out documents, or, without, on those that were
+/// pruned by.
+pub fn picture(pruned: &Pruned, held_out: Option<&HeldOut>) -> String {
+    let drawing = held_out.map_or_else(|| fitted_curve(pruned), |one| judged_curve(pruned, one));
+    alone(&drawing, STYLE)
+}
+
+fn fitted_curve(pruned: &Pruned) -> String {
     let at = |path: &Path| At {
         threshold: path.threshold,
         all: path.start.tally.f1(),
@@ -132,17 +138,20 @@ fn fitted(out: &mut String, pruned: &Pruned) {
         .iter()
         .map(|member| member.tally.f1())
         .fold(0.0, f64::max);
+    curve(&curves, best)
+}
+
+/// The papers' figure over the documents that were pruned by.
+fn fitted(out: &mut String, pruned: &Pruned) {
     figure(
         out,
-        &curve(&curves, best),
+        &fitted_curve(pruned),
         "Strict micro-F1 against the threshold, on the documents that were pruned by. The axis does not begin at 0.",
     );
     tables::thresholds(out, pruned);
 }
 
-/// The same over other documents.
-fn judged(out: &mut String, pruned: &Pruned, held_out: &HeldOut) {
-    out.push_str(&format!("<h3>On {}</h3>\n", escape(&held_out.name)));
+fn judged_curve(pruned: &Pruned, held_out: &HeldOut) -> String {
     let left = |threshold: u32| {
         let path = pruned
             .paths
@@ -158,9 +167,15 @@ fn judged(out: &mut String, pruned: &Pruned, held_out: &HeldOut) {
     };
     let curves: Vec<At> = held_out.thresholds.iter().map(at).collect();
     let best = held_out.members.iter().map(Tally::f1).fold(0.0, f64::max);
+    curve(&curves, best)
+}
+
+/// The same over other documents.
+fn judged(out: &mut String, pruned: &Pruned, held_out: &HeldOut) {
+    out.push_str(&format!("<h3>On {}</h3>\n", escape(&held_out.name)));
     figure(
         out,
-        &curve(&curves, best),
+        &judged_curve(pruned, held_out),
         "Strict micro-F1 against the threshold, on documents that nothing was chosen on. The axis does not begin at 0.",
     );
     tables::held_out(out, pruned, held_out);

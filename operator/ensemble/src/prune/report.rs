@@ -194,6 +194,14 @@ impl Point {
     }
 }
 
+impl ByCategory {
+    /// The votes that a span of this category needs; `None` where none was chosen.
+    fn of(&self, category: &str) -> Option<u32> {
+        let found = self.categories.iter().find(|one| one.category == category);
+        found.map(|one| one.threshold)
+    }
+}
+
 impl Path {
     /// Where the paper's rule stops.
     pub fn stopped(&self) -> &Point {
@@ -262,10 +270,13 @@ impl Pruned {
         };
         let chosen = Voting {
             threshold: self.chosen.threshold,
-            // Label ids are those of one label set; another set has no thresholds by category.
-            thresholds: (self.by_category.as_ref())
-                .filter(|by| by.thresholds.len() == said.labels.labels().len())
-                .map_or_else(Vec::new, |by| by.thresholds.clone()),
+            // By name: these documents' labels may be another set.
+            thresholds: (self.by_category.as_ref()).map_or_else(Vec::new, |by| {
+                let categories = said.labels.labels().iter().map(|label| &label.category);
+                categories
+                    .map(|category| by.of(category).unwrap_or(self.chosen.threshold))
+                    .collect()
+            }),
             ..voting.clone()
         };
         Ok(HeldOut {

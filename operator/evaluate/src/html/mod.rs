@@ -8,7 +8,7 @@ mod system;
 
 use lethe_corpus::Document;
 
-pub use self::plot::svg;
+pub use self::plot::{alone, svg};
 
 use self::markup::{CellOf, cell, classed, escape, table};
 use crate::figure::{

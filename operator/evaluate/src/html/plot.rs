@@ -281,6 +281,15 @@ pub fn svg(width: f64, height: f64, what: &str, drawing: &str) -> String {
     close(out)
 }
 
+/// A drawing of [`svg`] as a file of its own, in the style of the pages and with `style` besides.
+pub fn alone(drawing: &str, style: &str) -> String {
+    let style = format!(
+        ">\n<style>\n{}svg {{ background: var(--ground); }}\n{style}</style>\n",
+        include_str!("style.css")
+    );
+    drawing.replacen(">\n", &style, 1)
+}
+
 fn open(width: f64, height: f64, what: &str) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{0}\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\">\n<title>{0}</title>\n",

@@ -1,6 +1,5 @@
 //! `lethe ensemble compare`: every way of combining, fitted on one set of documents and scored on another.
 
-use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,17 +11,21 @@ use lethe_ensemble::prune::prune;
 use lethe_ensemble::{Fitted, PruneOptions, Said};
 use lethe_evaluate::{Options, evaluate};
 
-use super::{costs, decided, everyone, models, options, said};
+use super::{costs, decided, everyone, models, options, said, test};
 use crate::cli::CompareArgs;
 use crate::commands::documents::create;
-use crate::commands::evaluate::{predicted, read, rename};
 use crate::commands::learning::Passes;
 use crate::exit::usage;
 
 /// Fits, scores, and prints the comparison.
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let said = said(&args.said)?;
-    let test = test(args, &said)?;
+    let test = test(
+        &args.test,
+        &args.test_predictions,
+        args.said.rename.as_deref(),
+        &said,
+    )?;
     let costs = costs(&said, &models(&args.said, &said)?)?;
     let options = options(&args.objective, &said, costs)?;
     let mut systems: Vec<(String, Vec<Document>)> = Vec::new();
@@ -69,37 +72,6 @@ fn voted(said: &Said, options: &PruneOptions) -> anyhow::Result<(Vec<usize>, Arc
         pruned.names().join(", ")
     );
     Ok((pruned.chosen.members.clone(), Arc::new(pruned.voting())))
-}
-
-/// What the same members, in the same order, say of the test's documents.
-fn test(args: &CompareArgs, said: &Said) -> anyhow::Result<Said> {
-    let rename = rename(args.said.rename.as_deref())?;
-    let gold = read(&args.test, &rename)?;
-    let mut given = HashMap::new();
-    for argument in &args.test_predictions {
-        let folder = Path::new(argument);
-        let in_folder = |name: &String| {
-            let path = folder.join(format!("{name}.jsonl"));
-            path.is_file().then(|| format!("{name}={}", path.display()))
-        };
-        let files: Vec<String> = said.members.iter().filter_map(in_folder).collect();
-        let arguments = if files.is_empty() {
-            std::slice::from_ref(argument)
-        } else {
-            &files[..]
-        };
-        for argument in arguments {
-            given.extend(predicted(argument, &gold, &rename)?);
-        }
-    }
-    let one = |name: &String| {
-        let documents = given.remove(name);
-        let documents =
-            documents.ok_or_else(|| usage(format!("--test-predictions: there are none of `{name}`")));
-        Ok::<_, anyhow::Error>((name.clone(), documents?))
-    };
-    let members = said.members.iter().map(one).collect::<Result<_, _>>()?;
-    Said::new(gold, members, Some(Arc::clone(&said.labels))).map_err(usage)
 }
 
 /// What one member says, as it says it.

@@ -6,6 +6,7 @@ mod keep;
 mod prune;
 mod show;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -45,6 +46,37 @@ fn said(args: &SaidArgs) -> anyhow::Result<Said> {
         .map(|name| label_set(name, "--labels"))
         .transpose()?;
     Said::new(gold, members, labels.map(Arc::new)).map_err(usage)
+}
+
+/// What the same members, in the same order, say of the test's documents.
+fn test(path: &Path, predictions: &[String], names: Option<&Path>, said: &Said) -> anyhow::Result<Said> {
+    let rename = rename(names)?;
+    let gold = read(path, &rename)?;
+    let mut given = HashMap::new();
+    for argument in predictions {
+        let folder = Path::new(argument);
+        let in_folder = |name: &String| {
+            let path = folder.join(format!("{name}.jsonl"));
+            path.is_file().then(|| format!("{name}={}", path.display()))
+        };
+        let files: Vec<String> = said.members.iter().filter_map(in_folder).collect();
+        let arguments = if files.is_empty() {
+            std::slice::from_ref(argument)
+        } else {
+            &files[..]
+        };
+        for argument in arguments {
+            given.extend(predicted(argument, &gold, &rename)?);
+        }
+    }
+    let one = |name: &String| {
+        let documents = given.remove(name);
+        let documents =
+            documents.ok_or_else(|| usage(format!("--test-predictions: there are none of `{name}`")));
+        Ok::<_, anyhow::Error>((name.clone(), documents?))
+    };
+    let members = said.members.iter().map(one).collect::<Result<_, _>>()?;
+    Said::new(gold, members, Some(Arc::clone(&said.labels))).map_err(usage)
 }
 
 /// Where each member's model lies, in the order of the members; `None` where none was named.

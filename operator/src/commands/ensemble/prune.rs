@@ -4,10 +4,11 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
-use lethe_ensemble::prune::{Point, page, prune};
+use lethe_ensemble::prune::{HeldOut, Point, page, picture, prune};
 use lethe_ensemble::{Pruned, Tally};
+use serde::Serialize;
 
-use super::{costs, models, options, said};
+use super::{costs, models, options, said, test};
 use crate::cli::PruneArgs;
 use crate::commands::documents::create;
 use crate::exit::usage;
@@ -17,24 +18,55 @@ pub(crate) fn run(args: &PruneArgs) -> anyhow::Result<()> {
     let said = said(&args.said)?;
     let costs = costs(&said, &models(&args.said, &said)?)?;
     let pruned = prune(&said, &options(&args.objective, &said, costs)?).map_err(usage)?;
+    let held_out = args
+        .test
+        .as_ref()
+        .map(|path| {
+            let names = args.said.rename.as_deref();
+            let judged = test(path, &args.test_predictions, names, &said)?;
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            pruned.held_out(&name, &judged).map_err(usage)
+        })
+        .transpose()?;
+    let told = Told {
+        pruned: &pruned,
+        held_out: held_out.as_ref(),
+    };
     let mut out = create(Path::new("-"))?;
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &pruned)?;
+        serde_json::to_writer_pretty(&mut out, &told)?;
         writeln!(out)?;
     } else {
-        out.write_all(table(&pruned).as_bytes())?;
+        out.write_all(table(&told).as_bytes())?;
     }
     out.flush()?;
+    let write = |path: &Path, content: String| {
+        std::fs::write(path, content).with_context(|| path.display().to_string())?;
+        tracing::info!("written: {}", path.display());
+        Ok::<_, anyhow::Error>(())
+    };
     if let Some(path) = &args.html {
-        let page = page(&pruned, &[], "A vote and its members");
-        std::fs::write(path, page).with_context(|| path.display().to_string())?;
-        tracing::info!("the page is {}", path.display());
+        let held_out = held_out.as_ref().map(std::slice::from_ref).unwrap_or_default();
+        write(path, page(&pruned, held_out, "A vote and its members"))?;
+    }
+    if let Some(path) = &args.svg {
+        write(path, picture(&pruned, held_out.as_ref()))?;
     }
     Ok(())
 }
 
+/// The report, with what it comes to on other documents.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    pruned: &'a Pruned,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_out: Option<&'a HeldOut>,
+}
+
 /// A line a member, a line a threshold, and what was chosen.
-fn table(pruned: &Pruned) -> String {
+fn table(told: &Told<'_>) -> String {
+    let pruned = told.pruned;
     let mut lines = vec![format!(
         "{} documents, {} members",
         pruned.documents,
@@ -83,6 +115,20 @@ fn table(pruned: &Pruned) -> String {
             .map(|one| format!("{} {}", one.category, one.threshold))
             .collect();
         lines.push(row(0, "by category", &by.point, each.join(", ")));
+    }
+    if let Some(held_out) = told.held_out {
+        lines.push(String::new());
+        lines.push(format!(
+            "On {} documents that nothing was chosen on:",
+            held_out.documents
+        ));
+        for at in &held_out.thresholds {
+            for (what, tally) in [("all", &at.all), ("pruned", &at.pruned)] {
+                lines.push(format!("{:>5}  {what:<11}     {}", at.threshold, figures(tally)));
+            }
+        }
+        let (votes, chosen) = (pruned.chosen.threshold, figures(&held_out.chosen));
+        lines.push(format!("{votes:>5}  {:<11}     {chosen}", "chosen"));
     }
     lines.push(String::new());
     let missed = &pruned.all.shared_errors;
