@@ -211,7 +211,10 @@ fn counts(documents: &[Examples], scores: &[Vec<f64>], cut: f64) -> Counts {
     let mut counts = Counts::default();
     for (document, scores) in documents.iter().zip(scores) {
         let mut order: Vec<usize> = (0..scores.len()).filter(|&i| scores[i] > cut).collect();
-        let of = |i: usize| (scores[i], document.candidates[i].span, document.candidates[i].label);
+        let of = |i: usize| {
+            let candidate = &document.candidates[i];
+            (scores[i], candidate.span, candidate.label)
+        };
         order.sort_by(|&a, &b| surer(of(a), of(b)));
         let mut kept: Vec<usize> = Vec::new();
         for i in order {
