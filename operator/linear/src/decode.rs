@@ -223,7 +223,7 @@ impl Decoder {
 
 /// Sets the factor by which the model's scores become log-probabilities, so that gold is as likely as can be (Platt 1999,
 /// with one parameter; Guo et al. 2017 call it temperature).
-pub fn warm(model: &mut Model, columns: &Columns, gold: &[Vec<u16>]) {
+pub(crate) fn warm(model: &mut Model, columns: &Columns, gold: &[Vec<u16>]) {
     let width = model.states().width();
     let loss = |warmth: f32| -> f64 {
         let mut warmed = model.clone();

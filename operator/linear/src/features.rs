@@ -32,7 +32,8 @@ use lists::Groups;
 use tables::{Read, Tables};
 use words::{Lists, Words};
 
-/// Goes up with every change of the templates or of [`salted`](crate::salted): a model runs over the features it was trained over, or not at all.
+/// Goes up with every change of the templates or of [`salted`](crate::salted): a model runs over the features it was
+/// trained over, or not at all.
 pub const FEATURES_VERSION: u32 = 3;
 
 /// Which features there are. Stands in a model's settings, so that training and running agree.

@@ -35,7 +35,7 @@ mod train;
 pub use chain::{Chain, Layout, Scratch};
 pub use columns::{Columns, Table, View, salted};
 pub use data::Data;
-pub use decode::{Decoder, warm};
+pub use decode::Decoder;
 pub use features::{Extractor, FEATURES_VERSION, FeatureConfig, FeatureError};
 pub use member::{LinearMember, MemberError};
 pub use model::{Fitted, Form, MOST_WEIGHTS, Model, ModelError};

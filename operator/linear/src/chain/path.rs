@@ -9,8 +9,8 @@ use crate::states::{FORBIDDEN, LANES};
 const HOPELESS: f32 = -14.0;
 
 impl Chain {
-    /// The best path through a note: a state a token. `scores` has a row of [`States::width`](crate::States::width) a token. Of equal paths the
-    /// one whose states come first.
+    /// The best path through a note: a state a token. `scores` has a row of [`States::width`](crate::States::width) a
+    /// token. Of equal paths the one whose states come first.
     pub fn best_path(&self, scores: &[f32], scratch: &mut Scratch, path: &mut Vec<u8>) {
         self.best_path_after(None, scores, scratch, path);
     }

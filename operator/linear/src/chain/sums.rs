@@ -4,8 +4,9 @@ use super::{Chain, Layout, Scratch};
 use crate::kernel;
 
 impl Chain {
-    /// How likely each state is at each token, a row of [`States::width`](crate::States::width) a token that sums to 1; and the logarithm of the
-    /// sum over all paths, 0 for a local chain. Forward-backward (Rabiner 1989), scaled at each token.
+    /// How likely each state is at each token, a row of [`States::width`](crate::States::width) a token that sums to 1;
+    /// and the logarithm of the sum over all paths, 0 for a local chain. Forward-backward (Rabiner 1989), scaled at each
+    /// token.
     pub fn marginals<'s>(&self, scores: &[f32], scratch: &'s mut Scratch) -> (&'s [f32], f64) {
         self.marginals_after(None, scores, scratch)
     }

@@ -5,6 +5,7 @@
 
 use candle_nn::Activation;
 use candle_transformers::models::{debertav2, modernbert, xlm_roberta};
+use serde_json::Value;
 
 use super::checkpoint::TransformerError;
 use super::page::Page;
@@ -256,13 +257,11 @@ fn of_deberta(page: &Page) -> Result<debertav2::Config, TransformerError> {
         );
         return Err(page.fault("attention_head_size", problem));
     }
-    // Numbers that say "none" by a -1.
-    let signed = |key: &str| match page.keys.get(key).and_then(serde_json::Value::as_i64) {
-        Some(number) if number < 0 => Ok(-1),
-        _ => page.number(key, None).map(usize::cast_signed),
+    // Numbers that say "none" by a -1, as by not being there.
+    let signed = |key: &str| match page.get(key).map(Value::as_i64) {
+        None | Some(Some(..0)) => Ok(-1),
+        Some(_) => page.number(key, None).map(usize::cast_signed),
     };
-    let given = |key: &str| page.keys.get(key).is_some_and(|value| !value.is_null());
-    let signed = |key: &str| if given(key) { signed(key) } else { Ok(-1) };
     Ok(debertav2::Config {
         vocab_size: page.size("vocab_size")?,
         hidden_size: hidden,
@@ -312,17 +311,15 @@ fn of_modernbert(page: &Page) -> Result<modernbert::Config, TransformerError> {
     }
     // Newer files have these by the kind of layer.
     for key in ["rope_parameters", "layer_types"] {
-        if page.keys.get(key).is_some_and(|value| !value.is_null())
-            && !page.keys.contains_key("global_rope_theta")
-        {
+        if page.get(key).is_some() && page.get("global_rope_theta").is_none() {
             return Err(page.fault(
                 key,
                 "cannot be read; `global_rope_theta` and `global_attn_every_n_layers` can",
             ));
         }
     }
-    let theta = |key: &str, otherwise: f64| match page.keys.get(key) {
-        None | Some(serde_json::Value::Null) => Ok(otherwise),
+    let theta = |key: &str, otherwise: f64| match page.get(key) {
+        None => Ok(otherwise),
         Some(value) => (value.as_f64().filter(|&theta| theta >= 1.0 && theta.is_finite()))
             .ok_or_else(|| page.fault(key, "is no number from 1")),
     };

@@ -27,7 +27,8 @@ impl Page {
         }
     }
 
-    fn get(&self, key: &str) -> Option<&Value> {
+    /// What stands under a key; `null` is nothing.
+    pub(super) fn get(&self, key: &str) -> Option<&Value> {
         self.keys.get(key).filter(|value| !value.is_null())
     }
 
