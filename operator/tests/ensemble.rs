@@ -233,6 +233,17 @@ fn pruning_reports_each_threshold_s_path_and_refuses_what_does_not_fit() {
     let chosen = report["chosen"]["members"].as_array().unwrap();
     assert!(chosen.contains(&Value::from(1)), "ogd is kept: {json}");
 
+    // What was measured once counts from then on.
+    let measured = trained
+        .ensemble(&["prune"], &["--json", "--models", &trained.models()])
+        .expect(0)
+        .out;
+    let costs = trained.place.write("costs.json", &measured);
+    let again = trained.ensemble(&["prune"], &["--json", "--costs", costs.to_str().unwrap()]);
+    assert_eq!(again.expect(0).out, measured);
+    let report = trained.place.write("report.json", &json);
+    let report = report.to_str().unwrap();
+
     for (more, told) in [
         (
             &["--keep", "crf"][..],
@@ -240,6 +251,8 @@ fn pruning_reports_each_threshold_s_path_and_refuses_what_does_not_fit() {
         ),
         (&["--floor", "characters:2"], "is no floor"),
         (&["--ceiling", "1"], "a ceiling needs to know what members cost"),
+        (&["--costs", report], "no cost of `mira`"),
+        (&["--costs", "nowhere.json"], "--costs nowhere.json"),
         (&["--models", "mira=nowhere"], "nowhere/member.toml"),
     ] {
         trained.ensemble(&["prune"], more).expect(2).says(told);

@@ -38,6 +38,9 @@ pub(crate) struct SaidArgs {
     /// A member's model, NAME=DIR, or a folder that holds one by each member's name; what it costs is measured
     #[arg(long = "models", value_name = "DIR")]
     pub(crate) models: Vec<String>,
+    /// What members cost, as an earlier report of `prune --json` has it: nothing is measured again
+    #[arg(long, value_name = "REPORT")]
+    pub(crate) costs: Option<PathBuf>,
 }
 
 /// What to prune for.
@@ -49,7 +52,7 @@ pub(crate) struct ObjectiveArgs {
     /// The least recall: `characters:0.99` of gold's PHI characters, `spans:0.95` of its spans
     #[arg(long, value_name = "FLOOR")]
     pub(crate) floor: Option<Floor>,
-    /// The most that the members may cost together, in µs of one core a token; needs --models
+    /// The most that the members may cost together, in µs of one core a token; needs --models or --costs
     #[arg(long, value_name = "MICROSECONDS")]
     pub(crate) ceiling: Option<f64>,
     /// A member that is never dropped

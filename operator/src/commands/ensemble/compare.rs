@@ -26,7 +26,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
         args.said.rename.as_deref(),
         &said,
     )?;
-    let costs = costs(&said, &models(&args.said, &said)?)?;
+    let costs = costs(&args.said, &said, &models(&args.said, &said)?)?;
     let options = options(&args.objective, &said, costs)?;
     let mut systems: Vec<(String, Vec<Document>)> = Vec::new();
     for (name, voting) in [("voting", everyone(&said, &options)), ("voting-pruned", options)] {

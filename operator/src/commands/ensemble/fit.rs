@@ -26,7 +26,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
     }
     let said = said(&args.said)?;
     let models = models(&args.said, &said)?;
-    let options = options(&args.objective, &said, costs(&said, &models)?)?;
+    let options = options(&args.objective, &said, costs(&args.said, &said, &models)?)?;
     let options = match args.method {
         Method::VotingPruned => options,
         _ => everyone(&said, &options),

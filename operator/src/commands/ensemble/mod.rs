@@ -15,6 +15,7 @@ use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Cost, Objective, PruneOptions, Said};
 use lethe_members::cost;
+use serde::Deserialize;
 
 use super::evaluate::{predicted, read, rename};
 use crate::cli::{EnsembleCommand, ObjectiveArgs, SaidArgs};
@@ -99,11 +100,15 @@ fn models(args: &SaidArgs, said: &Said) -> anyhow::Result<Vec<Option<PathBuf>>> 
     Ok(found)
 }
 
-/// What each member costs, measured on gold's documents; nothing if no model was named.
+/// What each member costs: as the report that was named has it, else measured on gold's documents; nothing if no model
+/// was named either.
 ///
 /// # Errors
-/// A usage error if some members have a model and others have none.
-fn costs(said: &Said, models: &[Option<PathBuf>]) -> anyhow::Result<Vec<Cost>> {
+/// A usage error if the costs of some members are known and those of others are not.
+fn costs(args: &SaidArgs, said: &Said, models: &[Option<PathBuf>]) -> anyhow::Result<Vec<Cost>> {
+    if let Some(path) = &args.costs {
+        return reported(path, said);
+    }
     if models.iter().all(Option::is_none) {
         return Ok(Vec::new());
     }
@@ -127,6 +132,32 @@ fn costs(said: &Said, models: &[Option<PathBuf>]) -> anyhow::Result<Vec<Cost>> {
         });
     }
     Ok(costs)
+}
+
+/// Members' costs in a report of pruning; of its fields these alone are read.
+fn reported(path: &Path, said: &Said) -> anyhow::Result<Vec<Cost>> {
+    #[derive(Deserialize)]
+    struct Report {
+        members: Vec<Costed>,
+    }
+    #[derive(Deserialize)]
+    struct Costed {
+        name: String,
+        cost: Option<Cost>,
+    }
+    let wrong = |what: String| usage(format!("--costs {}: {what}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let report: Report = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    let one = |name: &String| {
+        let costed = report.members.iter().find(|member| member.name == *name);
+        let cost = costed.and_then(|member| member.cost.clone());
+        cost.ok_or_else(|| {
+            wrong(format!(
+                "no cost of `{name}`; prune with --models --json to have one"
+            ))
+        })
+    };
+    said.members.iter().map(one).collect()
 }
 
 fn options(args: &ObjectiveArgs, said: &Said, costs: Vec<Cost>) -> anyhow::Result<PruneOptions> {

@@ -16,7 +16,7 @@ use crate::exit::usage;
 /// Prunes, and prints what was found.
 pub(crate) fn run(args: &PruneArgs) -> anyhow::Result<()> {
     let said = said(&args.said)?;
-    let costs = costs(&said, &models(&args.said, &said)?)?;
+    let costs = costs(&args.said, &said, &models(&args.said, &said)?)?;
     let pruned = prune(&said, &options(&args.objective, &said, costs)?).map_err(usage)?;
     let held_out = args
         .test
