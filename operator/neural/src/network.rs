@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use half::f16;
 use lethe_core::LabelSet;
 use lethe_dictionaries::{Dictionary, UnknownList};
 use lethe_learn::{LabelMap, LabelMapError, Manifest, ManifestError, TagSet, Training};
@@ -11,10 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::Isa;
 use crate::member::NeuralMember;
-use crate::model::{Architecture, Model, Params, Tensor};
+use crate::model::{Architecture, Model, Params, Tensor, slot};
 
 const WEIGHTS: &str = "weights.safetensors";
 const WORDS: &str = "words.txt";
+/// The tensor that may be of half precision.
+const WORD: &str = "word";
 
 /// A trained recurrent network, as it is saved and loaded.
 ///
@@ -87,8 +90,14 @@ impl Network {
         &self.model.tags
     }
 
-    /// Writes the model's folder.
-    ///
+    /// Rounds word vectors to half precision, in which [`Network::save`] then writes them.
+    pub(crate) fn round_words(&mut self) {
+        let words = &mut self.model.params.0[slot::WORD].data;
+        words.iter_mut().for_each(|x| *x = f16::from_f32(*x).to_f32());
+    }
+
+    /// Writes the model's folder. A table of words whose numbers all are of half precision is written so.
+    ///    ///
     /// # Errors
     /// [`NetworkError::Manifest`], naming the file.
     pub fn save(&self, folder: &Path) -> Result<(), NetworkError> {
@@ -101,19 +110,26 @@ impl Network {
         };
         let settings =
             toml::Table::try_from(page).map_err(|error| NetworkError::Settings(error.to_string()))?;
-        let bytes: Vec<(&str, [usize; 2], Vec<u8>)> = model
+        let bytes: Vec<(&str, [usize; 2], Dtype, Vec<u8>)> = model
             .params
             .0
             .iter()
             .filter(|tensor| !tensor.data.is_empty())
             .map(|tensor| {
-                let bytes = tensor.data.iter().flat_map(|x| x.to_le_bytes()).collect();
-                (tensor.name, [tensor.rows, tensor.columns], bytes)
+                let (numbers, shape) = (tensor.data.iter(), [tensor.rows, tensor.columns]);
+                let is_half = |&x: &f32| f16::from_f32(x).to_f32() == x;
+                if tensor.name == WORD && tensor.data.iter().all(is_half) {
+                    let bytes = numbers.flat_map(|&x| f16::from_f32(x).to_le_bytes());
+                    (tensor.name, shape, Dtype::F16, bytes.collect())
+                } else {
+                    let bytes = numbers.flat_map(|x| x.to_le_bytes());
+                    (tensor.name, shape, Dtype::F32, bytes.collect())
+                }
             })
             .collect();
         let mut views = Vec::with_capacity(bytes.len());
-        for (name, shape, bytes) in &bytes {
-            let view = TensorView::new(Dtype::F32, shape.to_vec(), bytes)
+        for (name, shape, kind, bytes) in &bytes {
+            let view = TensorView::new(*kind, shape.to_vec(), bytes)
                 .map_err(|_| NetworkError::Inconsistent("a tensor has not the numbers of its shape"))?;
             views.push((*name, view));
         }
@@ -215,13 +231,19 @@ fn read(tensors: &SafeTensors<'_>, name: &str, shape: [usize; 2]) -> Result<Vec<
     let view = tensors
         .tensor(name)
         .map_err(|_| NetworkError::Inconsistent("a tensor is missing"))?;
-    if view.dtype() != Dtype::F32 || view.shape() != shape {
-        return Err(NetworkError::Inconsistent(
-            "a tensor has another shape or type than the settings say",
-        ));
-    }
-    let numbers = view.data().as_chunks::<4>().0;
-    let numbers: Vec<f32> = numbers.iter().map(|&x| f32::from_le_bytes(x)).collect();
+    let single = || view.data().as_chunks::<4>().0.iter();
+    let half = || view.data().as_chunks::<2>().0.iter();
+    let numbers: Vec<f32> = match view.dtype() {
+        Dtype::F32 if view.shape() == shape => single().map(|&x| f32::from_le_bytes(x)).collect(),
+        Dtype::F16 if view.shape() == shape && name == WORD => {
+            half().map(|&x| f16::from_le_bytes(x).to_f32()).collect()
+        }
+        _ => {
+            return Err(NetworkError::Inconsistent(
+                "a tensor has another shape or type than the settings say",
+            ));
+        }
+    };
     if numbers.iter().all(|x| x.is_finite()) {
         Ok(numbers)
     } else {

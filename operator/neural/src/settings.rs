@@ -42,6 +42,9 @@ pub struct Recurrent {
     pub schedule: Schedule,
     /// Its word vectors.
     pub vectors: VectorSource,
+    /// Whether word vectors are rounded to half precision (IEEE 754 binary16) once training is done: the model's file is
+    /// then about half as large.
+    pub half: bool,
 }
 
 /// Why settings or their vectors cannot be used.
@@ -80,6 +83,7 @@ impl Recurrent {
             architecture,
             schedule: Schedule::default(),
             vectors: VectorSource::default(),
+            half: false,
         })
     }
 
@@ -118,14 +122,18 @@ impl Recurrent {
             vectors: vectors.as_ref(),
         };
         let checkpoint = state.map(|folder| folder.join("checkpoint.bin"));
-        train(
+        let mut network = train(
             &self.kind,
             &self.architecture,
             &self.schedule,
             data,
             checkpoint.as_deref(),
             watch,
-        )
+        )?;
+        if self.half {
+            network.round_words();
+        }
+        Ok(network)
     }
 
     fn vectors(&self, documents: &[Document]) -> Result<Option<Vectors>, TrainError> {

@@ -218,6 +218,42 @@ fn a_network_reads_back_the_same_and_a_damaged_one_is_refused() {
 }
 
 #[test]
+fn words_of_half_precision_take_half_the_room_and_read_back_the_same() {
+    let whole = train("lstm-l", 2, None, &mut Quiet);
+    let half = Recurrent {
+        half: true,
+        ..settings("lstm-l", 2)
+    };
+    let half = half
+        .train(
+            &documents(0, 40),
+            &documents(500, 6),
+            &Dictionary::builtin(),
+            None,
+            &mut Quiet,
+        )
+        .unwrap();
+    let size = |network: &Network| -> usize {
+        let files = bytes(network);
+        let weights = files.iter().find(|(name, _)| name == "weights.safetensors");
+        weights.unwrap().1.len()
+    };
+    let words = bytes(&half)
+        .iter()
+        .find(|(name, _)| name == "words.txt")
+        .map_or(0, |(_, words)| words.split(|&byte| byte == b'\n').count());
+    // A row a word and one for others, twelve numbers each, two bytes less a number; the header names the type.
+    let saved = (words + 1) * 12 * 2;
+    assert!(size(&whole).abs_diff(size(&half) + saved) < 16);
+    let folder = tempfile::tempdir().unwrap();
+    half.save(folder.path()).unwrap();
+    let loaded = Network::load(folder.path()).unwrap();
+    assert_eq!(bytes(&loaded), bytes(&half));
+    let batch = NoteBatch::from_texts(documents(7, 5).iter().map(|d| d.text.as_str())).unwrap();
+    assert_eq!(member(&loaded).tag(&batch), member(&half).tag(&batch));
+}
+
+#[test]
 fn every_kind_conforms_on_every_instruction_set() {
     let labels = LabelSet::meddocan();
     for kind in Recurrent::KINDS {
