@@ -7,15 +7,12 @@
 
 mod common;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use arrow_array::cast::AsArray as _;
-use arrow_array::types::{Int64Type, UInt32Type};
+use common::bundle::through_stream;
 use common::gold::{gold, quarrelsome_gold};
 use common::process::{Ended, Lethe};
-use common::{Place, folder_sink, quoted};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use common::{Place, folder_sink};
 use serde_json::Value;
 
 const MEMBERS: [&str; 3] = ["mira", "ogd", "naive-bayes"];
@@ -89,33 +86,6 @@ impl Trained {
     }
 }
 
-/// (offset, start, end, label) of every redacted span, from the audit's files.
-fn audited(folder: &Path) -> BTreeSet<(i64, u32, u32, String)> {
-    let mut spans = BTreeSet::new();
-    for path in common::dataset::files(&folder.join("audit")) {
-        let file = std::fs::File::open(path).unwrap();
-        let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-            .unwrap()
-            .build()
-            .unwrap();
-        for batch in reader.map(Result::unwrap) {
-            let column = |name: &str| batch.column_by_name(name).unwrap();
-            let number = |name: &str, row| column(name).as_primitive::<UInt32Type>().value(row);
-            for row in 0..batch.num_rows() {
-                let offset = column("offset").as_primitive::<Int64Type>().value(row);
-                let label = column("label").as_string::<i32>().value(row).to_owned();
-                assert_eq!(
-                    column("scores").as_list::<i32>().value(row).len() as u32,
-                    number("votes", row),
-                    "a score a vote"
-                );
-                spans.insert((offset, number("start", row), number("end", row), label));
-            }
-        }
-    }
-    spans
-}
-
 #[test]
 fn a_bundle_says_in_the_stream_what_it_says_of_documents_byte_for_byte() {
     let trained = Trained::new();
@@ -141,56 +111,14 @@ fn a_bundle_says_in_the_stream_what_it_says_of_documents_byte_for_byte() {
                 .to_owned()
         })
         .collect();
-    let events = texts.iter().enumerate().map(|(i, text)| {
-        let event = serde_json::json!({"note_id": i.to_string(), "text": text});
-        event.to_string() + "\n"
-    });
-    let input = place.write("events.jsonl", events.collect::<String>());
-    let out = place.at("out");
-    let config = format!(
-        "[engine]\nbundle = {}\n\n[source]\nkind = \"jsonl\"\ninput = {}\n\n{}",
-        quoted(&bundle),
-        quoted(&input),
-        folder_sink(&out)
-    );
-    let config = place.write("lethe.toml", config);
-    Lethe::through(&config).end().expect(0);
-    let streamed = audited(&out);
-
-    let annotate = |arguments: &[&str]| {
-        let found = place.at("found.jsonl");
-        let all = [
-            "annotate",
-            "--input",
-            input.to_str().unwrap(),
-            "--offsets",
-            "byte",
-            "--output",
-        ];
-        let all = all
-            .into_iter()
-            .chain([found.to_str().unwrap()])
-            .chain(arguments.iter().copied());
-        Lethe::new(all).end().expect(0);
-        let mut spans = BTreeSet::new();
-        for (row, line) in std::fs::read_to_string(found).unwrap().lines().enumerate() {
-            let document: Value = serde_json::from_str(line).unwrap();
-            for span in document["spans"].as_array().unwrap() {
-                let end = |key: &str| span[key].as_u64().unwrap() as u32;
-                spans.insert((
-                    row as i64,
-                    end("start"),
-                    end("end"),
-                    span["label"].as_str().unwrap().to_owned(),
-                ));
-            }
-        }
-        spans
-    };
-    let annotated = annotate(&["--bundle", bundle.to_str().unwrap()]);
+    let (config, streamed) = through_stream(place, &bundle, &texts);
+    let annotated = common::bundle::annotated(place, &["--bundle", bundle.to_str().unwrap()]);
     assert!(annotated.len() > 150, "{}", annotated.len());
     assert_eq!(streamed, annotated);
-    assert_eq!(annotated, annotate(&["-c", config.to_str().unwrap()]));
+    assert_eq!(
+        annotated,
+        common::bundle::annotated(place, &["-c", config.to_str().unwrap()])
+    );
 
     // A member that was altered stops the stream before a note is read.
     let weights = bundle

@@ -8,6 +8,7 @@
     reason = "a test that cannot go on says where"
 )]
 
+pub(crate) mod bundle;
 pub(crate) mod checks;
 pub(crate) mod dataset;
 pub(crate) mod gold;

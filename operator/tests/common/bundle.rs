@@ -1,0 +1,90 @@
+//! What a bundle says of the same notes in a stream and as documents.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Int64Type, UInt32Type};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use serde_json::Value;
+
+use super::process::Lethe;
+use super::{Place, folder_sink, quoted};
+
+/// Spans as (offset of the note, start, end, label), start and end in bytes.
+pub(crate) type Spans = BTreeSet<(i64, u32, u32, String)>;
+
+/// Streams notes of these texts through a bundle: the configuration, and the redacted spans as the audit has them.
+pub(crate) fn through_stream(place: &Place, bundle: &Path, texts: &[String]) -> (PathBuf, Spans) {
+    let events = texts.iter().enumerate().map(|(i, text)| {
+        let event = serde_json::json!({"note_id": i.to_string(), "text": text});
+        event.to_string() + "\n"
+    });
+    let input = place.write("events.jsonl", events.collect::<String>());
+    let out = place.at("out");
+    let config = format!(
+        "[engine]\nbundle = {}\n\n[source]\nkind = \"jsonl\"\ninput = {}\n\n{}",
+        quoted(bundle),
+        quoted(&input),
+        folder_sink(&out)
+    );
+    let config = place.write("lethe.toml", config);
+    Lethe::through(&config).end().expect(0);
+    (config, audited(&out))
+}
+
+/// What `lethe annotate` with these arguments says of the notes that [`through_stream`] streamed.
+pub(crate) fn annotated(place: &Place, arguments: &[&str]) -> Spans {
+    let (input, found) = (place.at("events.jsonl"), place.at("found.jsonl"));
+    let all = [
+        "annotate",
+        "--input",
+        input.to_str().unwrap(),
+        "--offsets",
+        "byte",
+        "--output",
+        found.to_str().unwrap(),
+    ];
+    Lethe::new(all.iter().chain(arguments)).end().expect(0);
+    let mut spans = BTreeSet::new();
+    for (row, line) in std::fs::read_to_string(found).unwrap().lines().enumerate() {
+        let document: Value = serde_json::from_str(line).unwrap();
+        for span in document["spans"].as_array().unwrap() {
+            let end = |key: &str| span[key].as_u64().unwrap() as u32;
+            spans.insert((
+                row as i64,
+                end("start"),
+                end("end"),
+                span["label"].as_str().unwrap().to_owned(),
+            ));
+        }
+    }
+    spans
+}
+
+/// (offset, start, end, label) of every redacted span, from the audit's files.
+fn audited(folder: &Path) -> Spans {
+    let mut spans = BTreeSet::new();
+    for path in super::dataset::files(&folder.join("audit")) {
+        let file = std::fs::File::open(path).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+            .unwrap()
+            .build()
+            .unwrap();
+        for batch in reader.map(Result::unwrap) {
+            let column = |name: &str| batch.column_by_name(name).unwrap();
+            let number = |name: &str, row| column(name).as_primitive::<UInt32Type>().value(row);
+            for row in 0..batch.num_rows() {
+                let offset = column("offset").as_primitive::<Int64Type>().value(row);
+                let label = column("label").as_string::<i32>().value(row).to_owned();
+                assert_eq!(
+                    column("scores").as_list::<i32>().value(row).len() as u32,
+                    number("votes", row),
+                    "a score a vote"
+                );
+                spans.insert((offset, number("start", row), number("end", row), label));
+            }
+        }
+    }
+    spans
+}
