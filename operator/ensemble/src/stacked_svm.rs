@@ -3,6 +3,8 @@
 
 mod features;
 
+use std::collections::BTreeSet;
+
 use lethe_core::{Annotations, Combine, Decision, LabelSet, NoteView};
 use lethe_corpus::{Counts, Group, folds};
 use rand::SeedableRng as _;
@@ -23,7 +25,8 @@ const KIND: &str = "stacked-svm";
 pub struct StackedSvmConfig {
     /// LIBLINEAR's C, the price of a span within the margin: the best of these by strict micro-F1 in cross-validation.
     pub c: Vec<f64>,
-    /// Folds of that cross-validation, over documents.
+    /// Folds of that cross-validation, over patients where every document has one, else over documents; as many as there are
+    /// at most.
     pub folds: usize,
 }
 
@@ -61,8 +64,8 @@ struct Examples {
 }
 
 impl StackedSvm {
-    /// Fits C, the score that a span needs and the probabilities by cross-validation over the documents, then the machine on
-    /// all of them. The same seed gives the same machine.
+    /// Fits C, the score that a span needs and the probabilities by cross-validation, then the machine on all documents. The
+    /// same seed gives the same machine.
     ///
     /// # Errors
     /// [`FitError`].
@@ -86,9 +89,14 @@ impl StackedSvm {
             return Err(FitError::OneSided { right, all });
         }
         let dimension = features.dimension();
-        let patients = said.documents.iter().all(|document| document.patient.is_some());
-        let by = if patients { Group::Patient } else { Group::Document };
-        let parts = folds(&said.documents, config.folds.min(documents.len()), by, seed)?;
+        let patients = said.documents.iter().map(|document| document.patient.as_deref());
+        let patients: BTreeSet<Option<&str>> = patients.collect();
+        let (by, groups) = if patients.contains(&None) {
+            (Group::Document, documents.len())
+        } else {
+            (Group::Patient, patients.len())
+        };
+        let parts = folds(&said.documents, config.folds.min(groups), by, seed)?;
         // Without a C to choose from there is LIBLINEAR's own.
         let mut best = (1.0, 0.0, Platt::fit(&[]));
         let mut best_f1 = -1.0;
@@ -238,6 +246,8 @@ fn counts(documents: &[Examples], scores: &[Vec<f64>], cut: f64) -> Counts {
 
 #[cfg(test)]
 mod tests {
+    use lethe_corpus::Document;
+
     use super::*;
     use crate::candidates::judge;
     use crate::invented::{best_member, invented};
@@ -279,16 +289,23 @@ mod tests {
         assert_eq!(refused.unwrap_err(), SavedError::Damaged);
     }
 
-    #[test]
-    fn a_member_that_is_always_wrong_is_not_believed_and_of_two_that_overlap_the_surer_stays() {
-        let gold: Vec<_> = (0..6)
-            .map(|i| document(&format!("d{i}"), "ab cd ef gh", &[(0, 2, "A"), (6, 8, "A")]))
-            .collect();
+    /// Six documents of one member that is always right and one that is always wrong.
+    fn opposed(patient: impl Fn(usize) -> Option<String>) -> Said {
+        let gold = |i: usize| Document {
+            patient: patient(i),
+            ..document(&format!("d{i}"), "ab cd ef gh", &[(0, 2, "A"), (6, 8, "A")])
+        };
+        let gold: Vec<_> = (0..6).map(gold).collect();
         let wrong: Vec<_> = (0..6)
             .map(|i| document(&format!("d{i}"), "", &[(3, 8, "A")]))
             .collect();
         let members = vec![("right".to_owned(), gold.clone()), ("wrong".to_owned(), wrong)];
-        let said = Said::new(gold, members, None).unwrap();
+        Said::new(gold, members, None).unwrap()
+    }
+
+    #[test]
+    fn a_member_that_is_always_wrong_is_not_believed_and_of_two_that_overlap_the_surer_stays() {
+        let said = opposed(|_| None);
         let config = StackedSvmConfig {
             folds: 3,
             ..StackedSvmConfig::default()
@@ -298,5 +315,11 @@ mod tests {
         let spans: Vec<_> = decided.iter().map(|d| (d.span.start(), d.members.0)).collect();
         assert_eq!(spans, [(0, 0b01), (6, 0b01)]);
         assert!(decided.iter().all(|d| d.score > 0.5 && d.scores.len() == 1));
+    }
+
+    #[test]
+    fn there_are_no_more_folds_than_patients() {
+        let said = opposed(|i| Some(format!("p{}", i % 3)));
+        assert!(StackedSvm::fit(&said, &StackedSvmConfig::default(), 1).is_ok());
     }
 }
