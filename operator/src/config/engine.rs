@@ -112,6 +112,14 @@ impl EngineConfig {
             identities.push(config.identity().map_err(refuse)?);
             members.push(config.build(&labels, &dictionary).map_err(refuse)?);
         }
+        // Votes that no span can have would let everything through, as having no member would.
+        let most = members.len();
+        if most > 0 && !(1..=most).contains(&(vote.threshold as usize)) {
+            return Err(usage(format!(
+                "key `engine.vote.threshold`: is {}, but a span has 1 to {most} votes",
+                vote.threshold
+            )));
+        }
         let mut always = MemberSet::default();
         for name in &vote.always {
             let place = members.iter().position(|member| member.name() == name);
@@ -213,6 +221,33 @@ pub(crate) fn label_set(name: &str, asked: &str) -> anyhow::Result<LabelSet> {
                 ))
             })?;
             LabelSet::parse(&text, path).map_err(usage)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threshold_that_no_span_reaches_is_refused() {
+        let built = |threshold| {
+            let vote = VoteConfig {
+                threshold,
+                ..VoteConfig::default()
+            };
+            let config = EngineConfig {
+                vote: Some(vote),
+                ..EngineConfig::default()
+            };
+            config.build().map(|_| ()).map_err(|error| error.to_string())
+        };
+        let members = default_rules().len();
+        assert_eq!(built(members as u32), Ok(()));
+        for threshold in [0, members as u32 + 1] {
+            let told =
+                format!("key `engine.vote.threshold`: is {threshold}, but a span has 1 to {members} votes");
+            assert_eq!(built(threshold), Err(told));
         }
     }
 }
