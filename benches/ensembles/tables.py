@@ -6,6 +6,7 @@ Every figure comes from `lethe ensemble compare`, `lethe ensemble prune` and `le
 them and lays out what they say, in docs/results/README.md.
 """
 import argparse
+import concurrent.futures
 import json
 import pathlib
 import subprocess
@@ -67,7 +68,8 @@ class Lethe:
 
     def compare(self, corpus, origins, *more):
         """Six ensembles fitted on what was said of train, scored with their members on dev."""
-        name = "-".join(["compare", corpus, *origins, *(["categories"] if more else [])])
+        kinds = [kind for kind, option in (("categories", "--rename"), ("half", "--ceiling")) if option in more]
+        name = "-".join(["compare", corpus, *origins, *kinds])
         tested = []
         for file in self.said(corpus, "dev", origins):
             tested += ["--test-predictions", file]
@@ -243,6 +245,27 @@ def headline(report):
     return table(head, rows)
 
 
+def compared(report):
+    """Pruned voting against what it is to be better than, and the best of the six against pruned voting."""
+    systems = by_name(report)
+    member = max(MEMBERS, key=lambda member: f1(systems[member])["value"])
+    method = max(METHODS, key=lambda method: f1(systems[method])["value"])
+    rows = []
+    for one, other in (("voting-pruned", "voting"), ("voting-pruned", member), (method, "voting-pruned"),
+                       (method, member)):
+        if one == other:
+            continue
+        pair = next(pair for pair in report["comparisons"] if {pair["a"], pair["b"]} == {one, other})
+        sign = 1 if pair["a"] == one else -1
+        low, high = sorted(sign * pair["difference"]["interval"][end] for end in ("low", "high"))
+        value = sign * pair["difference"]["value"]
+        tests = [pair[test]["p"] for test in ("t_test", "wilcoxon", "randomisation")]
+        named = {**METHODS, **MEMBERS}
+        rows.append([f"{named[one]} − {named[other]}", f"{100 * value:+.2f} ({100 * low:+.2f} to {100 * high:+.2f})",
+                     *("" if p is None else f"{p:.3f}" for p in tests)])
+    return table(["Difference of strict F1", "points (95 % interval)", "paired t-test", "Wilcoxon", "randomisation"], rows)
+
+
 def path_of(pruned):
     """What was dropped on the chosen threshold's path."""
     names = [member["name"] for member in pruned["members"]]
@@ -256,22 +279,32 @@ def set_of_all(pruned):
     return max((path["start"] for path in pruned["paths"]), key=lambda point: point["value"])
 
 
-def costed(chosen, cheap):
-    """What all members cost and do, and what those do that are left."""
+def costed(chosen, cheap, own, own_cheap):
+    """What all members cost and do, and what those do that are left, voting and under a stacked SVM."""
     everyone = set_of_all(chosen)
     held = {at["threshold"]: at for at in chosen["held_out"]["thresholds"]}
     rows = []
-    for name, point, dev in (
-        ("all members", everyone, held[everyone["threshold"]]["all"]),
-        ("pruned", chosen["chosen"], chosen["held_out"]["chosen"]),
-        ("pruned, at most half the cost", cheap["chosen"], cheap["held_out"]["chosen"]),
-    ):
+
+    def row(name, point, dev_f1, covered, train_f1):
         names = [chosen["members"][place]["name"] for place in point["members"]]
-        share = point["cost"] / everyone["cost"]
-        rows.append([name, str(point["threshold"]), ", ".join(names) if len(names) < 10 else "10",
-                     f"{point['cost']:.2f} ({percent(share)} %)", percent(tally_f1(point["tally"])),
-                     percent(tally_f1(dev)), percent(dev["covered"] / dev["characters"])])
-    head = ["Vote", "Votes", "Members", "µs a token", "F1, train cross-validated", "F1, dev", "Characters covered, dev"]
+        listed = "all ten" if len(names) == len(chosen["members"]) else ", ".join(names)
+        rows.append([name, listed, f"{point['cost']:.2f} ({100 * point['cost'] / everyone['cost']:.0f} %)", train_f1,
+                     dev_f1, percent(covered)])
+
+    for name, point, dev in (
+        ("Voting", everyone, held[everyone["threshold"]]["all"]),
+        ("Voting pruned", chosen["chosen"], chosen["held_out"]["chosen"]),
+        ("Voting pruned, at most half the cost", cheap["chosen"], cheap["held_out"]["chosen"]),
+    ):
+        row(f"{name} ({point['threshold']} votes)", point, percent(tally_f1(dev)), dev["covered"] / dev["characters"],
+            percent(tally_f1(point["tally"])))
+    for name, point, report in (
+        ("Stacked SVM", everyone, own),
+        ("Stacked SVM, at most half the cost", cheap["chosen"], own_cheap),
+    ):
+        measures = by_name(report)["stacked-svm"]["measures"]
+        row(name, point, percent(measures["strict"]["f1"]["value"]), measures["character"]["recall"]["value"], "")
+    head = ["Ensemble", "Members", "µs a token", "F1, train cross-validated", "F1, dev", "Characters covered, dev"]
     return table(head, rows)
 
 
@@ -292,6 +325,15 @@ def shared(pruned):
     return table(["Label", "nothing there", "another label", "other boundaries", "leaks"], rows)
 
 
+def list_shared(pruned, path):
+    """Every error that all members share: where it is, and how it is missed; no text."""
+    lines = ["document\tstart\tend\tlabel\tmissed\tas\tleaks"]
+    for case in pruned["all"]["shared_errors"]["cases"]:
+        lines.append("\t".join([case["id"], str(case["start"]), str(case["end"]), case["label"], case["missed"],
+                                ",".join(case["as_labels"]), "yes" if case["leaks"] else "no"]))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def under_floor(pruned):
     """The best precision under a floor on recall, where it was chosen and on dev."""
     chosen, held = pruned["chosen"], pruned["held_out"]["chosen"]
@@ -309,25 +351,40 @@ def main():
         parser.add_argument(name, required=True)
     lethe = Lethe(parser.parse_args())
     categories = ("--rename", NAMES)
-    reports, union, pruned = {}, {}, {}
-    for corpus in CORPORA:
-        other = next(name for name in CORPORA if name != corpus)
-        reports[corpus, "own"] = lethe.compare(corpus, [corpus], *categories)
-        reports[corpus, "both"] = lethe.compare(corpus, [corpus, other, "outside"], *categories)
-        union[corpus] = lethe.ask(f"evaluate-{corpus}-union", "evaluate", lethe.gold(corpus, "dev"),
-                                  SAID / f"{corpus}-dev" / "both.jsonl", *categories)
-        pruned[corpus] = lethe.prune(corpus, [corpus, other, "outside"], *categories,
-                                     svg=RESULTS / f"figure-1-{corpus}.svg")
-    own = lethe.compare("meddocan", ["meddocan"])
     costs = ("--costs", RESULTS / "costs.json")
-    chosen = lethe.prune("meddocan", ["meddocan"], *costs, svg=RESULTS / "thresholds-meddocan.svg")
-    half = set_of_all(chosen)["cost"] / 2
-    cheap = lethe.prune("meddocan", ["meddocan"], *costs, "--every-set", "--ceiling", f"{half:.4f}")
-    floor = lethe.prune("meddocan", ["meddocan"], *costs, "--every-set", "--measure", "precision", "--floor",
-                        "characters:0.99")
+    # Two at a time, the long ones first; each uses one core for most of its time.
+    with concurrent.futures.ThreadPoolExecutor(2) as two:
+        asked = {}
+        for corpus, other in (("meddocan", "echr-es"), ("echr-es", "meddocan")):
+            both = [corpus, other, "outside"]
+            asked[corpus, "both"] = two.submit(lethe.compare, corpus, both, *categories)
+            asked[corpus, "own"] = two.submit(lethe.compare, corpus, [corpus], *categories)
+            asked[corpus, "union"] = two.submit(
+                lethe.ask, f"evaluate-{corpus}-union", "evaluate", lethe.gold(corpus, "dev"),
+                SAID / f"{corpus}-dev" / "both.jsonl", *categories)
+            asked[corpus, "pruned"] = two.submit(
+                lethe.prune, corpus, both, *categories, svg=RESULTS / f"figure-1-{corpus}.svg")
+            if corpus == "meddocan":
+                asked["own"] = two.submit(lethe.compare, corpus, [corpus])
+        asked["chosen"] = two.submit(
+            lethe.prune, "meddocan", ["meddocan"], *costs, svg=RESULTS / "thresholds-meddocan.svg")
+        asked["floor"] = two.submit(
+            lethe.prune, "meddocan", ["meddocan"], *costs, "--every-set", "--measure", "precision", "--floor",
+            "characters:0.99")
+        half = set_of_all(asked["chosen"].result())["cost"] / 2
+        ceiling = ("--ceiling", f"{half:.4f}")
+        asked["cheap"] = two.submit(lethe.prune, "meddocan", ["meddocan"], *costs, *ceiling)
+        asked["cheap svm"] = two.submit(
+            lethe.compare, "meddocan", ["meddocan"], *costs, *ceiling, "--methods", "stacked-svm")
+    told = {name: answer.result() for name, answer in asked.items()}
+    reports = {(corpus, which): told[corpus, which] for corpus in CORPORA for which in ("own", "both")}
+    union = {corpus: told[corpus, "union"] for corpus in CORPORA}
+    own, chosen, floor, cheap = told["own"], told["chosen"], told["floor"], told["cheap"]
     threshold, left, dropped = path_of(chosen)
+    list_shared(chosen, RESULTS / "shared-errors.tsv")
     text = (RESULTS / "template.md").read_text(encoding="utf-8").format(
         headline=headline(own),
+        compared=compared(own),
         votes=threshold,
         left_count=len(left) + len(dropped),
         left=", ".join(left),
@@ -343,7 +400,7 @@ def main():
         table_5=table_5(reports),
         table_6=table_6(reports["meddocan", "own"], "stacked-svm"),
         table_7=table_7(own, "stacked-svm"),
-        cost=costed(chosen, cheap),
+        cost=costed(chosen, cheap, own, told["cheap svm"]),
     )
     (RESULTS / "README.md").write_text(text, encoding="utf-8")
 

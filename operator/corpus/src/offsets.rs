@@ -1,10 +1,10 @@
 //! What several systems predicted, by offsets alone: a file that holds no word of a note, to be kept beside results or
 //! handed on, and read beside the documents that it is about.
 //!
-//! JSON lines. The first says what the file is: `format` ([`FORMAT`]), `version`, the names of `labels` and of
-//! `systems`. Each line after it is a document: `doc_id`, the `bytes` of its text, and `spans`, each
+//! JSON lines. The first says what the file is: `format` ([`FORMAT`]), `version`, the SHA-256 of all documents' `texts`,
+//! the names of `labels` and of `systems`. Each line after it is a document: `doc_id`, and `spans`, each
 //! `[start, end, label, systems]`: bytes of the text, the label's index, and the systems that said so as bits, the first
-//! system the lowest. Scores are not kept.
+//! system the lowest. Scores are not kept. Texts have one digest, not each its own: a short note could be guessed by it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,7 +16,7 @@ use lethe_core::Span;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{CorpusError, Fault};
-use crate::{Document, Mark};
+use crate::{Document, Mark, digest};
 
 /// What the first line calls the file.
 const FORMAT: &str = "lethe-offsets";
@@ -28,6 +28,7 @@ const MOST: usize = 64;
 struct Head {
     format: String,
     version: u32,
+    texts: String,
     labels: Vec<String>,
     systems: Vec<String>,
 }
@@ -35,7 +36,6 @@ struct Head {
 #[derive(Serialize, Deserialize)]
 struct Line {
     doc_id: String,
-    bytes: usize,
     spans: Vec<(usize, usize, usize, u64)>,
 }
 
@@ -79,6 +79,7 @@ pub fn write_offsets(path: &Path, systems: &[Predicted]) -> Result<(), CorpusErr
     let head = Head {
         format: FORMAT.to_owned(),
         version: VERSION,
+        texts: texts(first),
         labels: labels.iter().map(|&label| label.to_owned()).collect(),
         systems: systems.iter().map(|(name, _)| name.clone()).collect(),
     };
@@ -97,7 +98,6 @@ pub fn write_offsets(path: &Path, systems: &[Predicted]) -> Result<(), CorpusErr
         }
         let line = Line {
             doc_id: document.id.clone(),
-            bytes: document.text.len(),
             spans: said
                 .into_iter()
                 .map(|((start, end, label), systems)| (start, end.0, label, systems))
@@ -108,17 +108,29 @@ pub fn write_offsets(path: &Path, systems: &[Predicted]) -> Result<(), CorpusErr
     file.flush().map_err(io)
 }
 
+/// The digest of documents' ids and texts, whatever their order and marks.
+fn texts(documents: &[Document]) -> String {
+    let mut bare: Vec<Document> = documents
+        .iter()
+        .map(|document| Document {
+            marks: Vec::new(),
+            ..document.clone()
+        })
+        .collect();
+    bare.sort_by(|a, b| a.id.cmp(&b.id));
+    digest(&bare)
+}
+
 fn put(file: &mut impl std::io::Write, line: &impl Serialize) -> std::io::Result<()> {
     serde_json::to_writer(&mut *file, line)?;
     file.write_all(b"\n")
 }
 
 /// Reads what systems predicted of `gold`'s documents, with their texts; `None` if the file is of another format.
-/// A document that the file does not have is left out, as it would be of any other file of predictions.
 ///
 /// # Errors
-/// [`CorpusError`], naming file and line: a document that gold does not have or whose text has another length, a span
-/// that is none of its text, a label or a system that the first line does not name.
+/// [`CorpusError`], naming file and line: other documents or texts than gold's, a span that is none of its text, a label
+/// or a system that the first line does not name.
 pub fn read_offsets(path: &Path, gold: &[Document]) -> Result<Option<Vec<Predicted>>, CorpusError> {
     let io = |source| CorpusError::io(path, source);
     if !path.is_file() {
@@ -140,6 +152,12 @@ pub fn read_offsets(path: &Path, gold: &[Document]) -> Result<Option<Vec<Predict
     if head.systems.len() > MOST {
         return Err(CorpusError::whole(path, "more than 64 systems"));
     }
+    if head.texts != texts(gold) {
+        return Err(CorpusError::whole(
+            path,
+            "offsets into other documents than gold's, or into other texts of them",
+        ));
+    }
     let gold: HashMap<&str, &Document> = gold.iter().map(|d| (d.id.as_str(), d)).collect();
     let mut systems: Vec<Predicted> = head.systems.into_iter().map(|name| (name, Vec::new())).collect();
     for number in 2.. {
@@ -155,9 +173,6 @@ pub fn read_offsets(path: &Path, gold: &[Document]) -> Result<Option<Vec<Predict
         let document = gold
             .get(said.doc_id.as_str())
             .ok_or_else(|| wrong("a document that gold does not have"))?;
-        if said.bytes != document.text.len() {
-            return Err(wrong("the document has another length than gold's"));
-        }
         let first = systems.first().map_or(0, |(_, documents)| documents.len());
         for (_, documents) in &mut systems {
             documents.push(Document {
@@ -240,7 +255,7 @@ mod tests {
         let file = written(&systems());
         assert_eq!(
             file.lines().nth(1).unwrap(),
-            r#"{"doc_id":"a","bytes":18,"spans":[[3,14,1,3],[3,6,1,2],[16,18,0,1]]}"#
+            r#"{"doc_id":"a","spans":[[3,14,1,3],[3,6,1,2],[16,18,0,1]]}"#
         );
     }
 
@@ -255,7 +270,7 @@ mod tests {
     fn what_is_not_gold_s_or_not_in_the_first_line_is_refused_by_line() {
         let file = written(&systems());
         for (from, to, told) in [
-            ("\"bytes\":18", "\"bytes\":20", "another length"),
+            ("\"texts\":\"", "\"texts\":\"0", "other documents than gold's"),
             ("\"doc_id\":\"b\"", "\"doc_id\":\"c\"", "does not have"),
             ("[3,6,1,2]", "[3,99,1,2]", "a span that is none"),
             ("[3,6,1,2]", "[3,9,1,2]", "a span that is none"),

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use lethe_core::{Combine, LabelSet};
+use lethe_core::{BatchError, Combine, LabelSet};
+use lethe_corpus::FoldError;
 use lethe_learn::Watch;
 
 use crate::{
@@ -20,6 +21,12 @@ pub enum FittedError {
     /// The stacked network.
     #[error(transparent)]
     Network(#[from] StackedLstmError),
+    /// The documents cannot be parted.
+    #[error(transparent)]
+    Folds(#[from] FoldError),
+    /// A fold's texts make no batch.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
 }
 
 /// A combiner that was fitted.

@@ -5,6 +5,7 @@ mod ballot;
 mod bundle;
 mod candidates;
 mod cost;
+mod crossfit;
 mod dual;
 mod fitted;
 #[cfg(test)]

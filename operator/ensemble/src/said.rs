@@ -163,6 +163,26 @@ impl Said {
         }
     }
 
+    /// These documents alone, by row, in this order, with what every member said of them.
+    ///
+    /// # Errors
+    /// [`BatchError`], if the texts make no batch.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn pick(&self, rows: &[usize]) -> Result<Self, BatchError> {
+        let of = |all: &[Annotations]| rows.iter().map(|&row| all[row].clone()).collect();
+        let texts = rows.iter().map(|&row| self.documents[row].text.as_str());
+        Ok(Self {
+            batch: NoteBatch::from_texts(texts)?,
+            labels: Arc::clone(&self.labels),
+            gold: of(&self.gold),
+            members: self.members.clone(),
+            by_member: self.by_member.iter().map(|said| of(said)).collect(),
+            documents: rows.iter().map(|&row| self.documents[row].clone()).collect(),
+        })
+    }
+
     /// Strict counts of one member against gold.
     pub fn counts(&self, member: usize) -> Counts {
         self.gold

@@ -3,16 +3,15 @@
 
 mod features;
 
-use std::collections::BTreeSet;
-
 use lethe_core::{Annotations, Combine, Decision, LabelSet, NoteView};
-use lethe_corpus::{Counts, Group, folds};
+use lethe_corpus::Counts;
 use rand::SeedableRng as _;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::Said;
 use crate::candidates::{Candidate, FitError, check_members, surer, surest, told};
+use crate::crossfit::parts;
 use crate::dual::{Platt, Row, dot, separate};
 use crate::saved::{SavedError, are_ranked, names, pack, same_labels, unpack};
 use features::Features;
@@ -89,14 +88,7 @@ impl StackedSvm {
             return Err(FitError::OneSided { right, all });
         }
         let dimension = features.dimension();
-        let patients = said.documents.iter().map(|document| document.patient.as_deref());
-        let patients: BTreeSet<Option<&str>> = patients.collect();
-        let (by, groups) = if patients.contains(&None) {
-            (Group::Document, documents.len())
-        } else {
-            (Group::Patient, patients.len())
-        };
-        let parts = folds(&said.documents, config.folds.min(groups), by, seed)?;
+        let parts = parts(said, config.folds, seed)?;
         // Without a C to choose from there is LIBLINEAR's own.
         let mut best = (1.0, 0.0, Platt::fit(&[]));
         let mut best_f1 = -1.0;

@@ -93,6 +93,14 @@ pub enum ManifestError {
         /// The file.
         path: PathBuf,
     },
+    /// The page lists a file that does not lie in its folder.
+    #[error("{}: `{file}` is no name of a file of this folder", path.display())]
+    Outside {
+        /// The page.
+        path: PathBuf,
+        /// What it names.
+        file: String,
+    },
     /// The page does not list a file that this kind of member needs.
     #[error("{}: no digest of `{file}`, which a `{kind}` needs", path.display())]
     Missing {
@@ -165,6 +173,18 @@ impl Manifest {
                     expected,
                 });
             }
+        }
+        // A folder from elsewhere must not have files read, or copied to, where it does not lie.
+        let plain = |name: &String| {
+            Path::new(name)
+                .file_name()
+                .is_some_and(|file| file == name.as_str())
+        };
+        if let Some(file) = manifest.files.keys().find(|name| !plain(name)) {
+            return Err(ManifestError::Outside {
+                path,
+                file: file.clone(),
+            });
         }
         Ok(manifest)
     }
@@ -248,6 +268,19 @@ mod tests {
             message.contains("`clusters.bin`, which a `crf` needs"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn a_page_that_names_files_elsewhere_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        written(folder.path());
+        let page = folder.path().join(PAGE);
+        let good = std::fs::read_to_string(&page).unwrap();
+        for name in ["../weights.bin", "/etc/hosts", "a/b", ".."] {
+            std::fs::write(&page, good.replace("\"weights.bin\"", &format!("{name:?}"))).unwrap();
+            let message = Manifest::read(folder.path()).unwrap_err().to_string();
+            assert!(message.contains(&format!("`{name}` is no name")), "{message}");
+        }
     }
 
     #[test]

@@ -75,14 +75,14 @@ pub fn of_model(
 /// # Errors
 /// [`CostError`].
 pub fn of(member: &dyn Tagger, with: Option<String>, documents: &[Document]) -> Result<Spent, CostError> {
-    let mut batches = Vec::new();
-    let mut tokens = 0;
+    let (mut chunks, mut tokens) = (Vec::new(), 0);
     for chunk in documents.chunks(CHUNK) {
-        let texts = chunk.iter().map(|document| document.text.as_str());
-        let batch = NoteBatch::from_texts(texts.clone()).map_err(PredictError::from)?;
+        // Words are met, tables are read: what a stream pays from its second minute on. Each batch is given back before
+        // the next, as in a stream, so that none pays for memory that is new to the process.
+        let batch = batch(chunk)?;
         tokens += batch.notes().map(|note| note.tokens.len()).sum::<usize>();
-        let again = NoteBatch::from_texts(texts).map_err(PredictError::from)?;
-        batches.push((batch, again));
+        drop(member.tag(&batch));
+        chunks.push(chunk);
         if tokens >= TOKENS {
             break;
         }
@@ -90,17 +90,14 @@ pub fn of(member: &dyn Tagger, with: Option<String>, documents: &[Document]) -> 
     if tokens == 0 {
         return Err(CostError::Empty);
     }
-    // Words are met, tables are read: what a stream pays from its second minute on.
-    for (batch, _) in &batches {
-        drop(member.tag(batch));
-    }
     let (mut first, mut second) = (0.0, 0.0);
-    for (_, fresh) in &batches {
+    for chunk in chunks {
+        let batch = batch(chunk)?;
         let start = on_core();
-        drop(member.tag(fresh));
+        drop(member.tag(&batch));
         let middle = on_core();
         // What is shared lies in the batch by now.
-        drop(member.tag(fresh));
+        drop(member.tag(&batch));
         first += middle - start;
         second += on_core() - middle;
     }
@@ -117,6 +114,11 @@ pub fn of(member: &dyn Tagger, with: Option<String>, documents: &[Document]) -> 
             with,
         },
     })
+}
+
+fn batch(documents: &[Document]) -> Result<NoteBatch, CostError> {
+    let texts = documents.iter().map(|document| document.text.as_str());
+    Ok(NoteBatch::from_texts(texts).map_err(PredictError::from)?)
 }
 
 /// Seconds that this thread has spent on a core, so that other work on the machine does not count.

@@ -135,7 +135,23 @@ pub(crate) struct Rows {
     pub(crate) fields: usize,
 }
 
+/// The largest size that a network may have: far beyond sense, far below what would overflow.
+const LARGEST: usize = 1 << 16;
+
 impl Architecture {
+    /// Whether the sizes are those of a network; else what is wrong with them.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        let needed = [self.word, self.char, self.char_hidden, self.hidden];
+        let others = [self.cap, self.lexical, self.knowledge, self.field, self.layer];
+        if needed.contains(&0) {
+            return Err("word, char, char_hidden and hidden must be at least 1");
+        }
+        if needed.into_iter().chain(others).any(|size| size > LARGEST) {
+            return Err("a size must be at most 65536");
+        }
+        Ok(())
+    }
+
     /// Where each part of a token's input begins, and the input's size: word, characters, capitals, shape, knowledge,
     /// field, end.
     pub(crate) fn parts(&self) -> [usize; 7] {

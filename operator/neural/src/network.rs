@@ -93,7 +93,10 @@ impl Network {
     /// Rounds word vectors to half precision, in which [`Network::save`] then writes them.
     pub(crate) fn round_words(&mut self) {
         let words = &mut self.model.params.0[slot::WORD].data;
-        words.iter_mut().for_each(|x| *x = f16::from_f32(*x).to_f32());
+        let most = f16::MAX.to_f32();
+        words
+            .iter_mut()
+            .for_each(|x| *x = f16::from_f32(x.clamp(-most, most)).to_f32());
     }
 
     /// Writes the model's folder. A table of words whose numbers all are of half precision is written so.
@@ -150,6 +153,7 @@ impl Network {
         let page: Page = toml::Value::Table(manifest.settings.clone())
             .try_into()
             .map_err(|error: toml::de::Error| NetworkError::Settings(error.to_string()))?;
+        page.architecture.check().map_err(NetworkError::Inconsistent)?;
         let weights = manifest.file(folder, WEIGHTS)?;
         let words = String::from_utf8(manifest.file(folder, WORDS)?)
             .map_err(|_| NetworkError::Inconsistent("its words are not UTF-8"))?;

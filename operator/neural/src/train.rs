@@ -224,12 +224,7 @@ pub fn train(
 }
 
 fn check(architecture: &Architecture, schedule: &Schedule) -> Result<(), TrainError> {
-    let a = architecture;
-    if a.word == 0 || a.char == 0 || a.char_hidden == 0 || a.hidden == 0 {
-        return Err(TrainError::Setting(
-            "word, char, char_hidden and hidden must be at least 1",
-        ));
-    }
+    architecture.check().map_err(TrainError::Setting)?;
     if schedule.batch == 0 || schedule.epochs == 0 {
         return Err(TrainError::Setting("batch and epochs must be at least 1"));
     }

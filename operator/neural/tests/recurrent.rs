@@ -207,6 +207,8 @@ fn a_network_reads_back_the_same_and_a_damaged_one_is_refused() {
     let good = std::fs::read_to_string(&page).unwrap();
     for (from, to, problem) in [
         ("hidden = 10", "hidden = 11", "another shape"),
+        ("char = 6", "char = 0", "at least 1"),
+        ("layer = 9", "layer = 99999999", "at most 65536"),
         ("format = 1", "format = 99", "model format 99"),
         ("window = 20", "window = 20\ndepth = 2", "depth"),
     ] {

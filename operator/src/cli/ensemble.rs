@@ -52,7 +52,8 @@ pub(crate) struct ObjectiveArgs {
     /// The least recall: `characters:0.99` of gold's PHI characters, `spans:0.95` of its spans
     #[arg(long, value_name = "FLOOR")]
     pub(crate) floor: Option<Floor>,
-    /// The most that the members may cost together, in µs of one core a token; needs --models or --costs
+    /// The most that the members may cost together, in µs of one core a token; needs --models or --costs. What
+    /// is fitted is then tried on the members that each threshold's path leaves under it, and keeps the best of them
     #[arg(long, value_name = "MICROSECONDS")]
     pub(crate) ceiling: Option<f64>,
     /// A member that is never dropped
@@ -111,6 +112,14 @@ pub(crate) enum Method {
     StackedLstm,
 }
 
+impl Method {
+    /// Its name, as it is typed.
+    pub(crate) fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
 #[derive(Args)]
 pub(crate) struct FitArgs {
     /// How members are combined
@@ -143,6 +152,9 @@ pub(crate) struct CompareArgs {
     /// What each member says of them: as PRED, or a folder that holds NAME.jsonl of each
     #[arg(long = "test-predictions", value_name = "PRED", required = true)]
     pub(crate) test_predictions: Vec<String>,
+    /// Only these ways of combining
+    #[arg(long, value_name = "METHOD", value_delimiter = ',')]
+    pub(crate) methods: Vec<Method>,
     /// A folder for the documents with what each way of combining says of them
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -2,16 +2,14 @@
 
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::Context as _;
-use lethe_core::Combine;
 use lethe_corpus::Document;
 use lethe_ensemble::prune::prune;
-use lethe_ensemble::{Fitted, PruneOptions, Said};
+use lethe_ensemble::{Fitted, Said};
 use lethe_evaluate::{Options, evaluate};
 
-use super::{costs, decided, everyone, models, options, said, test};
+use super::{costs, decided, everyone, fitted_on, models, options, said, test};
 use crate::cli::CompareArgs;
 use crate::commands::documents::create;
 use crate::commands::learning::Passes;
@@ -29,17 +27,30 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let costs = costs(&args.said, &said, &models(&args.said, &said)?)?;
     let options = options(&args.objective, &said, costs)?;
     let mut systems: Vec<(String, Vec<Document>)> = Vec::new();
-    for (name, voting) in [("voting", everyone(&said, &options)), ("voting-pruned", options)] {
-        let (members, combiner) = voted(&said, &voting)?;
-        systems.push((name.to_owned(), decided(&test.with(&members), &*combiner)));
+    let wanted =
+        |name: &str| args.methods.is_empty() || args.methods.iter().any(|method| method.name() == name);
+    let pruned = prune(&said, &options).map_err(usage)?;
+    let all = prune(&said, &everyone(&said, &options)).map_err(usage)?;
+    for (name, pruned) in [("voting", &all), ("voting-pruned", &pruned)] {
+        tracing::info!(
+            "{name}: {} votes of {}",
+            pruned.chosen.threshold,
+            pruned.names().join(", ")
+        );
+        if wanted(name) {
+            let judged = test.with(&pruned.chosen.members);
+            systems.push((name.to_owned(), decided(&judged, &pruned.voting())));
+        }
     }
-    for kind in Fitted::KINDS {
+    for kind in Fitted::KINDS.into_iter().filter(|kind| wanted(kind)) {
+        let left = fitted_on(kind, &said, &pruned, args.seed)?;
+        let on = said.with(&left);
         let mut passes = Passes::new(kind);
-        let fitted = Fitted::fit(kind, &said, args.seed, &mut passes);
+        let fitted = Fitted::fit(kind, &on, args.seed, &mut passes);
         passes.finish();
         let fitted = fitted.context("the list names what it fits")??;
-        tracing::info!("{kind}: fitted to {} documents", said.documents.len());
-        systems.push((kind.to_owned(), decided(&test, &*fitted.combiner())));
+        tracing::info!("{kind}: fitted on {}", on.members.join(", "));
+        systems.push((kind.to_owned(), decided(&test.with(&left), &*fitted.combiner())));
     }
     if let Some(folder) = &args.out {
         write(folder, &systems)?;
@@ -61,17 +72,6 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
     }
     out.flush()?;
     Ok(())
-}
-
-/// The members that are left, and their vote.
-fn voted(said: &Said, options: &PruneOptions) -> anyhow::Result<(Vec<usize>, Arc<dyn Combine>)> {
-    let pruned = prune(said, options).map_err(usage)?;
-    tracing::info!(
-        "{} votes of {}",
-        pruned.chosen.threshold,
-        pruned.names().join(", ")
-    );
-    Ok((pruned.chosen.members.clone(), Arc::new(pruned.voting())))
 }
 
 /// What one member says, as it says it.

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
-use clap::ValueEnum as _;
-use lethe_core::LabelId;
+use lethe_core::{LabelId, MemberSet};
+use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::prune::prune;
-use lethe_ensemble::{Bundle, Fitted, Measured, Page, Part, Provenance, PruneOptions, Pruned, Rule, Said};
+use lethe_ensemble::{
+    Bundle, Costs, Fitted, Measured, Page, Part, Provenance, PruneOptions, Pruned, Rule, Said,
+};
 use lethe_evaluate::{Estimate, Interval, Options, evaluate};
 
-use super::{costs, decided, everyone, models, options, said};
+use super::{costs, crossfitted, decided, everyone, fitted_on, models, options, said};
 use crate::cli::{FitArgs, Method};
 use crate::commands::learning::Passes;
 use crate::exit::usage;
@@ -27,13 +29,19 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
     let said = said(&args.said)?;
     let models = models(&args.said, &said)?;
     let options = options(&args.objective, &said, costs(&args.said, &said, &models)?)?;
+    let kind = Some(args.method.name()).filter(|name| Fitted::KINDS.contains(&name.as_str()));
     let options = match args.method {
-        Method::VotingPruned => options,
-        _ => everyone(&said, &options),
+        Method::Voting => everyone(&said, &options),
+        _ => options,
     };
     let pruned = prune(&said, &options).map_err(usage)?;
-    let mut left = pruned.chosen.members.clone();
-    let fitted = fitted(args, &said)?;
+    let mut left = match &kind {
+        Some(kind) => fitted_on(kind, &said, &pruned, args.seed)?,
+        None => pruned.chosen.members.clone(),
+    };
+    let fitted = kind
+        .map(|kind| fitted(kind, args, &said.with(&left)))
+        .transpose()?;
     if fitted.is_none() {
         // The best of cross-validation first: their order is their rank.
         left.sort_by_key(|&member| pruned.members[member].rank);
@@ -45,10 +53,19 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
         )));
     }
     let mut page = page(args, &said, &options, &pruned, &left);
+    let everyone = left
+        .iter()
+        .fold(MemberSet::default(), |set, &member| set.with(member));
+    let cost = Costs(options.costs.clone()).of(everyone);
     match &fitted {
-        // Of what was fitted, the predictions that it was fitted to say too much good.
-        Some((kind, fitted)) => page.fitted(&args.out, kind, fitted).map_err(usage)?,
-        None => page.measured.push(measured(&said, &pruned)?),
+        Some((kind, fitted)) => {
+            page.fitted(&args.out, kind, fitted).map_err(usage)?;
+            let on = "the members' cross-validated predictions, each part by what was fitted to the others";
+            let said = said.with(&left);
+            let decided = crossfitted(kind, &said, args.seed)?;
+            page.measured.push(measured(on.to_owned(), cost, &said, decided)?);
+        }
+        None => page.measured.push(voted(cost, &said, &pruned, &args.beside)?),
     }
     let source = |name: &str| {
         let place = said.members.iter().position(|member| member == name)?;
@@ -56,8 +73,8 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
     };
     page.write(&args.out, source).map_err(usage)?;
     if let Err(error) = Bundle::open(&args.out, &Dictionary::builtin()) {
-        // What cannot be run is no bundle.
-        std::fs::remove_file(args.out.join("bundle.toml")).ok();
+        // What cannot be run is no bundle; all that lies there was written just now.
+        std::fs::remove_dir_all(&args.out).ok();
         return Err(usage(error));
     }
     match fitted {
@@ -74,15 +91,8 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The combiner, with its name, where the method has one of its own.
-fn fitted(args: &FitArgs, said: &Said) -> anyhow::Result<Option<(String, Fitted)>> {
-    let name = args
-        .method
-        .to_possible_value()
-        .map(|value| value.get_name().to_owned());
-    let Some(kind) = name.filter(|name| Fitted::KINDS.contains(&name.as_str())) else {
-        return Ok(None);
-    };
+/// The combiner, with its name.
+fn fitted(kind: String, args: &FitArgs, said: &Said) -> anyhow::Result<(String, Fitted)> {
     if !args.beside.is_empty() {
         return Err(usage(format!(
             "--beside: `{kind}` takes what it was fitted on and nothing beside; use a vote"
@@ -92,7 +102,7 @@ fn fitted(args: &FitArgs, said: &Said) -> anyhow::Result<Option<(String, Fitted)
     let fitted = Fitted::fit(&kind, said, args.seed, &mut passes);
     passes.finish();
     let fitted = fitted.context("the list names what it fits")?.map_err(usage)?;
-    Ok(Some((kind, fitted)))
+    Ok((kind, fitted))
 }
 
 fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, left: &[usize]) -> Page {
@@ -136,10 +146,23 @@ fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, le
     Page::new(&said.labels, rule, provenance, members.collect())
 }
 
-/// What the chosen vote does on the predictions that it was chosen on, with intervals over documents.
-fn measured(said: &Said, pruned: &Pruned) -> anyhow::Result<Measured> {
+/// What the chosen vote does on the predictions that it was chosen on.
+fn voted(cost: f64, said: &Said, pruned: &Pruned, beside: &[String]) -> anyhow::Result<Measured> {
     let chosen = said.with(&pruned.chosen.members);
+    let on = if beside.is_empty() {
+        "the cross-validated predictions that it was chosen on".to_owned()
+    } else {
+        format!(
+            "the cross-validated predictions that it was chosen on, without {}",
+            beside.join(", ")
+        )
+    };
     let documents = decided(&chosen, &pruned.voting());
+    measured(on, cost, &chosen, documents)
+}
+
+/// Figures with intervals over documents.
+fn measured(on: String, cost: f64, said: &Said, documents: Vec<Document>) -> anyhow::Result<Measured> {
     let report = evaluate(
         &said.documents,
         &[("ensemble".to_owned(), documents)],
@@ -154,10 +177,10 @@ fn measured(said: &Said, pruned: &Pruned) -> anyhow::Result<Measured> {
         [estimate.value, interval.low, interval.high]
     };
     Ok(Measured {
-        on: "the cross-validated predictions that it was chosen on".to_owned(),
+        on,
         documents: said.documents.len(),
         f1: figures(&system.measures.strict.f1),
         recall: figures(&system.measures.character.recall),
-        cost: Some(pruned.chosen.cost).filter(|cost| *cost > 0.0),
+        cost: Some(cost).filter(|cost| *cost > 0.0),
     })
 }

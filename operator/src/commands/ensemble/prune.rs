@@ -46,7 +46,7 @@ pub(crate) fn run(args: &PruneArgs) -> anyhow::Result<()> {
         Ok::<_, anyhow::Error>(())
     };
     if let Some(path) = &args.html {
-        let held_out = held_out.as_ref().map(std::slice::from_ref).unwrap_or_default();
+        let held_out = held_out.as_slice();
         write(path, page(&pruned, held_out, "A vote and its members"))?;
     }
     if let Some(path) = &args.svg {
