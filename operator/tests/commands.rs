@@ -322,3 +322,24 @@ fn an_audit_file_that_nobody_names_is_removed_once_nobody_can_name_it() {
         Vec::<String>::new()
     );
 }
+
+#[test]
+fn a_bundle_and_members_of_its_own_do_not_go_together() {
+    let place = Place::new();
+    for key in [
+        "labels = \"meddocan\"",
+        "members = [{ kind = \"known\" }]",
+        "vote = { threshold = 2 }",
+    ] {
+        let config = format!(
+            "[engine]\nbundle = \"nowhere\"\n{key}\n\n[source]\nkind = \"jsonl\"\ninput = \"x\"\n\n{}",
+            folder_sink(&place.at("out"))
+        );
+        let config = place.write("lethe.toml", config);
+        let name = key.split(' ').next().unwrap();
+        Lethe::new(["check", "-c", config.to_str().unwrap()])
+            .end()
+            .expect(2)
+            .says(&format!("engine.{name}"));
+    }
+}

@@ -9,10 +9,10 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
+use common::Place;
 use common::bundle::through_stream;
 use common::gold::{gold, quarrelsome_gold};
 use common::process::{Ended, Lethe};
-use common::{Place, folder_sink};
 use serde_json::Value;
 
 const MEMBERS: [&str; 3] = ["mira", "ogd", "naive-bayes"];
@@ -340,6 +340,34 @@ fn every_way_of_combining_is_fitted_compared_and_bundled() {
             "{method}"
         );
     }
+    // Under a ceiling a fitted combiner, too, makes do with fewer, and says how it does without having seen a document.
+    let costs = MEMBERS.map(|name| serde_json::json!({"name": name, "cost": {"own": 1.0}}));
+    let costs = serde_json::json!({"members": costs}).to_string();
+    let costs = trained.place.write("costs.json", costs);
+    let small = trained.place.at("small");
+    let ceiling = [
+        "--models",
+        &trained.models(),
+        "--costs",
+        costs.to_str().unwrap(),
+        "--ceiling",
+        "2",
+        "--out",
+        small.to_str().unwrap(),
+    ];
+    trained
+        .ensemble(&["fit", "decision-templates"], &ceiling)
+        .expect(0);
+    let left = std::fs::read_dir(small.join("members")).unwrap().count();
+    assert!((1..=2).contains(&left), "{left} of three at a µs each");
+    let shown = Lethe::new(["ensemble", "show", small.to_str().unwrap()]);
+    let shown = shown.end().expect(0).out;
+    assert!(shown.contains("by what was fitted to the others"), "{shown}");
+    let only = ["--only", "mira,ogd", "--json"];
+    let report = trained.ensemble(&["prune"], &only).expect(0).out;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["members"].as_array().unwrap().len(), 2);
+
     let beside = [
         "--models",
         &trained.models(),
@@ -352,25 +380,4 @@ fn every_way_of_combining_is_fitted_compared_and_bundled() {
         .ensemble(&["fit", "stacked-svm"], &beside)
         .expect(2)
         .says("--beside");
-}
-
-#[test]
-fn a_bundle_and_members_of_its_own_do_not_go_together() {
-    let place = Place::new();
-    for key in [
-        "labels = \"meddocan\"",
-        "members = [{ kind = \"known\" }]",
-        "vote = { threshold = 2 }",
-    ] {
-        let config = format!(
-            "[engine]\nbundle = \"nowhere\"\n{key}\n\n[source]\nkind = \"jsonl\"\ninput = \"x\"\n\n{}",
-            folder_sink(&place.at("out"))
-        );
-        let config = place.write("lethe.toml", config);
-        let name = key.split(' ').next().unwrap();
-        Lethe::new(["check", "-c", config.to_str().unwrap()])
-            .end()
-            .expect(2)
-            .says(&format!("engine.{name}"));
-    }
 }

@@ -29,6 +29,9 @@ pub(crate) struct SaidArgs {
     /// NAME=PATH; of a file of `lethe ensemble keep` all members, called NAME.MEMBER if it is given a name
     #[arg(value_name = "PRED", required = true)]
     pub(crate) predictions: Vec<String>,
+    /// Of all members only these
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
     /// Other names for labels, gold's and predicted ones: a TOML table `labels` of new names by old ones
     #[arg(long, value_name = "FILE")]
     pub(crate) rename: Option<PathBuf>,
@@ -53,7 +56,7 @@ pub(crate) struct ObjectiveArgs {
     #[arg(long, value_name = "FLOOR")]
     pub(crate) floor: Option<Floor>,
     /// The most that the members may cost together, in µs of one core a token; needs --models or --costs. What
-    /// is fitted is then tried on the members that each threshold's path leaves under it, and keeps the best of them
+    /// is fitted then keeps, of the sets of members under it, the best fold by fold
     #[arg(long, value_name = "MICROSECONDS")]
     pub(crate) ceiling: Option<f64>,
     /// A member that is never dropped

@@ -9,7 +9,8 @@ use lethe_ensemble::prune::prune;
 use lethe_ensemble::{Fitted, Said};
 use lethe_evaluate::{Options, evaluate};
 
-use super::{costs, decided, everyone, fitted_on, models, options, said, test};
+use super::crossfit::fitted_on;
+use super::{costs, decided, everyone, models, options, said, test};
 use crate::cli::CompareArgs;
 use crate::commands::documents::create;
 use crate::commands::learning::Passes;
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
         }
     }
     for kind in Fitted::KINDS.into_iter().filter(|kind| wanted(kind)) {
-        let left = fitted_on(kind, &said, &pruned, args.seed)?;
+        let left = fitted_on(kind, &said, &pruned, &options, args.seed)?;
         let on = said.with(&left);
         let mut passes = Passes::new(kind);
         let fitted = Fitted::fit(kind, &on, args.seed, &mut passes);

@@ -12,7 +12,8 @@ use lethe_ensemble::{
 };
 use lethe_evaluate::{Estimate, Interval, Options, evaluate};
 
-use super::{costs, crossfitted, decided, everyone, fitted_on, models, options, said};
+use super::crossfit::{crossfitted, fitted_on};
+use super::{costs, decided, everyone, models, options, said};
 use crate::cli::{FitArgs, Method};
 use crate::commands::learning::Passes;
 use crate::exit::usage;
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
     };
     let pruned = prune(&said, &options).map_err(usage)?;
     let mut left = match &kind {
-        Some(kind) => fitted_on(kind, &said, &pruned, args.seed)?,
+        Some(kind) => fitted_on(kind, &said, &pruned, &options, args.seed)?,
         None => pruned.chosen.members.clone(),
     };
     let fitted = kind

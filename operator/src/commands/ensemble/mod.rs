@@ -1,6 +1,7 @@
 //! `lethe ensemble`: from what members said in cross-validation to a bundle.
 
 mod compare;
+mod crossfit;
 mod fit;
 mod keep;
 mod prune;
@@ -10,17 +11,14 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use lethe_core::{Combine, Decision, MemberSet};
-use lethe_corpus::{Counts, Document, Mark};
+use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
-use lethe_ensemble::prune::{Path as Dropped, Point};
-use lethe_ensemble::{Cost, Fitted, Objective, PruneOptions, Pruned, Said};
+use lethe_ensemble::{Cost, Objective, PruneOptions, Said};
 use lethe_members::cost;
 use serde::Deserialize;
 
 use super::evaluate::{predicted, read, rename};
-use super::learning::Passes;
 use crate::cli::{EnsembleCommand, ObjectiveArgs, SaidArgs};
 use crate::config::label_set;
 use crate::exit::usage;
@@ -49,7 +47,12 @@ fn said(args: &SaidArgs) -> anyhow::Result<Said> {
         .as_deref()
         .map(|name| label_set(name, "--labels"))
         .transpose()?;
-    Said::new(gold, members, labels.map(Arc::new)).map_err(usage)
+    let said = Said::new(gold, members, labels.map(Arc::new)).map_err(usage)?;
+    if args.only.is_empty() {
+        return Ok(said);
+    }
+    let only = args.only.iter().map(|name| member(&said, name, "--only"));
+    Ok(said.with(&only.collect::<Result<Vec<_>, _>>()?))
 }
 
 /// What the same members, in the same order, say of the test's documents.
@@ -191,43 +194,6 @@ fn everyone(said: &Said, options: &PruneOptions) -> PruneOptions {
         keep: (0..said.members.len()).fold(options.keep, MemberSet::with),
         ..options.clone()
     }
-}
-
-/// The members that a combiner is fitted on: all, or, under a ceiling, those of a threshold's path of elimination with
-/// which it does best fold by fold. `pruned` was pruned under that ceiling.
-fn fitted_on(kind: &str, said: &Said, pruned: &Pruned, seed: u64) -> anyhow::Result<Vec<usize>> {
-    if pruned.objective.ceiling.is_none() {
-        return Ok((0..said.members.len()).collect());
-    }
-    let mut sets: Vec<&Point> = pruned.paths.iter().map(Dropped::stopped).collect();
-    sets.retain(|point| point.meets);
-    sets.sort_by(|a, b| (a.cost.total_cmp(&b.cost)).then_with(|| a.members.cmp(&b.members)));
-    sets.dedup_by(|a, b| a.members == b.members);
-    let mut best: Option<(f64, &Point)> = None;
-    for point in sets {
-        let decided = crossfitted(kind, &said.with(&point.members), seed)?;
-        let mut counts = Counts::default();
-        for (gold, decided) in said.documents.iter().zip(&decided) {
-            counts += Counts::strict(&gold.marks, &decided.marks);
-        }
-        let names: Vec<&str> = point.members.iter().map(|&m| said.members[m].as_str()).collect();
-        tracing::info!("{kind} of {}: {:.4} fold by fold", names.join(", "), counts.f1());
-        // Of equal ones the cheaper, which came first.
-        if best.is_none_or(|(f1, _)| counts.f1() > f1) {
-            best = Some((counts.f1(), point));
-        }
-    }
-    let (_, point) = best.ok_or_else(|| usage("--ceiling: no set of members costs as little"))?;
-    Ok(point.members.clone())
-}
-
-/// The documents with what a combiner decides of each when it is fitted to others.
-fn crossfitted(kind: &str, said: &Said, seed: u64) -> anyhow::Result<Vec<Document>> {
-    let mut passes = Passes::new(kind);
-    let decisions = Fitted::crossfit(kind, said, seed, &mut passes);
-    passes.finish();
-    let decisions = decisions.context("the list names what it fits")?.map_err(usage)?;
-    Ok(marked(said, decisions.into_iter()))
 }
 
 /// The documents with what a combiner decides of each in place of gold.

@@ -41,6 +41,7 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
                 )?;
             }
         }
+        Rule::Fitted { kind, digest } => writeln!(to, "combined    by {kind} {digest}")?,
         other => writeln!(to, "combined    {other:?}")?,
     }
     let from = &page.provenance;
@@ -57,6 +58,9 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
             "measured    on {} ({} documents): strict F1 {f1:.2} ({low:.2} to {high:.2}), {recall:.3} % of PHI characters ({least:.3} to {most:.3})",
             measured.on, measured.documents
         )?;
+        if let Some(cost) = measured.cost {
+            writeln!(to, "            {cost:.2} us/token of one core")?;
+        }
     }
     for (place, part) in page.members.iter().enumerate() {
         let f1 = part

@@ -1,0 +1,79 @@
+//! Members for a combiner that is fitted: chosen by how it does fold by fold.
+
+use anyhow::Context as _;
+use lethe_core::MemberSet;
+use lethe_corpus::{Counts, Document};
+use lethe_ensemble::prune::Path;
+use lethe_ensemble::{Costs, Fitted, PruneOptions, Pruned, Said};
+
+use super::marked;
+use crate::commands::learning::Passes;
+use crate::exit::usage;
+
+/// The members that a combiner is fitted on: all, or, under a ceiling, those with which it does best fold by fold. Tried
+/// are the sets that paths of elimination pass under the ceiling, and then, one after another, each member that still
+/// fits beside the best of them, as long as one of them helps.
+pub(super) fn fitted_on(
+    kind: &str,
+    said: &Said,
+    pruned: &Pruned,
+    options: &PruneOptions,
+    seed: u64,
+) -> anyhow::Result<Vec<usize>> {
+    let all = 0..said.members.len();
+    let Some(ceiling) = options.objective.ceiling else {
+        return Ok(all.collect());
+    };
+    let costs = Costs(options.costs.clone());
+    let passed = |path: &Path| -> Vec<MemberSet> {
+        let steps = path.steps[..path.stop].iter().map(|step| step.left.set());
+        std::iter::once(path.start.set()).chain(steps).collect()
+    };
+    let mut sets: Vec<MemberSet> = pruned.paths.iter().flat_map(passed).collect();
+    sets.sort_by(|a, b| costs.of(*a).total_cmp(&costs.of(*b)).then(a.0.cmp(&b.0)));
+    sets.dedup();
+    let mut best: Option<(f64, MemberSet)> = None;
+    while !sets.is_empty() {
+        let before = best;
+        for set in sets.drain(..).filter(|set| costs.of(*set) <= ceiling) {
+            let f1 = judged(kind, said, set, seed)?;
+            // Of equal ones the cheaper, which came first.
+            if best.is_none_or(|(least, _)| f1 > least) {
+                best = Some((f1, set));
+            }
+        }
+        if best != before
+            && let Some((_, set)) = best
+        {
+            let others = all.clone().filter(|&member| !set.contains(member));
+            sets.extend(others.map(|member| set.with(member)));
+        }
+    }
+    let (_, set) = best.ok_or_else(|| usage("--ceiling: no set of members costs as little"))?;
+    Ok(set.iter().collect())
+}
+
+/// Strict micro-F1 of a combiner of these members, each document decided by what was fitted to others.
+fn judged(kind: &str, said: &Said, set: MemberSet, seed: u64) -> anyhow::Result<f64> {
+    let members: Vec<usize> = set.iter().collect();
+    let said = said.with(&members);
+    let mut counts = Counts::default();
+    for (gold, decided) in said.documents.iter().zip(&crossfitted(kind, &said, seed)?) {
+        counts += Counts::strict(&gold.marks, &decided.marks);
+    }
+    tracing::info!(
+        "{kind} of {}: {:.4} fold by fold",
+        said.members.join(", "),
+        counts.f1()
+    );
+    Ok(counts.f1())
+}
+
+/// The documents with what a combiner decides of each when it is fitted to others.
+pub(super) fn crossfitted(kind: &str, said: &Said, seed: u64) -> anyhow::Result<Vec<Document>> {
+    let mut passes = Passes::new(kind);
+    let decisions = Fitted::crossfit(kind, said, seed, &mut passes);
+    passes.finish();
+    let decisions = decisions.context("the list names what it fits")?.map_err(usage)?;
+    Ok(marked(said, decisions.into_iter()))
+}
