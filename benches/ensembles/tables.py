@@ -373,8 +373,8 @@ def main():
         asked["chosen"] = two.submit(
             lethe.prune, "meddocan", ["meddocan"], *costs, svg=RESULTS / "thresholds-meddocan.svg")
         asked["floor"] = two.submit(
-            lethe.prune, "meddocan", ["meddocan"], *costs, "--every-set", "--measure", "precision", "--floor",
-            "characters:0.99")
+            lethe.prune, "meddocan", ["meddocan"], *costs, "--every-set", "--cover-beaten", "--measure", "precision",
+            "--floor", "characters:0.99")
         half = set_of_all(asked["chosen"].result())["cost"] / 2
         ceiling = ("--ceiling", f"{half:.4f}")
         asked["cheap"] = two.submit(lethe.prune, "meddocan", ["meddocan"], *costs, *ceiling)
