@@ -7,10 +7,9 @@ IN has `doc_id` and `text` a line; OUT has both again and `spans` of `start`, `e
 pipeline is a blank one: it splits Spanish into words and knows no names, so all that is found comes from Presidio's own
 patterns and checksums. Those for Spanish and those for no one country run; telephone numbers are read as in Spain.
 """
-import json
 import logging
-import sys
 
+import external
 import spacy
 import tldextract
 from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
@@ -64,27 +63,16 @@ def analyzer():
     return AnalyzerEngine(registry, engine, supported_languages=[LANGUAGE], default_score_threshold=LEAST_SCORE)
 
 
-def without_overlaps(spans):
-    """Of (start, end, label) that overlap the longest, then the earliest, then by label; in the order of the text."""
-    kept = []
-    for start, end, label in sorted(spans, key=lambda s: (s[0] - s[1], *s)):
-        if all(end <= other[0] or other[1] <= start for other in kept):
-            kept.append((start, end, label))
-    return sorted(kept)
-
-
-def main(source, target):
+def finder():
+    """What Presidio finds in a text."""
     presidio = analyzer()
-    with open(source, encoding="utf-8-sig") as notes, open(target, "w", encoding="utf-8", newline="\n") as found:
-        for note in map(json.loads, filter(str.strip, notes)):
-            results = presidio.analyze(note["text"], LANGUAGE)
-            spans = [(r.start, r.end, CATEGORIES[r.entity_type]) for r in results if r.entity_type in CATEGORIES]
-            spans = [{"start": s, "end": e, "label": label} for s, e, label in without_overlaps(spans)]
-            line = {"doc_id": note["doc_id"], "text": note["text"], "spans": spans}
-            found.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    def find(text):
+        results = presidio.analyze(text, LANGUAGE)
+        return [(r.start, r.end, CATEGORIES[r.entity_type]) for r in results if r.entity_type in CATEGORIES]
+
+    return find
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    external.run(__doc__, finder())

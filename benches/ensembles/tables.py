@@ -3,7 +3,7 @@
     python3 benches/ensembles/tables.py --lethe PROGRAM --meddocan DIR --echr-es DIR --work DIR
 
 Every figure comes from `lethe ensemble compare`, `lethe ensemble prune` and `lethe evaluate`; this program only asks
-them and lays out what they say, in docs/results/README.md.
+them and lays out what they say, in docs/results/README.md. Python 3.11 or later, and nothing beside it.
 """
 import argparse
 import concurrent.futures

@@ -8,6 +8,7 @@ use std::sync::mpsc::sync_channel;
 use anyhow::Context as _;
 use lethe_connectors::files::{Document, Documents, DocumentsConfig};
 use lethe_core::{Engine, NoteBatch, Outcome, QuarantineCode, Record};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::config::{EngineConfig, Recipe, load};
@@ -40,6 +41,23 @@ pub(crate) fn create(path: &Path) -> anyhow::Result<Box<dyn Write>> {
     }
     let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(Box::new(BufWriter::with_capacity(1 << 18, file)))
+}
+
+/// Prints a report to standard output: as JSON, or as the table that is made of it.
+pub(crate) fn print(
+    json: bool,
+    report: &impl Serialize,
+    table: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    let mut out = create(Path::new("-"))?;
+    if json {
+        serde_json::to_writer_pretty(&mut out, report)?;
+        writeln!(out)?;
+    } else {
+        out.write_all(table().as_bytes())?;
+    }
+    out.flush()?;
+    Ok(())
 }
 
 /// Reads documents, decides each, changes it and writes it as a line of JSON, in input order.

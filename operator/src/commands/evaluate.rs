@@ -1,13 +1,12 @@
 //! `lethe evaluate`: predictions held against gold.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
 use lethe_corpus::{Document, Predicted, Rename};
 use lethe_evaluate::{Options, PageOptions, evaluate, page};
 
-use super::documents::create;
+use super::documents::print;
 use crate::cli::EvaluateArgs;
 use crate::config::label_set;
 use crate::exit::usage;
@@ -36,14 +35,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<()> {
         ..Options::default()
     };
     let report = evaluate(&gold, &systems, &options).map_err(usage)?;
-    let mut out = create(Path::new("-"))?;
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &report)?;
-        writeln!(out)?;
-    } else {
-        out.write_all(report.table().as_bytes())?;
-    }
-    out.flush()?;
+    print(args.json, &report, || report.table())?;
     if let Some(path) = &args.html {
         let options = PageOptions {
             contexts: !args.no_contexts,

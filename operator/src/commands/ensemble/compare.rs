@@ -1,6 +1,5 @@
 //! `lethe ensemble compare`: every way of combining, fitted on one set of documents and scored on another.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -12,7 +11,7 @@ use lethe_evaluate::{Options, evaluate};
 use super::crossfit::fitted_on;
 use super::{costs, decided, everyone, models, options, said, test};
 use crate::cli::CompareArgs;
-use crate::commands::documents::create;
+use crate::commands::documents::print;
 use crate::commands::learning::Passes;
 use crate::exit::usage;
 
@@ -64,15 +63,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
         ..Options::default()
     };
     let report = evaluate(&test.documents, &systems, &scored).map_err(usage)?;
-    let mut out = create(Path::new("-"))?;
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &report)?;
-        writeln!(out)?;
-    } else {
-        out.write_all(report.table().as_bytes())?;
-    }
-    out.flush()?;
-    Ok(())
+    print(args.json, &report, || report.table())
 }
 
 /// What one member says, as it says it.

@@ -27,10 +27,15 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
             args.out.display()
         )));
     }
+    let kind = Some(args.method.name()).filter(|name| Fitted::KINDS.contains(&name.as_str()));
+    if let Some(kind) = kind.as_ref().filter(|_| !args.beside.is_empty()) {
+        return Err(usage(format!(
+            "--beside: `{kind}` takes what it was fitted on and nothing beside; use a vote"
+        )));
+    }
     let said = said(&args.said)?;
     let models = models(&args.said, &said)?;
     let options = options(&args.objective, &said, costs(&args.said, &said, &models)?)?;
-    let kind = Some(args.method.name()).filter(|name| Fitted::KINDS.contains(&name.as_str()));
     let options = match args.method {
         Method::Voting => everyone(&said, &options),
         _ => options,
@@ -40,18 +45,18 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
         Some(kind) => fitted_on(kind, &said, &pruned, &options, args.seed)?,
         None => pruned.chosen.members.clone(),
     };
+    if let Some(&member) = left.iter().find(|&&member| models[member].is_none()) {
+        return Err(usage(format!(
+            "--models: there is no model of `{}`, which is left",
+            said.members[member]
+        )));
+    }
     let fitted = kind
         .map(|kind| fitted(kind, args, &said.with(&left)))
         .transpose()?;
     if fitted.is_none() {
         // The best of cross-validation first: their order is their rank.
         left.sort_by_key(|&member| pruned.members[member].rank);
-    }
-    if let Some(&member) = left.iter().find(|&&member| models[member].is_none()) {
-        return Err(usage(format!(
-            "--models: there is no model of `{}`, which is left",
-            said.members[member]
-        )));
     }
     let mut page = page(args, &said, &options, &pruned, &left);
     let everyone = left
@@ -94,11 +99,6 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
 
 /// The combiner, with its name.
 fn fitted(kind: String, args: &FitArgs, said: &Said) -> anyhow::Result<(String, Fitted)> {
-    if !args.beside.is_empty() {
-        return Err(usage(format!(
-            "--beside: `{kind}` takes what it was fitted on and nothing beside; use a vote"
-        )));
-    }
     let mut passes = Passes::new(&*kind);
     let fitted = Fitted::fit(&kind, said, args.seed, &mut passes);
     passes.finish();

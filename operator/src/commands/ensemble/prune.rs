@@ -1,6 +1,5 @@
 //! `lethe ensemble prune`: the elimination path of every threshold, and what is left.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -10,7 +9,7 @@ use serde::Serialize;
 
 use super::{costs, models, options, said, test};
 use crate::cli::PruneArgs;
-use crate::commands::documents::create;
+use crate::commands::documents::print;
 use crate::exit::usage;
 
 /// Prunes, and prints what was found.
@@ -32,14 +31,7 @@ pub(crate) fn run(args: &PruneArgs) -> anyhow::Result<()> {
         pruned: &pruned,
         held_out: held_out.as_ref(),
     };
-    let mut out = create(Path::new("-"))?;
-    if args.json {
-        serde_json::to_writer_pretty(&mut out, &told)?;
-        writeln!(out)?;
-    } else {
-        out.write_all(table(&told).as_bytes())?;
-    }
-    out.flush()?;
+    print(args.json, &told, || table(&told))?;
     let write = |path: &Path, content: String| {
         std::fs::write(path, content).with_context(|| path.display().to_string())?;
         tracing::info!("written: {}", path.display());
