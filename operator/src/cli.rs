@@ -98,7 +98,7 @@ pub(crate) struct RunArgs {
     /// The configuration
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-    /// Stop once everything that was there at the start is through
+    /// Stop once everything that was there at the start is written, by this process or another of its group
     #[arg(long)]
     pub(crate) until_end: bool,
 }

@@ -207,7 +207,7 @@ fn config(place: &Place, topic: &Topic, assignment: &str, out: &Path) -> PathBuf
 /// Reads the rest with one member, and holds everything against what was produced.
 #[track_caller]
 fn settle(what: &str, config: &Path, out: &Path, topic: &Topic, sent: usize, group: &Group, watch: Watch) {
-    Lethe::through(config).end().expect(0);
+    let last = Lethe::through(config).end().expect(0);
     let seen = watch.end();
     let produced = topic.offsets();
     let data = Dataset::read(out);
@@ -225,7 +225,14 @@ fn settle(what: &str, config: &Path, out: &Path, topic: &Topic, sent: usize, gro
     );
     assert_eq!(seen.half_written, Vec::<String>::new());
     assert_eq!(data.faults(out), Vec::<String>::new());
-    assert_eq!(tally, Tally::default());
+    assert_eq!(
+        tally,
+        Tally::default(),
+        "the chains end at {:?} of {:?}; the last member said:\n{}",
+        data.tails(),
+        topic.watermarks(),
+        last.err
+    );
     let ids: BTreeSet<&String> = data
         .rows()
         .iter()

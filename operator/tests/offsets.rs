@@ -9,7 +9,10 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use common::checks::{assert_intact, until_rows};
 use common::dataset::Dataset;
@@ -17,9 +20,11 @@ use common::kafka::Topic;
 use common::notes::{self, events, id};
 use common::process::Lethe;
 use common::{Place, folder_sink};
-use rdkafka::producer::{BaseRecord, Producer as _};
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _};
 
 const NOTES: usize = 2_000;
+const WAIT: Duration = Duration::from_secs(30);
 
 #[test]
 fn a_topic_without_records_does_not_end_the_reading_of_another() {
@@ -42,16 +47,20 @@ fn a_topic_without_records_does_not_end_the_reading_of_another() {
     assert_eq!((of(&short.name), of(&long.name)), (0, NOTES));
 }
 
-#[test]
-fn of_transactions_only_what_was_committed_becomes_rows() {
-    let topic = Topic::new("transactions", 2);
-    let producer: rdkafka::producer::BaseProducer = rdkafka::ClientConfig::new()
+fn transactional(topic: &Topic) -> BaseProducer {
+    let producer: BaseProducer = rdkafka::ClientConfig::new()
         .set("bootstrap.servers", &topic.brokers)
         .set("transactional.id", &topic.name)
         .create()
         .unwrap();
-    let wait = Duration::from_secs(30);
-    producer.init_transactions(wait).unwrap();
+    producer.init_transactions(WAIT).unwrap();
+    producer
+}
+
+#[test]
+fn of_transactions_only_what_was_committed_becomes_rows() {
+    let topic = Topic::new("transactions", 2);
+    let producer = transactional(&topic);
     let mut committed = BTreeSet::new();
     for transaction in 0..10 {
         producer.begin_transaction().unwrap();
@@ -64,10 +73,10 @@ fn of_transactions_only_what_was_committed_becomes_rows() {
         }
         // The last one is aborted: the log ends with records and a marker that nobody sees.
         if transaction % 3 == 0 {
-            producer.flush(wait).unwrap();
-            producer.abort_transaction(wait).unwrap();
+            producer.flush(WAIT).unwrap();
+            producer.abort_transaction(WAIT).unwrap();
         } else {
-            producer.commit_transaction(wait).unwrap();
+            producer.commit_transaction(WAIT).unwrap();
             committed.extend((transaction * 20..(transaction + 1) * 20).map(id));
         }
     }
@@ -226,6 +235,130 @@ fn a_topic_that_was_made_anew_is_not_taken_for_the_old_one() {
     topic.fill(events(5));
     Lethe::through(&config).end().expect(3).says("made anew");
     assert_eq!(Dataset::read(&out).rows().len(), 30);
+}
+
+/// A member of the group of `topic.source()` that takes its share of the partitions and reads nothing, until it is
+/// dropped: then it leaves.
+struct Idler {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+    share: Arc<AtomicUsize>,
+}
+
+impl Idler {
+    /// Joins, and waits until it has every partition.
+    fn of(topic: &Topic) -> Self {
+        let consumer: BaseConsumer = rdkafka::ClientConfig::new()
+            .set("bootstrap.servers", &topic.brokers)
+            .set("group.id", format!("{}-group", topic.name))
+            .set("partition.assignment.strategy", "cooperative-sticky")
+            .create()
+            .unwrap();
+        consumer.subscribe(&[&topic.name]).unwrap();
+        let (over, share) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let (flag, had) = (Arc::clone(&over), Arc::clone(&share));
+        let thread = std::thread::spawn(move || {
+            while !flag.load(Ordering::SeqCst) {
+                // Polled, so that it takes part in rebalances; what it is given is dropped.
+                drop(consumer.poll(Duration::from_millis(50)));
+                had.store(consumer.assignment().unwrap().count(), Ordering::SeqCst);
+            }
+        });
+        let idler = Self {
+            over,
+            thread: Some(thread),
+            share,
+        };
+        idler.until_it_has(topic.partitions as usize);
+        idler
+    }
+
+    fn until_it_has(&self, partitions: usize) {
+        let started = Instant::now();
+        while self.share.load(Ordering::SeqCst) != partitions {
+            assert!(started.elapsed() < Duration::from_secs(30));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Idler {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::SeqCst);
+        drop(self.thread.take().unwrap().join());
+    }
+}
+
+#[test]
+fn a_run_to_the_end_does_not_end_while_another_member_has_what_is_not_written() {
+    let topic = Topic::new("withheld", 4);
+    topic.fill(events(400));
+    let place = Place::new();
+    let out = place.at("out");
+    let config = place.write("lethe.toml", topic.source() + &folder_sink(&out));
+    let idler = Idler::of(&topic);
+    let mut running = Lethe::through(&config).start();
+    idler.until_it_has(2);
+    // Its own half it reads and writes at once, for somebody may wait for it in turn.
+    until_rows(&out, 200, &mut running);
+    running.until_it_says("waiting for it", Duration::from_secs(30));
+    assert!(running.lives(), "{}", running.err());
+    drop(idler);
+    running.wait(Duration::from_secs(60)).expect(0);
+    Dataset::read(&out).assert_exactly(&out, &topic.offsets());
+}
+
+#[test]
+fn a_run_to_the_end_ends_although_another_member_has_what_is_written() {
+    let topic = Topic::new("held", 4);
+    topic.fill(events(40));
+    let place = Place::new();
+    let out = place.at("out");
+    let config = place.write("lethe.toml", topic.source() + &folder_sink(&out));
+    Lethe::through(&config).end().expect(0);
+    // An offset without a record: what is written ends before the log does.
+    let producer = transactional(&topic);
+    producer.begin_transaction().unwrap();
+    producer
+        .send(BaseRecord::<(), str>::to(&topic.name).partition(0).payload(""))
+        .map_err(|(error, _)| error)
+        .unwrap();
+    producer.flush(WAIT).unwrap();
+    producer.abort_transaction(WAIT).unwrap();
+    let idler = Idler::of(&topic);
+    Lethe::through(&config).end().expect(0);
+    drop(idler);
+    assert_eq!(Dataset::read(&out).rows().len(), 40);
+}
+
+#[test]
+fn a_run_to_the_end_of_a_topic_that_goes_on_reads_what_was_there_and_ends() {
+    let topic = Topic::new("busy", 2);
+    topic.fill(events(400));
+    let place = Place::new();
+    let out = place.at("out");
+    let config = place.write("lethe.toml", topic.source() + &folder_sink(&out));
+    let due = topic.offsets();
+    let over = Arc::new(AtomicBool::new(false));
+    let (flag, producer) = (Arc::clone(&over), topic.producer());
+    let feed = std::thread::spawn(move || {
+        for number in 400.. {
+            if flag.load(Ordering::SeqCst) {
+                break;
+            }
+            let partition = Some((number % 2) as i32);
+            producer
+                .send(partition, None, Some(notes::event(number).as_bytes()))
+                .unwrap();
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    });
+    Lethe::through(&config).end().expect(0);
+    over.store(true, Ordering::SeqCst);
+    feed.join().unwrap();
+    let data = Dataset::read(&out);
+    assert_eq!(data.faults(&out), Vec::<String>::new());
+    assert_eq!(data.tally(&due).lost, 0);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 mod context;
 mod flow;
+mod goal;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
@@ -19,7 +20,7 @@ use rdkafka::message::BorrowedMessage;
 use rdkafka::{Message as _, Offset, TopicPartitionList};
 
 use context::Context;
-use flow::Ended;
+use goal::Goal;
 
 use crate::sink::Receipt;
 
@@ -92,6 +93,14 @@ pub trait Lanes: Send + Sync {
     /// Partitions go to another member: drains their lanes until the deadline, then drops what is left. The answer is
     /// what became durable meanwhile.
     fn revoke(&self, partitions: &[Partition], deadline: Instant) -> Vec<Receipt>;
+    /// How far the chains of partitions that other members have are written: one past the last offset. None where
+    /// nothing is owed: a chain that begins at the latest record and has not begun, or one that halts for an operator.
+    ///
+    /// # Errors
+    /// If the sink cannot be read.
+    fn written(&self, ranges: &[LogRange]) -> Result<Vec<Option<i64>>, String>;
+    /// Has every lane write what it holds: other members wait to see it.
+    fn flush(&self);
     /// Partitions are lost, perhaps long ago: drops their lanes at once.
     fn lose(&self, partitions: &[Partition]);
     /// The broker no longer has the offset that a lane is at.
@@ -137,8 +146,8 @@ pub struct SourceSettings {
     pub topics: Vec<String>,
     /// How long lanes may drain when partitions are taken away, or at the end.
     pub drain: Duration,
-    /// End once every assigned partition has been read to its end.
-    pub until_end: bool,
+    /// End once the records of these ranges are written, by whichever member of the group. Never if not given.
+    pub until: Option<Vec<LogRange>>,
 }
 
 /// The two ends of the command channel.
@@ -188,7 +197,7 @@ pub fn run(
 enum End {
     /// Somebody said so: what cannot be drained in time is read again.
     Stopped,
-    /// All that was there has been read: nobody will read it again soon, so lanes get the time they need.
+    /// All that was asked for has been read: nobody will read it again soon, so lanes get the time they need.
     Through,
 }
 
@@ -198,7 +207,7 @@ fn poll_loop(
     commands: &Receiver<Command>,
 ) -> Result<End, SourceError> {
     let mut last_commit = Instant::now();
-    let mut ended = Ended::default();
+    let mut goal = settings.until.as_deref().map(Goal::new);
     loop {
         if take_commands(consumer, commands)? {
             return Ok(End::Stopped);
@@ -206,20 +215,22 @@ fn poll_loop(
         match consumer.poll(POLL) {
             None => {}
             Some(Ok(message)) => {
-                let record = raw(&message);
-                ended.go_on(&(Arc::clone(&record.at.topic), record.at.partition));
-                consumer.context().deliver(consumer, record);
+                consumer.context().deliver(consumer, raw(&message));
+                if let Some(goal) = &mut goal {
+                    goal.go_on();
+                }
             }
-            Some(Err(KafkaError::PartitionEOF(partition))) => {
-                ended.end(partition, &consumer.context().flow());
-            }
+            // Of use only where one topic is read at a time: it does not say which one ended.
+            Some(Err(KafkaError::PartitionEOF(_))) => {}
             Some(Err(error)) => consumer_error(consumer, error)?,
         }
         if let Some(error) = consumer.context().flow().failed.take() {
             return Err(SourceError::Sink(error));
         }
         consumer.context().refill(consumer);
-        if settings.until_end && consumer.context().is_through(&ended.lanes) {
+        if let Some(goal) = &mut goal
+            && goal.is_reached(settings, consumer.context())?
+        {
             return Ok(End::Through);
         }
         if last_commit.elapsed() >= COMMIT_EVERY {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use lethe_connectors::kafka::source::{self, Command, SourceSettings, commands};
+use lethe_connectors::kafka::source::{self, Command, LogRange, SourceSettings, commands};
 use lethe_connectors::kafka::{Cluster, FetchBudget, KafkaConfig, KafkaProblem, Start};
 use lethe_connectors::sink::Fingerprints;
 use lethe_core::hex;
@@ -94,12 +94,14 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
     let shop = shop(config, sink, &recipe, commands.clone())?;
     stop_on_signal(runtime, commands)?;
     let started = Instant::now();
-    let (start, cluster) = match source {
+    let (start, cluster, until) = match source {
         SourceConfig::Kafka(kafka) => {
             let stopped = || matches!(inbox.try_recv(), Ok(Command::Stop));
-            (kafka.start, identity(kafka, stopped)?)
+            let cluster = identity(kafka, stopped)?;
+            let until = until_end.then(|| logs(kafka, stopped)).transpose()?;
+            (kafka.start, cluster, until)
         }
-        SourceConfig::Files(_) => (Start::Earliest, None),
+        SourceConfig::Files(_) => (Start::Earliest, None, None),
     };
     let fingerprints = fingerprints(config, &recipe, cluster);
     let handle = runtime.handle().clone();
@@ -124,7 +126,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
                 client,
                 topics: kafka.topics.clone(),
                 drain: config.resources.drain(),
-                until_end,
+                until,
             };
             source::run(&settings, Arc::clone(&lanes) as _, &inbox).map_err(anyhow::Error::from)
         }
@@ -169,24 +171,44 @@ fn shop(
 }
 
 /// The id of the cluster, so that a chain is never continued from another's log. `None` if the brokers have none.
-///
-/// Brokers that are down are waited for, since the operator often starts before they do, until `give_up` says so.
-pub(crate) fn identity(
+pub(crate) fn identity(kafka: &KafkaConfig, give_up: impl FnMut() -> bool) -> anyhow::Result<Option<String>> {
+    ask(kafka, give_up, |cluster| {
+        let id = cluster.id()?;
+        for topic in &kafka.topics {
+            cluster.topic(topic)?;
+        }
+        Ok(id)
+    })
+}
+
+/// Every partition's log as it is now.
+fn logs(kafka: &KafkaConfig, give_up: impl FnMut() -> bool) -> anyhow::Result<Vec<LogRange>> {
+    ask(kafka, give_up, |cluster| {
+        let mut logs = Vec::new();
+        for topic in &kafka.topics {
+            let name: Arc<str> = topic.as_str().into();
+            for partition in cluster.topic(topic)?.partitions {
+                let (low, high) = cluster.watermarks(topic, partition)?;
+                let partition = (Arc::clone(&name), partition);
+                logs.push(LogRange { partition, low, high });
+            }
+        }
+        Ok(logs)
+    })
+}
+
+/// Asks the brokers. Those that are down are waited for, since the operator often starts before they do, until `give_up`
+/// says so.
+fn ask<T>(
     kafka: &KafkaConfig,
     mut give_up: impl FnMut() -> bool,
-) -> anyhow::Result<Option<String>> {
+    question: impl Fn(&Cluster) -> Result<T, KafkaProblem>,
+) -> anyhow::Result<T> {
     let cluster = Cluster::connect(kafka, ASK).map_err(|error| usage(format!("`[source]`: {error}")))?;
     let mut pause = Duration::from_secs(1);
     loop {
-        let asked = cluster.id().and_then(|id| {
-            kafka
-                .topics
-                .iter()
-                .try_for_each(|topic| cluster.topic(topic).map(drop))
-                .map(|()| id)
-        });
-        match asked {
-            Ok(id) => return Ok(id),
+        match question(&cluster) {
+            Ok(answer) => return Ok(answer),
             Err(error @ KafkaProblem::Unreachable { .. }) => {
                 tracing::warn!("{error}; trying again in {} s", pause.as_secs());
                 let until = Instant::now() + pause;

@@ -69,8 +69,8 @@ pub(crate) type Reply = oneshot::Sender<Option<Receipt>>;
 
 /// What a lane can be told beside records.
 pub(crate) enum Control {
-    /// Close the open file: memory is tight.
-    Flush(Relief),
+    /// Close the open file: memory is tight, which is what the leave is for, or somebody waits to see it.
+    Flush(Option<Relief>),
     /// Work off what is queued until this moment, close the open file, say what became durable, end.
     Drain(Instant, Reply),
 }

@@ -17,7 +17,7 @@ use futures::StreamExt as _;
 
 use lethe_connectors::kafka::Start;
 use lethe_connectors::kafka::source::{Again, Begin, Lanes, LogRange, Partition, RawRecord};
-use lethe_connectors::sink::{ChainError, ChainId, Encoding, Fingerprints, LaneWriter, Receipt};
+use lethe_connectors::sink::{ChainError, ChainId, Encoding, Fingerprints, LaneWriter, Receipt, read_tail};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -103,39 +103,36 @@ impl Pipeline {
 
     /// Opens the chain of a partition at its tail, or begins it.
     async fn open_chain(&self, range: &LogRange) -> Result<LaneWriter, ChainError> {
-        let chain = ChainId::new(Arc::clone(&range.partition.0), range.partition.1);
         let start = if self.start == Start::Earliest {
             range.low
         } else {
             range.high
         };
-        let (tries, mut pause) = OPEN_TRIES;
-        for _ in 1..tries {
-            let opened = LaneWriter::open(
+        patiently(|| {
+            LaneWriter::open(
                 self.shop.store.as_ref(),
-                chain.clone(),
+                chain_of(range),
                 start,
                 self.fingerprints.clone(),
                 self.encoding,
             )
-            .await;
-            match opened {
-                Err(ChainError::Store(error)) if error.is_transient() => {
-                    tracing::warn!(%error, "chain not read; trying again in {} ms", pause.as_millis());
-                    tokio::time::sleep(pause).await;
-                    pause *= 2;
-                }
-                opened => return opened,
-            }
-        }
-        LaneWriter::open(
-            self.shop.store.as_ref(),
-            chain,
-            start,
-            self.fingerprints.clone(),
-            self.encoding,
-        )
+        })
         .await
+    }
+
+    /// Where the chain of a partition that this process does not write goes on; none if no record is owed.
+    async fn tail(&self, range: &LogRange) -> Result<Option<i64>, ChainError> {
+        let chain = chain_of(range);
+        let tail = patiently(|| read_tail(self.shop.store.as_ref(), &chain)).await?;
+        let Some(tail) = tail else {
+            return Ok((self.start == Start::Earliest).then_some(range.low));
+        };
+        tail.check_log(&self.fingerprints)?;
+        if tail.next < range.low {
+            self.log_halt(range, tail.next);
+            return Ok(None);
+        }
+        Ok(Some(tail.next))
     }
 
     /// Decides where a lane begins, and starts it unless it halts.
@@ -145,7 +142,6 @@ impl Pipeline {
         again: &Again<'_>,
         opened: Result<LaneWriter, ChainError>,
     ) -> Result<Begin, String> {
-        let (topic, partition) = &range.partition;
         match opened {
             Ok(writer) => {
                 let next = writer.next();
@@ -160,8 +156,7 @@ impl Pipeline {
             }
             Err(ChainError::Store(error)) => Err(error.to_string()),
             Err(error) => {
-                tracing::error!("lane {topic}/{partition} halted: {error}");
-                self.shop.counters.halted.fetch_add(1, Relaxed);
+                self.log_broken(range, &error);
                 Ok(Begin::Halted)
             }
         }
@@ -200,7 +195,7 @@ impl Pipeline {
             && let Some(relief) = self.budget.relief()
         {
             // A lane that has ended needs no flush; the leave goes back with the message.
-            drop(lane.control.send(Control::Flush(relief)));
+            drop(lane.control.send(Control::Flush(Some(relief))));
         }
     }
 
@@ -236,6 +231,12 @@ impl Pipeline {
         Ok(())
     }
 
+    fn log_broken(&self, range: &LogRange, error: &ChainError) {
+        let (topic, partition) = &range.partition;
+        tracing::error!("lane {topic}/{partition} halted: {error}");
+        self.shop.counters.halted.fetch_add(1, Relaxed);
+    }
+
     fn log_halt(&self, range: &LogRange, next: i64) {
         let (topic, partition) = &range.partition;
         let (low, high) = (range.low, range.high);
@@ -246,6 +247,28 @@ impl Pipeline {
         );
         self.shop.counters.halted.fetch_add(1, Relaxed);
     }
+}
+
+fn chain_of(range: &LogRange) -> ChainId {
+    ChainId::new(Arc::clone(&range.partition.0), range.partition.1)
+}
+
+/// Asks a store, and again for a while if it cannot answer now.
+async fn patiently<T, F: Future<Output = Result<T, ChainError>>>(
+    ask: impl Fn() -> F,
+) -> Result<T, ChainError> {
+    let (tries, mut pause) = OPEN_TRIES;
+    for _ in 1..tries {
+        match ask().await {
+            Err(ChainError::Store(error)) if error.is_transient() => {
+                tracing::warn!(%error, "chain not read; trying again in {} ms", pause.as_millis());
+                tokio::time::sleep(pause).await;
+                pause *= 2;
+            }
+            answer => return answer,
+        }
+    }
+    ask().await
 }
 
 impl Lanes for Pipeline {
@@ -310,6 +333,32 @@ impl Lanes for Pipeline {
             drop(lane);
         }
         receipts
+    }
+
+    fn written(&self, ranges: &[LogRange]) -> Result<Vec<Option<i64>>, String> {
+        let asking = futures::stream::iter(ranges.iter().map(|range| self.tail(range)))
+            .buffered(OPENING)
+            .collect::<Vec<_>>();
+        let tails = self.runtime.block_on(asking);
+        let mut written = Vec::new();
+        for (range, tail) in ranges.iter().zip(tails) {
+            written.push(match tail {
+                Ok(next) => next,
+                Err(ChainError::Store(error)) => return Err(error.to_string()),
+                Err(error) => {
+                    self.log_broken(range, &error);
+                    None
+                }
+            });
+        }
+        Ok(written)
+    }
+
+    fn flush(&self) {
+        for lane in self.lanes().values() {
+            // A lane that has ended has nothing to write.
+            drop(lane.control.send(Control::Flush(None)));
+        }
     }
 
     fn lose(&self, partitions: &[Partition]) {

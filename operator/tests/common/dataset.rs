@@ -95,6 +95,16 @@ impl Dataset {
             .collect()
     }
 
+    /// Where each chain ends: one past the last offset that its last file answers for.
+    pub(crate) fn tails(&self) -> BTreeMap<i32, i64> {
+        self.chains
+            .iter()
+            .filter_map(|((_, partition), chain)| {
+                Some((*partition, chain.last()?.number("lethe.next_offset")))
+            })
+            .collect()
+    }
+
     /// Number of notes files.
     pub(crate) fn files(&self) -> usize {
         self.chains.values().map(Vec::len).sum()

@@ -1,6 +1,5 @@
 //! Rebalances and back-pressure: where partitions come, go, pause and resume.
 
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,6 +28,11 @@ pub(super) struct Context {
 }
 
 impl Context {
+    /// The lanes themselves.
+    pub(super) fn lanes(&self) -> &dyn Lanes {
+        self.lanes.as_ref()
+    }
+
     /// A context without lanes.
     pub(super) fn new(lanes: Arc<dyn Lanes>, drain: Duration) -> Self {
         Self {
@@ -55,6 +59,7 @@ impl Context {
         if lane.halted {
             return;
         }
+        lane.next = record.at.offset + 1;
         if !lane.waiting.is_empty() {
             lane.waiting.push_back(record);
             return;
@@ -89,15 +94,6 @@ impl Context {
             pause(consumer, partition, false);
             false
         });
-    }
-
-    /// Whether every lane has been given all there was.
-    pub(super) fn is_through(&self, ended: &HashSet<Partition>) -> bool {
-        let flow = self.flow();
-        flow.settled
-            && flow.lanes.iter().all(|(partition, lane)| {
-                lane.halted || (lane.waiting.is_empty() && ended.contains(partition))
-            })
     }
 
     /// Asks for a partition's range, and again for a while if its broker does not answer.
@@ -139,24 +135,17 @@ impl Context {
                 Self::range(consumer, topic, *partition)
             })
             .map_err(SourceError::Sink)?;
-        let halted = begins.contains(&Begin::Halted);
         self.flow().stalled.retain(|stalled| stalled != partition);
-        self.flow().lanes.insert(
-            partition.clone(),
-            Flow {
-                halted,
-                ..Flow::default()
-            },
-        );
-        if halted {
-            pause(consumer, partition, true);
-        }
         for begin in begins {
-            if let Begin::At(offset) = begin {
-                consumer
-                    .seek(&partition.0, partition.1, Offset::Offset(offset), METADATA)
-                    .map_err(|error| fault("seek", error))?;
-                pause(consumer, partition, false);
+            self.flow().lanes.insert(partition.clone(), Flow::new(begin));
+            match begin {
+                Begin::Halted => pause(consumer, partition, true),
+                Begin::At(offset) => {
+                    consumer
+                        .seek(&partition.0, partition.1, Offset::Offset(offset), METADATA)
+                        .map_err(|error| fault("seek", error))?;
+                    pause(consumer, partition, false);
+                }
             }
         }
         Ok(())
@@ -185,13 +174,7 @@ impl Context {
             placed
                 .add_partition_offset(&range.partition.0, range.partition.1, Offset::Offset(offset))
                 .map_err(|error| format!("kafka: {error}"))?;
-            flow.lanes.insert(
-                range.partition.clone(),
-                Flow {
-                    halted: begin == Begin::Halted,
-                    ..Flow::default()
-                },
-            );
+            flow.lanes.insert(range.partition.clone(), Flow::new(begin));
         }
         Ok(placed)
     }
@@ -281,7 +264,6 @@ impl ClientContext for Context {
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
-        // The end of a partition is news for the poll loop alone, which gets it too.
         if !matches!(error, KafkaError::Global(RDKafkaErrorCode::PartitionEOF)) {
             tracing::warn!(%error, reason, "kafka; trying again");
         }

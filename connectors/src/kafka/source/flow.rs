@@ -1,20 +1,38 @@
 //! What the poll thread knows of each lane.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::{Partition, RawRecord};
+use super::{Begin, Partition, RawRecord};
 use crate::sink::Receipt;
 
 /// One lane, as the poll thread sees it.
-#[derive(Default)]
 pub(super) struct Flow {
+    /// One past the last record that the lane was given or that waits for it. Transactions' markers and what
+    /// compaction took away do not move it.
+    pub(super) next: i64,
     /// Records that the lane had no room for, in order. Not empty only while the partition is paused.
     pub(super) waiting: VecDeque<RawRecord>,
     /// One past the last durable offset, not yet committed.
     pub(super) released: Option<i64>,
     /// Never to be resumed.
     pub(super) halted: bool,
+}
+
+impl Flow {
+    /// A lane that was just opened.
+    pub(super) fn new(begin: Begin) -> Self {
+        let (next, halted) = match begin {
+            Begin::At(offset) => (offset, false),
+            Begin::Halted => (0, true),
+        };
+        Self {
+            next,
+            waiting: VecDeque::new(),
+            released: None,
+            halted,
+        }
+    }
 }
 
 /// All lanes, as the poll thread sees them.
@@ -35,39 +53,6 @@ impl Flows {
         let chain = receipt.chain();
         if let Some(lane) = self.lanes.get_mut(&(Arc::clone(&chain.topic), chain.partition)) {
             lane.released = Some(receipt.next());
-        }
-    }
-}
-
-/// Which partitions have been read to their end. The binding's news of an end names no topic, only the partition's
-/// number: where several topics have that number, none is taken for ended before as many ends have come.
-#[derive(Default)]
-pub(super) struct Ended {
-    pub(super) lanes: HashSet<Partition>,
-    unnamed: HashMap<i32, usize>,
-}
-
-impl Ended {
-    /// A record came: the partition had not ended, or goes on.
-    pub(super) fn go_on(&mut self, partition: &Partition) {
-        self.lanes.remove(partition);
-    }
-
-    /// Some topic's partition of this number ended.
-    pub(super) fn end(&mut self, number: i32, flow: &Flows) {
-        let pending: Vec<Partition> = flow
-            .lanes
-            .iter()
-            .filter(|(partition, lane)| {
-                partition.1 == number && !lane.halted && !self.lanes.contains(*partition)
-            })
-            .map(|(partition, _)| partition.clone())
-            .collect();
-        let ends = self.unnamed.entry(number).or_default();
-        *ends += 1;
-        if *ends >= pending.len() {
-            *ends = 0;
-            self.lanes.extend(pending);
         }
     }
 }
