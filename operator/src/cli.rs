@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod adapt;
 mod ensemble;
 mod learn;
 
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use adapt::{AdaptCommand, IncrementalArgs, Unit};
 pub(crate) use ensemble::{
     CompareArgs, EnsembleCommand, FitArgs, KeepArgs, Method, ObjectiveArgs, PruneArgs, SaidArgs, ShowArgs,
 };
@@ -78,6 +80,9 @@ pub(crate) enum Command {
     /// Combine members: choose which of them vote, and make bundles
     #[command(subcommand)]
     Ensemble(EnsembleCommand),
+    /// Adapt to a new institute with what it has: a few labelled notes, corrections, or bare text
+    #[command(subcommand)]
+    Adapt(AdaptCommand),
     /// Work on dictionaries
     #[command(subcommand)]
     Dictionary(DictionaryCommand),

@@ -1,5 +1,6 @@
 //! One file a command; this list is all of them.
 
+mod adapt;
 mod annotate;
 mod check;
 mod crossval;
@@ -31,6 +32,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Crossval(args) => crossval::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::Ensemble(command) => ensemble::run(&command),
+        Command::Adapt(command) => adapt::run(&command),
         Command::Dictionary(DictionaryCommand::Build(args)) => dictionary::build(&args),
     }
 }
