@@ -368,16 +368,28 @@ fn every_way_of_combining_is_fitted_compared_and_bundled() {
     let report: Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report["members"].as_array().unwrap().len(), 2);
 
+    // What a rule says counts whatever the machine makes of the rest.
+    let machine = trained.place.at("machine");
     let beside = [
         "--models",
         &trained.models(),
         "--beside",
         "known",
         "--out",
-        "nowhere",
+        machine.to_str().unwrap(),
     ];
-    trained
-        .ensemble(&["fit", "stacked-svm"], &beside)
+    trained.ensemble(&["fit", "stacked-svm"], &beside).expect(0);
+    let shown = Lethe::new(["ensemble", "show", machine.to_str().unwrap()]);
+    let shown = shown.end().expect(0).out;
+    assert!(
+        shown.contains("whatever known says") && shown.contains("without known"),
+        "{shown}"
+    );
+    let page = machine.join("bundle.toml");
+    let text = std::fs::read_to_string(&page).unwrap();
+    std::fs::write(&page, text.replace("beside = [\"known\"]", "beside = []")).unwrap();
+    Lethe::new(["ensemble", "show", machine.to_str().unwrap()])
+        .end()
         .expect(2)
-        .says("--beside");
+        .says("it was fitted on");
 }

@@ -10,7 +10,7 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::Place;
-use common::bundle::{annotated, through_stream};
+use common::bundle::{annotated, events_through_stream, through_stream};
 use common::process::Lethe;
 use serde_json::Value;
 
@@ -100,6 +100,20 @@ fn the_spanish_bundle_says_in_the_stream_what_it_says_of_documents() {
     let (_, streamed) = through_stream(&place, Path::new(&spanish()), &texts);
     assert!(streamed.len() > 300, "{}", streamed.len());
     assert_eq!(streamed, annotated(&place, &["--bundle", &spanish()]));
+}
+
+#[test]
+fn the_spanish_bundle_redacts_what_the_feed_knows_of_the_patient() {
+    let place = Place::new();
+    let text = "Analítica de control solicitada por zq-quirmo; se repite en un mes.";
+    let at = text.find("zq-quirmo").unwrap() as u32;
+    let of = |known: Value| serde_json::json!({"note_id": "1", "text": text, "known": known});
+    let unknown = of(serde_json::json!([]));
+    let known = of(serde_json::json!([{"kind": "patient", "value": "Zq-Quirmo"}]));
+    let (_, spans) = events_through_stream(&place, Path::new(&spanish()), &[unknown, known]);
+    let label = "NOMBRE_SUJETO_ASISTENCIA".to_owned();
+    assert!(spans.contains(&(1, at, at + 9, label)), "{spans:?}");
+    assert!(spans.iter().all(|span| span.0 == 1), "{spans:?}");
 }
 
 #[test]

@@ -7,8 +7,10 @@
 mod annotation;
 mod audit;
 mod batch;
+mod beside;
 mod combine;
 mod decision;
+mod disjoint;
 mod engine;
 mod hex;
 mod label;
@@ -25,6 +27,7 @@ mod vote;
 pub use annotation::{Annotation, AnnotationError, Annotations, Collector};
 pub use audit::AuditBatch;
 pub use batch::{AuthoredAt, BatchError, NoteBatch, NoteView, RowKind, Tokens};
+pub use beside::Beside;
 pub use combine::Combine;
 pub use decision::{Beaten, Decision, MemberSet};
 pub use engine::{Engine, Processed};

@@ -4,10 +4,8 @@
 //! stays; on a tie, the one whose member did better in cross-validation. What the paper leaves open is fixed here: a
 //! further tie goes to the longer span, then to the earlier one, then to the lower label.
 
-use std::collections::BTreeMap;
-
-use crate::decision::Beaten;
-use crate::{Annotation, Annotations, Decision, LabelId, MemberSet, Span};
+use crate::disjoint::Disjoint;
+use crate::{Annotation, Annotations, Decision, LabelId, MemberSet};
 
 /// How members are combined.
 #[derive(Clone, Debug)]
@@ -52,44 +50,14 @@ impl Voting {
     pub fn decide(&self, text: &str, members: &[&Annotations]) -> Vec<Decision> {
         let mut candidates = self.count(members);
         candidates.retain(|c| c.members.len() >= self.needed(c.label) || c.members.0 & self.always.0 != 0);
-        candidates.sort_by_cached_key(|d| {
-            (
-                std::cmp::Reverse(d.members.len()),
-                self.best_rank(d.members),
-                std::cmp::Reverse(d.span.len()),
-                d.span,
-                d.label,
-            )
-        });
+        self.order(&mut candidates);
         let mut kept = Disjoint::default();
-        let mut beaten = Vec::new();
-        for candidate in candidates {
-            if let Err(candidate) = kept.insert(candidate) {
-                beaten.push(candidate);
-            }
-        }
-        if self.cover_beaten {
-            for candidate in beaten {
-                for rest in kept.uncovered(candidate.span) {
-                    let rest = rest.trimmed(text);
-                    if rest.of(text).chars().any(char::is_alphanumeric) {
-                        // It lies between decisions, so there is nothing to beat it.
-                        kept.0.insert(
-                            rest.start(),
-                            Decision {
-                                span: rest,
-                                ..candidate.clone()
-                            },
-                        );
-                    }
-                }
-            }
-        }
-        kept.0.into_values().collect()
+        kept.seat(text, candidates, self.cover_beaten);
+        kept.into_decisions()
     }
 
     /// The distinct triples, each with who said it.
-    fn count(&self, members: &[&Annotations]) -> Vec<Decision> {
+    pub(crate) fn count(&self, members: &[&Annotations]) -> Vec<Decision> {
         let said = members.iter().enumerate();
         let mut all: Vec<_> = said
             .flat_map(|(member, annotations)| annotations.iter().map(move |a| (member, a)))
@@ -118,6 +86,19 @@ impl Voting {
         all.chunk_by(same).map(one).collect()
     }
 
+    /// Who is seated first: the more votes, the better rank, the longer span, the earlier one, the lower label.
+    pub(crate) fn order(&self, candidates: &mut [Decision]) {
+        candidates.sort_by_cached_key(|d| {
+            (
+                std::cmp::Reverse(d.members.len()),
+                self.best_rank(d.members),
+                std::cmp::Reverse(d.span.len()),
+                d.span,
+                d.label,
+            )
+        });
+    }
+
     fn rank(&self, member: usize) -> u32 {
         self.ranks
             .get(member)
@@ -134,48 +115,10 @@ impl Voting {
     }
 }
 
-/// Decisions without overlaps, by their start.
-#[derive(Default)]
-struct Disjoint(BTreeMap<usize, Decision>);
-
-impl Disjoint {
-    /// Takes a decision in, or, where one that is there overlaps it, writes down that it lost to that one and gives it back.
-    fn insert(&mut self, decision: Decision) -> Result<(), Decision> {
-        let before = self.0.range_mut(..decision.span.end()).next_back();
-        if let Some((_, other)) = before.filter(|(_, other)| other.span.overlaps(decision.span)) {
-            other.beat.push(Beaten::of(&decision));
-            return Err(decision);
-        }
-        self.0.insert(decision.span.start(), decision);
-        Ok(())
-    }
-
-    /// The parts of `span` that no decision covers.
-    fn uncovered(&self, span: Span) -> Vec<Span> {
-        let first = self
-            .0
-            .range(..span.start())
-            .next_back()
-            .filter(|(_, d)| d.span.end() > span.start());
-        let from = first.map_or(span.start(), |(&start, _)| start);
-        let (mut parts, mut at) = (Vec::new(), span.start());
-        for decision in self.0.range(from..span.end()).map(|(_, d)| d) {
-            if decision.span.start() > at {
-                parts.push(Span::between(at as u32, decision.span.start() as u32));
-            }
-            at = at.max(decision.span.end());
-        }
-        if at < span.end() {
-            parts.push(Span::between(at as u32, span.end() as u32));
-        }
-        parts
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::LabelId;
+    use crate::{LabelId, Span};
     use proptest::prelude::*;
 
     const TEXT: &str = "abcdefghijklmnopqrstuvwxyz";

@@ -9,7 +9,7 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lethe_core::{Combine, LabelSet, MemberSet, TOKENIZER_VERSION, Tagger, Voting, hex};
+use lethe_core::{Beside, Combine, LabelSet, MemberSet, TOKENIZER_VERSION, Tagger, Voting, hex};
 use lethe_dictionaries::Dictionary;
 use lethe_members::registry::{BuildError, MemberConfig};
 
@@ -242,7 +242,7 @@ impl Page {
                     cover_beaten: *cover_beaten,
                 }))
             }
-            Rule::Fitted { kind, digest } => {
+            Rule::Fitted { kind, digest, beside } => {
                 let path = folder.join(COMBINER);
                 let bytes = std::fs::read(&path).map_err(|source| io(&path, source))?;
                 let damaged = |message| BundleError::Page {
@@ -256,13 +256,20 @@ impl Page {
                 let fitted = Fitted::from_bytes(kind, &bytes, labels)
                     .ok_or_else(|| refused(format!("key `combine.kind`: there is no combiner `{kind}`")))?
                     .map_err(|error| damaged(error.to_string()))?;
-                if !fitted
-                    .members()
-                    .iter()
-                    .eq(self.members.iter().map(|part| &part.name))
-                {
-                    let told = format!("it was fitted on {}, in this order", fitted.members().join(", "));
+                let due: Vec<&String> = fitted.members().iter().chain(beside).collect();
+                if !due.iter().copied().eq(self.members.iter().map(|part| &part.name)) {
+                    let mut told = format!("it was fitted on {}, in this order", fitted.members().join(", "));
+                    if !beside.is_empty() {
+                        told += &format!(
+                            ", and key `combine.beside` says {} beside them",
+                            beside.join(", ")
+                        );
+                    }
                     return Err(damaged(told));
+                }
+                if !beside.is_empty() {
+                    let own = fitted.members().len();
+                    return Ok(Arc::new(Beside::new(fitted.combiner(), own)));
                 }
                 Ok(fitted.combiner())
             }

@@ -132,7 +132,7 @@ pub(crate) struct FitArgs {
     pub(crate) said: SaidArgs,
     #[command(flatten)]
     pub(crate) objective: ObjectiveArgs,
-    /// A rule member that stands beside those that were pruned, for instance `known`; see --always for its vote
+    /// A rule member that stands beside those that are left, for instance `known`: whatever it says is redacted
     #[arg(long, value_name = "KIND")]
     pub(crate) beside: Vec<String>,
     /// The same seed gives the same bundle, byte for byte

@@ -16,11 +16,15 @@ pub(crate) type Spans = BTreeSet<(i64, u32, u32, String)>;
 
 /// Streams notes of these texts through a bundle: the configuration, and the redacted spans as the audit has them.
 pub(crate) fn through_stream(place: &Place, bundle: &Path, texts: &[String]) -> (PathBuf, Spans) {
-    let events = texts.iter().enumerate().map(|(i, text)| {
-        let event = serde_json::json!({"note_id": i.to_string(), "text": text});
-        event.to_string() + "\n"
-    });
-    let input = place.write("events.jsonl", events.collect::<String>());
+    let events = texts.iter().enumerate();
+    let events = events.map(|(i, text)| serde_json::json!({"note_id": i.to_string(), "text": text}));
+    events_through_stream(place, bundle, &events.collect::<Vec<_>>())
+}
+
+/// The same of note events.
+pub(crate) fn events_through_stream(place: &Place, bundle: &Path, events: &[Value]) -> (PathBuf, Spans) {
+    let lines = events.iter().map(|event| event.to_string() + "\n");
+    let input = place.write("events.jsonl", lines.collect::<String>());
     let out = place.at("out");
     let config = format!(
         "[engine]\nbundle = {}\n\n[source]\nkind = \"jsonl\"\ninput = {}\n\n{}",

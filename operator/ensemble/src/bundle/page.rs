@@ -55,6 +55,9 @@ pub enum Rule {
         kind: String,
         /// The file's digest.
         digest: String,
+        /// Rule members that it was not fitted on, the last of the members: whatever they say is redacted.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        beside: Vec<String>,
     },
 }
 

@@ -38,7 +38,8 @@ impl Part {
 }
 
 impl Page {
-    /// Combines by a fitted combiner, whose file it writes into the bundle's folder.
+    /// Combines by a fitted combiner, whose file it writes into the bundle's folder. Members that it was not fitted on
+    /// stand beside it.
     ///
     /// # Errors
     /// [`BundleError`].
@@ -53,6 +54,12 @@ impl Page {
         self.combine = Rule::Fitted {
             kind: kind.to_owned(),
             digest: sha256(&bytes),
+            beside: self
+                .members
+                .iter()
+                .skip(fitted.members().len())
+                .map(|part| part.name.clone())
+                .collect(),
         };
         Ok(())
     }

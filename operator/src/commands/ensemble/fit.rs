@@ -28,11 +28,6 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
         )));
     }
     let kind = Some(args.method.name()).filter(|name| Fitted::KINDS.contains(&name.as_str()));
-    if let Some(kind) = kind.as_ref().filter(|_| !args.beside.is_empty()) {
-        return Err(usage(format!(
-            "--beside: `{kind}` takes what it was fitted on and nothing beside; use a vote"
-        )));
-    }
     let said = said(&args.said)?;
     let models = models(&args.said, &said)?;
     let options = options(&args.objective, &said, costs(&args.said, &said, &models)?)?;
@@ -63,16 +58,27 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
         .iter()
         .fold(MemberSet::default(), |set, &member| set.with(member));
     let cost = Costs(options.costs.clone()).of(everyone);
-    match &fitted {
+    let (on, judged, documents) = match &fitted {
         Some((kind, fitted)) => {
             page.fitted(&args.out, kind, fitted).map_err(usage)?;
             let on = "the members' cross-validated predictions, each part by what was fitted to the others";
-            let said = said.with(&left);
-            let decided = crossfitted(kind, &said, args.seed)?;
-            page.measured.push(measured(on.to_owned(), cost, &said, decided)?);
+            let left = said.with(&left);
+            let documents = crossfitted(kind, &left, args.seed)?;
+            (on, left, documents)
         }
-        None => page.measured.push(voted(cost, &said, &pruned, &args.beside)?),
-    }
+        None => {
+            let on = "the cross-validated predictions that it was chosen on";
+            let left = said.with(&pruned.chosen.members);
+            let documents = decided(&left, &pruned.voting());
+            (on, left, documents)
+        }
+    };
+    let on = if args.beside.is_empty() {
+        on.to_owned()
+    } else {
+        format!("{on}, without {}", args.beside.join(", "))
+    };
+    page.measured.push(measured(on, cost, &judged, documents)?);
     let source = |name: &str| {
         let place = said.members.iter().position(|member| member == name)?;
         models[place].as_deref()
@@ -145,21 +151,6 @@ fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, le
         objective: serde_json::to_string(&options.objective).unwrap_or_default(),
     };
     Page::new(&said.labels, rule, provenance, members.collect())
-}
-
-/// What the chosen vote does on the predictions that it was chosen on.
-fn voted(cost: f64, said: &Said, pruned: &Pruned, beside: &[String]) -> anyhow::Result<Measured> {
-    let chosen = said.with(&pruned.chosen.members);
-    let on = if beside.is_empty() {
-        "the cross-validated predictions that it was chosen on".to_owned()
-    } else {
-        format!(
-            "the cross-validated predictions that it was chosen on, without {}",
-            beside.join(", ")
-        )
-    };
-    let documents = decided(&chosen, &pruned.voting());
-    measured(on, cost, &chosen, documents)
 }
 
 /// Figures with intervals over documents.

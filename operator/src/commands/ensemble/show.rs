@@ -41,7 +41,16 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
                 )?;
             }
         }
-        Rule::Fitted { kind, digest } => writeln!(to, "combined    by {kind} {digest}")?,
+        Rule::Fitted { kind, digest, beside } => {
+            writeln!(to, "combined    by {kind} {digest}")?;
+            if !beside.is_empty() {
+                writeln!(
+                    to,
+                    "            beside it counts whatever {} says",
+                    beside.join(", ")
+                )?;
+            }
+        }
         other => writeln!(to, "combined    {other:?}")?,
     }
     let from = &page.provenance;

@@ -1,0 +1,131 @@
+//! Rules that always count, over a combiner that knows nothing of them.
+//!
+//! A combiner that was fitted takes what those members say that it was fitted on. What a feed knows of its patient, or what
+//! a check digit proves, needs no such judge: it is redacted whatever the combiner makes of the rest.
+
+use std::sync::Arc;
+
+use crate::disjoint::Disjoint;
+use crate::{Annotations, Combine, Decision, MemberSet, NoteView, Voting};
+
+/// A combiner of the first members, and every span of the others.
+///
+/// Where a rule's span overlaps a decision of the combiner's, the decision keeps its place and the rest of the span is
+/// redacted beside it; where it is the same span with the same label, the rule's word is added to the decision's.
+pub struct Beside {
+    combiner: Arc<dyn Combine>,
+    members: usize,
+}
+
+impl Beside {
+    /// Rules beside a combiner of the first `members` members.
+    pub fn new(combiner: Arc<dyn Combine>, members: usize) -> Self {
+        Self { combiner, members }
+    }
+}
+
+impl Combine for Beside {
+    fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision> {
+        let (members, rules) = said.split_at(self.members.min(said.len()));
+        let mut kept = Disjoint::of(self.combiner.decide(note, members));
+        let voting = Voting::default();
+        let mut candidates = voting.count(rules);
+        voting.order(&mut candidates);
+        let mut new = Vec::new();
+        for mut candidate in candidates {
+            candidate.members = MemberSet(candidate.members.0 << members.len());
+            match kept.same(&candidate) {
+                Some(decision) => {
+                    // Not every combiner tells how sure each member was.
+                    if decision.scores.len() == decision.members.len() as usize {
+                        decision.scores.append(&mut candidate.scores);
+                    }
+                    decision.members = MemberSet(decision.members.0 | candidate.members.0);
+                    decision.score = decision.score.max(candidate.score);
+                    if decision.rule.is_empty() {
+                        decision.rule = candidate.rule;
+                    }
+                }
+                None => new.push(candidate),
+            }
+        }
+        kept.seat(note.text, new, true);
+        kept.into_decisions()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Annotation, LabelId, NoteBatch, Span};
+
+    const TEXT: &str = "abcdefghijklmnopqrstuvwxyz";
+
+    fn says(spans: &[(u32, u32, u16)]) -> Annotations {
+        let found = spans.iter().map(|&(start, end, label)| Annotation {
+            span: Span::between(start, end),
+            label: LabelId(label),
+            score: 0.5,
+            rule: "rule",
+        });
+        Annotations::new(TEXT, found.collect()).unwrap()
+    }
+
+    /// Start, end, label, members and how much each decision beat, with the vote of two of the first members.
+    fn decided(members: &[Annotations]) -> Vec<(usize, usize, u16, Vec<usize>, usize)> {
+        let both = Voting {
+            threshold: 2,
+            cover_beaten: false,
+            ..Voting::default()
+        };
+        let beside = Beside::new(Arc::new(both), 2);
+        let batch = NoteBatch::from_texts([TEXT]).unwrap();
+        let said: Vec<_> = members.iter().collect();
+        beside
+            .decide(batch.note(0), &said)
+            .iter()
+            .inspect(|d| assert_eq!(d.scores.len(), d.members.len() as usize))
+            .map(|d| {
+                let members = d.members.iter().collect();
+                (d.span.start(), d.span.end(), d.label.0, members, d.beat.len())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_rule_counts_where_the_combiner_decides_nothing() {
+        let said = [says(&[(0, 4, 0)]), says(&[(6, 9, 0)]), says(&[(10, 12, 1)])];
+        assert_eq!(decided(&said), [(10, 12, 1, vec![2], 0)]);
+    }
+
+    #[test]
+    fn a_rule_that_says_the_same_is_added_to_who_said_so() {
+        let said = [says(&[(0, 4, 0)]), says(&[(0, 4, 0)]), says(&[(0, 4, 0)])];
+        assert_eq!(decided(&said), [(0, 4, 0, vec![0, 1, 2], 0)]);
+    }
+
+    #[test]
+    fn a_decision_keeps_its_place_and_the_rest_of_a_rules_span_is_redacted_beside_it() {
+        let said = [says(&[(2, 5, 0)]), says(&[(2, 5, 0)]), says(&[(0, 9, 1)])];
+        assert_eq!(
+            decided(&said),
+            [
+                (0, 2, 1, vec![2], 0),
+                (2, 5, 0, vec![0, 1], 1),
+                (5, 9, 1, vec![2], 0)
+            ]
+        );
+    }
+
+    #[test]
+    fn of_rules_that_overlap_the_one_that_more_say_is_seated_and_nothing_is_let_go() {
+        let said = [
+            says(&[]),
+            says(&[]),
+            says(&[(0, 6, 0)]),
+            says(&[(4, 8, 1)]),
+            says(&[(4, 8, 1)]),
+        ];
+        assert_eq!(decided(&said), [(0, 4, 0, vec![2], 0), (4, 8, 1, vec![3, 4], 1)]);
+    }
+}
