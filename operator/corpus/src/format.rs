@@ -10,6 +10,15 @@ use crate::error::{CorpusError, content};
 use crate::xml::Xml;
 use crate::{Document, brat, i2b2, inline, jsonl};
 
+/// Where a document stands, for messages about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stand {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, from 1, where documents stand on lines.
+    pub line: Option<usize>,
+}
+
 /// A format that gold or predictions are read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[non_exhaustive]
@@ -62,13 +71,23 @@ impl Format {
         &Self::LIST[place]
     }
 
-    fn read(self, path: &Path) -> Result<Vec<Document>, CorpusError> {
-        match self {
-            Self::I2b2 => i2b2::read(path).map(|document| vec![document]),
-            Self::I2b2Inline => inline::read(path),
-            Self::Brat => brat::read(path).map(|document| vec![document]),
-            Self::Jsonl => jsonl::read_jsonl(path),
-        }
+    fn read(self, path: &Path) -> Result<Vec<(Document, Stand)>, CorpusError> {
+        let stand = |line| Stand {
+            file: path.to_owned(),
+            line,
+        };
+        let whole = |document| (document, stand(None));
+        Ok(match self {
+            Self::I2b2 => vec![whole(i2b2::read(path)?)],
+            Self::I2b2Inline => inline::read(path)?.into_iter().map(whole).collect(),
+            Self::Brat => vec![whole(brat::read(path)?)],
+            Self::Jsonl => {
+                let numbered = jsonl::read_numbered(path)?.into_iter();
+                numbered
+                    .map(|(document, line)| (document, stand(Some(line))))
+                    .collect()
+            }
+        })
     }
 
     /// What a file's name, else its content, says.
@@ -110,6 +129,17 @@ impl Format {
 /// # Errors
 /// [`CorpusError`], naming file and line, and never quoting text.
 pub fn read(path: &Path, format: Option<Format>) -> Result<Vec<Document>, CorpusError> {
+    let placed = read_placed(path, format)?.into_iter();
+    let documents: Vec<Document> = placed.map(|(document, _)| document).collect();
+    different(&documents)?;
+    Ok(documents)
+}
+
+/// The same, each document with its place; ids may be the same.
+pub(crate) fn read_placed(
+    path: &Path,
+    format: Option<Format>,
+) -> Result<Vec<(Document, Stand)>, CorpusError> {
     let files = if path.is_dir() {
         files_of(path, format)?
     } else {
@@ -120,7 +150,6 @@ pub fn read(path: &Path, format: Option<Format>) -> Result<Vec<Document>, Corpus
         let format = format.map_or_else(|| Format::guess(&file), Ok)?;
         documents.extend(format.read(&file)?);
     }
-    different(&documents)?;
     Ok(documents)
 }
 

@@ -35,6 +35,12 @@ struct Marked {
 /// # Errors
 /// [`CorpusError`], naming file and line.
 pub fn read_jsonl(path: &Path) -> Result<Vec<Document>, CorpusError> {
+    let numbered = read_numbered(path)?.into_iter();
+    Ok(numbered.map(|(document, _)| document).collect())
+}
+
+/// The same, each document with its line.
+pub(crate) fn read_numbered(path: &Path) -> Result<Vec<(Document, usize)>, CorpusError> {
     let io = |source| CorpusError::io(path, source);
     let mut file = BufReader::new(File::open(path).map_err(io)?);
     let (mut documents, mut line) = (Vec::new(), Vec::new());
@@ -50,7 +56,7 @@ pub fn read_jsonl(path: &Path) -> Result<Vec<Document>, CorpusError> {
             .filter(|_| number == 1)
             .unwrap_or(text);
         if !text.trim().is_empty() {
-            documents.push(document(path, number, text)?);
+            documents.push((document(path, number, text)?, number));
         }
     }
     Ok(documents)

@@ -53,6 +53,17 @@ impl Rename {
         })
     }
 
+    /// Whether it says what becomes of a label, or gives labels this name.
+    pub fn knows(&self, label: &str) -> bool {
+        self.labels.contains_key(label) || self.labels.values().any(|new| new == label)
+    }
+
+    /// The names that it gives.
+    pub fn new_names(&self) -> impl Iterator<Item = &str> {
+        let names = self.labels.values().filter(|name| !name.is_empty());
+        names.map(String::as_str)
+    }
+
     /// Renames the labels of documents' marks. Marks that come to be the same are one.
     pub fn apply(&self, documents: &mut [Document]) {
         for document in documents {

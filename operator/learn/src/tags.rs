@@ -49,6 +49,16 @@ impl TagSet {
         Self::new(scheme, labels.into_iter().map(str::to_owned).collect())
     }
 
+    /// These tags, and after them those of the labels that marks have beside: every old tag keeps its number. New labels
+    /// are sorted by name.
+    #[must_use]
+    pub fn with_labels_of<'m>(&self, marks: impl IntoIterator<Item = &'m Mark>) -> Self {
+        let more = Self::of(self.scheme, marks).labels;
+        let mut labels = self.labels.clone();
+        labels.extend(more.into_iter().filter(|label| !self.labels.contains(label)));
+        Self::new(self.scheme, labels)
+    }
+
     /// How spans are spread.
     pub const fn scheme(&self) -> Scheme {
         self.scheme

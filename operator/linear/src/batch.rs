@@ -27,7 +27,8 @@ pub struct Config {
     pub all_from: u32,
     /// Factor of the sum of absolute weights: what makes most weights 0.
     pub l1: f64,
-    /// Factor of half the sum of squared weights.
+    /// Factor of half the sum of squared weights: the strength of a Gaussian prior, centred at 0, or, in a training that
+    /// goes on from a model, at its weights (Chelba and Acero 2004); `l1` then holds changes down.
     pub l2: f64,
     /// Passes at most.
     pub iterations: u32,
@@ -58,8 +59,9 @@ pub(crate) fn fit<L: Loss>(
     states: &States,
     run: &mut Run<'_>,
 ) -> Result<Fitted, TrainError> {
-    let pairs = Pairs::new(data, states, config.all_from);
-    let mut whole = Whole::new(data, states, &pairs, loss, config.l2);
+    let pairs = Pairs::new(data, states, config.all_from, run.start.as_ref());
+    let centre = run.start.as_ref().map(|start| start.centre(&pairs));
+    let mut whole = Whole::new(data, states, &pairs, loss, config.l2, centre);
     let limits = Limits {
         l1: config.l1,
         iterations: config.iterations,
@@ -77,16 +79,17 @@ pub(crate) fn fit<L: Loss>(
             run.save(|out: &mut Writer| search.save(out))?;
         }
     }
+    let found = whole.weights(&search.x);
     let mut weights = Vec::new();
     for feature in 0..data.hashes.len() as u32 {
         let (first, states) = pairs.of(feature);
-        for (&state, &weight) in states.iter().zip(&search.x[first..]) {
+        for (&state, &weight) in states.iter().zip(&found[first..]) {
             if weight != 0.0 {
                 weights.push((feature, state, weight as f32));
             }
         }
     }
-    let steps: Vec<f32> = search.x[pairs.len()..].iter().map(|&w| w as f32).collect();
+    let steps: Vec<f32> = found[pairs.len()..].iter().map(|&w| w as f32).collect();
     debug_assert_eq!(steps.len(), Layout::of(states).len());
     Ok(Fitted {
         form,

@@ -32,6 +32,16 @@ impl Data {
     /// # Panics
     /// If `gold` and `columns` are not of the same rows and tokens.
     pub fn new(columns: &Columns, gold: &[Vec<u16>], states: &States, cut_off: u32) -> Self {
+        Self::keeping(columns, gold, states, |_, count| count >= cut_off)
+    }
+
+    /// As [`Data::new`], of the features for which `keep` holds, given their salted hash and how many tokens have them.
+    pub(crate) fn keeping(
+        columns: &Columns,
+        gold: &[Vec<u16>],
+        states: &States,
+        keep: impl Fn(u64, u32) -> bool,
+    ) -> Self {
         assert_eq!(columns.notes.len(), gold.len(), "gold has one entry a row");
         let views = columns.views.len();
         let tokens = columns.tokens();
@@ -81,7 +91,7 @@ impl Data {
         let mut kept: Vec<(u32, u32)> = Vec::with_capacity(pairs.len());
         for group in pairs.chunk_by(|a, b| a.0 == b.0) {
             let count: u32 = group.iter().map(|&(_, slot)| uses[slot as usize]).sum();
-            if count < cut_off {
+            if !keep(group[0].0, count) {
                 continue;
             }
             for &(_, slot) in group {

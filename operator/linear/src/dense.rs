@@ -8,6 +8,7 @@ use rand::seq::SliceRandom as _;
 use rand_chacha::ChaCha8Rng;
 
 use crate::chain::{Chain, Layout};
+use crate::going_on::Start;
 use crate::model::MOST_WEIGHTS;
 use crate::{Data, States, kernel};
 
@@ -22,6 +23,15 @@ impl Dense {
         Self {
             width: states.width(),
             values: vec![0.0; data.hashes.len() * states.width()],
+        }
+    }
+
+    /// Puts old weights in.
+    pub(crate) fn begin(&mut self, start: &Start) {
+        for (feature, old) in start.features() {
+            for &(state, weight) in old {
+                self.row(feature)[usize::from(state)] = weight;
+            }
         }
     }
 
@@ -201,6 +211,12 @@ impl Averaged {
             chain: Chain::new(states, &steps),
             late_steps: steps,
         }
+    }
+
+    /// Begins with old weights, which the average has from the first.
+    pub(crate) fn begin(&mut self, start: &Start) {
+        self.now.begin(start);
+        self.chain = Chain::new(self.chain.states(), start.steps());
     }
 
     /// Adds a change times `by`; `when` is how little of the average it shall have, 0 to 1.

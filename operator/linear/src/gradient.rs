@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use crate::chain::{Chain, Layout, Scratch};
 use crate::data::{BySlot, Data};
+use crate::going_on::Start;
 use crate::optimise::Objective;
 use crate::{States, kernel};
 
@@ -40,7 +41,8 @@ pub(crate) struct Pairs {
 
 impl Pairs {
     /// Pairs seen in training; features that at least `all_from` tokens have get every state.
-    pub(crate) fn new(data: &Data, states: &States, all_from: u32) -> Self {
+    /// What a training goes on from counts as seen.
+    pub(crate) fn new(data: &Data, states: &States, all_from: u32, start: Option<&Start>) -> Self {
         let mut seen = vec![[0u64; 4]; data.hashes.len()];
         let mut by_slot = vec![[0u64; 4]; data.slot_count()];
         for (token, &gold) in data.gold.iter().enumerate() {
@@ -53,6 +55,11 @@ impl Pairs {
                 for (to, from) in seen[feature as usize].iter_mut().zip(states) {
                     *to |= from;
                 }
+            }
+        }
+        for (feature, old) in start.into_iter().flat_map(Start::features) {
+            for &(state, _) in old {
+                seen[feature as usize][usize::from(state) / 64] |= 1 << (state % 64);
             }
         }
         let all: Vec<u8> = states.iter().map(|state| state as u8).collect();
@@ -93,8 +100,10 @@ pub(crate) struct Whole<'d, L> {
     states: &'d States,
     pairs: &'d Pairs,
     loss: L,
-    /// Half of this times the squared weights is added.
+    /// Half of this times the squared weights is added, less the centre's.
     l2: f64,
+    /// What weights are counted from, if not from 0.
+    centre: Option<Vec<f64>>,
     by_slot: BySlot,
     slot_halves: [Range<usize>; 2],
     note_halves: [Range<usize>; 2],
@@ -105,7 +114,15 @@ pub(crate) struct Whole<'d, L> {
 }
 
 impl<'d, L: Loss> Whole<'d, L> {
-    pub(crate) fn new(data: &'d Data, states: &'d States, pairs: &'d Pairs, loss: L, l2: f64) -> Self {
+    /// With `centre`, weights are told as what they differ from it by.
+    pub(crate) fn new(
+        data: &'d Data,
+        states: &'d States,
+        pairs: &'d Pairs,
+        loss: L,
+        l2: f64,
+        centre: Option<Vec<f64>>,
+    ) -> Self {
         let slots = data.slot_count();
         let total: usize = (0..slots).map(|slot| data.of(slot).len() + 4).sum();
         let mut sum = 0;
@@ -127,6 +144,7 @@ impl<'d, L: Loss> Whole<'d, L> {
             pairs,
             loss,
             l2,
+            centre,
             by_slot: data.tokens_by_slot(),
             slot_halves: [0..middle, middle..slots],
             note_halves: [0..note, note..data.notes.len()],
@@ -139,6 +157,14 @@ impl<'d, L: Loss> Whole<'d, L> {
     /// Number of weights: pairs, then steps.
     pub(crate) fn size(&self) -> usize {
         self.gradients[0].len()
+    }
+
+    /// The weights that `x` stands for.
+    pub(crate) fn weights(&self, x: &[f64]) -> Vec<f64> {
+        match &self.centre {
+            Some(centre) => centre.iter().zip(x).map(|(centre, x)| centre + x).collect(),
+            None => x.to_vec(),
+        }
     }
 
     fn score_slots(&mut self, weights: &[f32]) {
@@ -234,7 +260,7 @@ impl<'d, L: Loss> Whole<'d, L> {
 
 impl<L: Loss> Objective for Whole<'_, L> {
     fn value(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
-        let weights: Vec<f32> = x.iter().map(|&w| w as f32).collect();
+        let weights: Vec<f32> = self.weights(x).iter().map(|&w| w as f32).collect();
         for half in &mut self.gradients {
             half.fill(0.0);
         }
@@ -264,8 +290,8 @@ pub(crate) mod tests {
     pub(crate) fn check_gradient<L: Loss>(loss: L, all_from: u32) {
         let (columns, gold, states) = invented(11, 6, 2);
         let data = Data::new(&columns, &gold, &states, 1);
-        let pairs = Pairs::new(&data, &states, all_from);
-        let mut whole = Whole::new(&data, &states, &pairs, loss, 0.3);
+        let pairs = Pairs::new(&data, &states, all_from, None);
+        let mut whole = Whole::new(&data, &states, &pairs, loss, 0.3, None);
         let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(5);
         let layout = Layout::of(&states);
         let mut x: Vec<f64> = (0..whole.size()).map(|_| random.random::<f64>() - 0.5).collect();

@@ -106,6 +106,43 @@ pub(crate) fn features(
     Ok(config.with_tagger(Arc::new(tagger)))
 }
 
+/// What a model's folder holds.
+pub(crate) struct Opened {
+    pub(crate) manifest: Manifest,
+    pub(crate) features: FeatureConfig,
+    pub(crate) model: Model,
+}
+
+/// Reads a model's folder.
+///
+/// # Errors
+/// [`MemberError`], naming folder or file.
+pub(crate) fn opened(folder: &Path) -> Result<Opened, MemberError> {
+    let manifest = Manifest::read(folder)?;
+    let folder = folder.to_owned();
+    if !Learner::KINDS.contains(&manifest.kind.as_str()) {
+        return Err(MemberError::Kind {
+            folder,
+            kind: manifest.kind,
+        });
+    }
+    let bytes = manifest.file(&folder, WEIGHTS)?;
+    let states = match States::new(manifest.tags.clone()) {
+        Ok(states) => states,
+        Err(source) => return Err(MemberError::States { folder, source }),
+    };
+    let model = match Model::from_bytes(states, &bytes) {
+        Ok(model) => model,
+        Err(source) => return Err(MemberError::Weights { folder, source }),
+    };
+    let features = features(&folder, &manifest, |file| Ok(manifest.file(&folder, file)?))?;
+    Ok(Opened {
+        manifest,
+        features,
+        model,
+    })
+}
+
 /// A trained linear member. Members of equal feature settings share a batch's columns.
 pub struct LinearMember {
     name: String,
@@ -120,25 +157,12 @@ impl LinearMember {
     /// # Errors
     /// [`MemberError`], naming folder or file.
     pub fn open(folder: &Path, labels: &LabelSet, dictionary: &Arc<Dictionary>) -> Result<Self, MemberError> {
-        let manifest = Manifest::read(folder)?;
-        let folder = folder.to_owned();
-        if !Learner::KINDS.contains(&manifest.kind.as_str()) {
-            return Err(MemberError::Kind {
-                folder,
-                kind: manifest.kind,
-            });
-        }
-        let bytes = manifest.file(&folder, WEIGHTS)?;
-        let states = match States::new(manifest.tags.clone()) {
-            Ok(states) => states,
-            Err(source) => return Err(MemberError::States { folder, source }),
-        };
-        let model = match Model::from_bytes(states, &bytes) {
-            Ok(model) => model,
-            Err(source) => return Err(MemberError::Weights { folder, source }),
-        };
-        let config = features(&folder, &manifest, |file| Ok(manifest.file(&folder, file)?))?;
-        Self::build(&folder, manifest, &config, model, labels, dictionary)
+        let Opened {
+            manifest,
+            features,
+            model,
+        } = opened(folder)?;
+        Self::build(folder, manifest, &features, model, labels, dictionary)
     }
 
     /// A member straight from training.

@@ -16,6 +16,9 @@ pub(crate) fn fit(
 ) -> Result<Fitted, TrainError> {
     let stretches = data.stretches(config.stretch);
     let mut weights = Averaged::new(data, states);
+    if let Some(start) = &run.start {
+        weights.begin(start);
+    }
     let (mut pass, mut ended) = (0, false);
     run.resume(|bytes| {
         pass = bytes.u32()?;

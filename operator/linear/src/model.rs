@@ -4,6 +4,7 @@
 //! whole model. Sums of such weights are whole numbers: they saturate, but no order of summing changes them.
 
 mod format;
+mod joined;
 mod lookup;
 #[cfg(test)]
 mod tests;
@@ -96,14 +97,23 @@ impl Model {
     ) -> Self {
         weights.retain(|weight| weight.weight != 0.0);
         if weights.len() > MOST_WEIGHTS {
-            let matter = |weight: &Weight| weight.weight.abs() * (weight.count as f32).sqrt();
-            let place = |weight: &Weight| (weight.hash, weight.state);
-            weights.sort_by(|a, b| matter(b).total_cmp(&matter(a)).then(place(a).cmp(&place(b))));
-            weights.truncate(MOST_WEIGHTS);
+            joined::keep_most(&mut weights, MOST_WEIGHTS);
         }
-        weights.sort_by_key(|weight| (weight.hash, weight.state));
         // Room for tokens that score twice what any has so far.
         let scale = reach * 2.0 / f32::from(i16::MAX);
+        Self::packed(states, form, weights, scale, steps, history)
+    }
+
+    /// The same from weights in steps of `scale`.
+    fn packed(
+        states: &States,
+        form: Form,
+        mut weights: Vec<Weight>,
+        scale: f32,
+        steps: Vec<f32>,
+        history: Vec<f32>,
+    ) -> Self {
+        weights.sort_by_key(|weight| (weight.hash, weight.state));
         let (mut hashes, mut counts, mut entries) = (Vec::new(), Vec::new(), Vec::new());
         let mut last = None;
         for group in weights.chunk_by(|a, b| a.hash == b.hash) {

@@ -126,6 +126,7 @@ impl Bayes {
                 data: digest,
                 documents: task.documents.len(),
                 held_out_f1: None,
+                goes_on_from: None,
             },
         })
     }

@@ -104,6 +104,9 @@ impl Config {
     pub(crate) fn fit(&self, data: &Data, states: &States, run: &mut Run<'_>) -> Result<Fitted, TrainError> {
         let width = states.width();
         let mut model = Adaptive::new(data, states, self.rate as f32);
+        if let Some(start) = &run.start {
+            model.weights.begin(start);
+        }
         let mut pass = 0;
         run.resume(|bytes| {
             pass = bytes.u32()?;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::bytes::Malformed;
 use crate::chain::Layout;
 use crate::dense::order;
+use crate::going_on::Start;
 use crate::model::{Fitted, Form};
 use crate::ogd::{Adaptive, descend};
 use crate::train::{Run, TrainError};
@@ -96,6 +97,24 @@ struct Policy {
     same: Rows,
 }
 
+impl Policy {
+    /// Puts old weights in.
+    fn begin(&mut self, states: &States, start: &Start) {
+        self.features.weights.begin(start);
+        let (layout, width) = (Layout::of(states), states.width());
+        for before in std::iter::once(None).chain(states.iter().map(Some)) {
+            for next in states.iter() {
+                if let Some(at) = layout.at(states, before, next) {
+                    self.after.weights[before.unwrap_or(width) * width + next] = start.steps()[at];
+                }
+            }
+        }
+        let (second, same) = start.history().split_at(start.history().len() / 2);
+        self.second.weights.copy_from_slice(second);
+        self.same.weights.copy_from_slice(same);
+    }
+}
+
 impl Config {
     pub(crate) fn fit(&self, data: &Data, states: &States, run: &mut Run<'_>) -> Result<Fitted, TrainError> {
         let width = states.width();
@@ -105,6 +124,9 @@ impl Config {
             second: Rows::new(width, width),
             same: Rows::new(width, width),
         };
+        if let Some(start) = &run.start {
+            policy.begin(states, start);
+        }
         let mut pass = 0;
         run.resume(|bytes| {
             pass = bytes.u32()?;

@@ -26,6 +26,9 @@ pub(crate) fn fit(
     let stretches = data.stretches(config.stretch);
     let mut blocks = vec![Block::default(); stretches.len()];
     let mut weights = Averaged::new(data, states);
+    if let Some(start) = &run.start {
+        weights.begin(start);
+    }
     let mut pass = 0;
     run.resume(|bytes| {
         pass = bytes.u32()?;

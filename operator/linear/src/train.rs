@@ -12,6 +12,7 @@ use lethe_learn::{Epoch, Manifest, ManifestError, TagSet, Training, Watch};
 
 use crate::bytes::{Malformed, Reader, Writer};
 use crate::decode::{self, Decoder};
+use crate::going_on::Start;
 use crate::member::WEIGHTS;
 use crate::model::Model;
 use crate::naive_bayes::Bayes;
@@ -69,6 +70,8 @@ pub struct Run<'a> {
     /// Where chance comes from.
     pub seed: u64,
     state: Option<PathBuf>,
+    /// Weights that it goes on from.
+    pub(crate) start: Option<Start>,
     /// What the state on disk must be of: learner, settings, seed and documents.
     identity: String,
 }
@@ -87,6 +90,7 @@ impl<'a> Run<'a> {
             watch,
             seed: task.seed,
             state: task.state.map(|folder| folder.join(STATE)),
+            start: None,
             identity: format!(
                 "{settings}\nseed = {}\ndata = {digest}\nfiles = {beside:?}\n",
                 task.seed
@@ -100,6 +104,7 @@ impl<'a> Run<'a> {
             watch,
             seed,
             state: None,
+            start: None,
             identity: String::new(),
         }
     }
@@ -296,6 +301,7 @@ pub fn train(task: &Task<'_>, watch: &mut dyn Watch) -> Result<Trained, TrainErr
         data: digest,
         documents: task.documents.len(),
         held_out_f1: None,
+        goes_on_from: None,
     };
     if let Some(held_out) = task.held_out {
         training.held_out_f1 = Some(judge(&mut model, held_out, &extractor)?);

@@ -11,7 +11,9 @@ use lethe_core::{LabelSet, NoteBatch, Span, Tagger as _};
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
 use lethe_learn::{Epoch, Marginals as _, Quiet, Watch};
-use lethe_linear::{Bayes, FeatureConfig, Learner, LinearMember, MemberError, Task, TrainError, train};
+use lethe_linear::{
+    Bayes, FeatureConfig, GoOn, Learner, LinearMember, MemberError, Task, TrainError, go_on, train,
+};
 use lethe_taggers::conformance;
 use rand::{Rng as _, SeedableRng as _};
 
@@ -368,4 +370,90 @@ fn naive_bayes_learns_the_same_in_whatever_increments() {
     }
     let page = String::from_utf8(parts["member.toml"].clone()).unwrap();
     assert!(page.contains("documents = 40"), "{page}");
+}
+
+#[test]
+fn a_learner_goes_on_to_the_same_bytes_killed_or_not_and_holds_to_its_old_weights() {
+    let setting = Setting::new();
+    let other = notes(12, 77);
+    for learner in learners()
+        .iter()
+        .filter(|learner| learner.kind() != "naive-bayes")
+    {
+        let (old, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let mut trained = train(&setting.task(learner, None), &mut Quiet).unwrap();
+        trained.write(old.path()).unwrap();
+        let settings = toml::Table::new();
+        let task = |state| GoOn {
+            model: old.path(),
+            settings: &settings,
+            documents: &other,
+            held_out: None,
+            dictionary: &setting.dictionary,
+            seed: 5,
+            state,
+        };
+        let on = |state, watch: &mut dyn Watch| {
+            let folder = tempfile::tempdir().unwrap();
+            go_on(&task(state), watch).unwrap().write(folder.path()).unwrap();
+            files(folder.path())
+        };
+        let mut whole = Passes::default();
+        let bytes = on(None, &mut whole);
+        assert_ne!(
+            bytes["weights.bin"],
+            files(old.path())["weights.bin"],
+            "{}",
+            learner.kind()
+        );
+        // Stopped by a panic, as a kill would, after the last state that it leaves on disk.
+        struct Killed(u32);
+        impl Watch for Killed {
+            fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {
+                assert!(epoch.done != self.0, "killed, as the test wants");
+                ControlFlow::Continue(())
+            }
+        }
+        let last = whole.seen.len() as u32;
+        let killed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            on(Some(state.path()), &mut Killed(last.max(2) - 1))
+        }));
+        assert!(last < 3 || killed.is_err());
+        assert_eq!(on(Some(state.path()), &mut Quiet), bytes, "{}", learner.kind());
+    }
+}
+
+#[test]
+fn a_prior_that_is_firm_enough_keeps_a_random_field_as_it_was() {
+    let setting = Setting::new();
+    let other = notes(12, 77);
+    let old = tempfile::tempdir().unwrap();
+    let learner = &learners()[0];
+    let mut trained = train(&setting.task(learner, None), &mut Quiet).unwrap();
+    trained.write(old.path()).unwrap();
+    let batch = NoteBatch::from_texts(other.iter().map(|d| d.text.as_str())).unwrap();
+    let labels = LabelSet::i2b2_2014();
+    let before = LinearMember::open(old.path(), &labels, &setting.dictionary).unwrap();
+    let said = |strength: f64| {
+        let settings =
+            toml::Table::from_iter([("l2".to_owned(), strength.into()), ("l1".to_owned(), 0.0.into())]);
+        let task = GoOn {
+            model: old.path(),
+            settings: &settings,
+            documents: &other,
+            held_out: None,
+            dictionary: &setting.dictionary,
+            seed: 5,
+            state: None,
+        };
+        let member = LinearMember::new(go_on(&task, &mut Quiet).unwrap(), &labels, &setting.dictionary);
+        member.unwrap().marginals(&batch)
+    };
+    let far = |a: &[Vec<f32>], b: &[Vec<f32>]| -> f32 {
+        let pairs = a.iter().flatten().zip(b.iter().flatten());
+        pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+    };
+    let (was, firm, loose) = (before.marginals(&batch), said(1e7), said(0.01));
+    assert!(far(&was, &firm) < 0.02, "{}", far(&was, &firm));
+    assert!(far(&was, &loose) > 0.2, "{}", far(&was, &loose));
 }

@@ -9,9 +9,11 @@ mod predict;
 pub mod registry;
 mod speech;
 pub mod training;
+mod tuning;
 
 pub use lethe_linear::pos::read_tsv;
 pub use model::{Model, ModelConfig, OpenError, open};
 pub use predict::{PredictError, predict};
 pub use speech::{POS, train_pos};
 pub use training::{Job, TrainError, kinds, train};
+pub use tuning::{TuneJob, fine_tune};

@@ -40,6 +40,21 @@ pub enum TrainError {
         /// What was asked for.
         kind: String,
     },
+    /// A model of this kind is not fine-tuned.
+    #[error(
+        "a `{kind}` is not fine-tuned; there are {}, and naive-bayes learns on by `lethe adapt incremental`",
+        tuned().join(", ")
+    )]
+    NotTuned {
+        /// Its kind.
+        kind: String,
+    },
+    /// A linear member could not be gone on from.
+    #[error(transparent)]
+    GoOn(#[from] lethe_linear::GoOnError),
+    /// A recurrent member could not be gone on from.
+    #[error(transparent)]
+    Tuning(#[from] lethe_neural::TuningError),
     /// The settings are not the member's.
     #[error("settings of `{kind}`: {message}")]
     Settings {
@@ -81,7 +96,7 @@ impl TrainError {
     pub const fn is_usage(&self) -> bool {
         matches!(
             self,
-            Self::Kind { .. } | Self::Settings { .. } | Self::Done { .. }
+            Self::Kind { .. } | Self::NotTuned { .. } | Self::Settings { .. } | Self::Done { .. }
         )
     }
 }
@@ -89,6 +104,13 @@ impl TrainError {
 /// Everything that can be trained.
 pub fn kinds() -> Vec<&'static str> {
     [&Learner::KINDS[..], &Recurrent::KINDS].concat()
+}
+
+/// Everything that can be fine-tuned.
+fn tuned() -> Vec<&'static str> {
+    let mut kinds = kinds();
+    kinds.retain(|kind| *kind != "naive-bayes");
+    kinds
 }
 
 /// State of a training under way, within the model's folder; gone when the model is whole.
@@ -99,25 +121,34 @@ const STATE: &str = "training";
 /// # Errors
 /// [`TrainError`].
 pub fn train(job: &Job<'_>, watch: &mut dyn Watch) -> Result<Manifest, TrainError> {
+    // Settings are read before anything is written: a typing error leaves no folder behind.
+    let trainer = Trainer::new(job)?;
+    within(job.folder, job.restart, |state| trainer.train(job, state, watch))
+}
+
+/// Has a model written into a folder, from the state of a training that was killed there unless it is to begin again.
+pub(crate) fn within(
+    folder: &Path,
+    restart: bool,
+    train: impl FnOnce(&Path) -> Result<Manifest, TrainError>,
+) -> Result<Manifest, TrainError> {
     let io = |path: &Path| {
         let path = path.to_owned();
         move |source| TrainError::Io { path, source }
     };
-    let page = job.folder.join("member.toml");
-    let state = job.folder.join(STATE);
-    if job.restart {
+    let page = folder.join("member.toml");
+    let state = folder.join(STATE);
+    if restart {
         for path in [&page, &state] {
             remove(path).map_err(io(path))?;
         }
     } else if page.exists() {
         return Err(TrainError::Done {
-            folder: job.folder.to_owned(),
+            folder: folder.to_owned(),
         });
     }
-    // Settings are read before anything is written: a typing error leaves no folder behind.
-    let trainer = Trainer::new(job)?;
     std::fs::create_dir_all(&state).map_err(io(&state))?;
-    let manifest = trainer.train(job, &state, watch)?;
+    let manifest = train(&state)?;
     remove(&state).map_err(io(&state))?;
     Ok(manifest)
 }

@@ -170,12 +170,13 @@ fn fill(params: &mut Params, rest: &mut &[u8]) -> Option<()> {
     Some(())
 }
 
-/// What tells one training from another.
+/// What tells one training from another; `from` is the digest of the model that it goes on from.
 pub(crate) fn fingerprint(
     kind: &str,
     architecture: &Architecture,
     schedule: &Schedule,
     data: Data<'_>,
+    from: Option<&str>,
 ) -> [u8; 32] {
     let mut hash = Sha256::new();
     // Floats print so that they read back the same.
@@ -189,6 +190,7 @@ pub(crate) fn fingerprint(
             row.iter().for_each(|x| hash.update(x.to_le_bytes()));
         }
     }
+    hash.update(from.unwrap_or_default());
     for list in data.dictionary.lists() {
         hash.update(list.id.as_bytes());
     }

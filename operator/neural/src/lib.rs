@@ -23,6 +23,7 @@ mod stacked;
 mod tape;
 mod train;
 pub mod transformer;
+mod tuning;
 mod types;
 mod vectors;
 
@@ -36,5 +37,6 @@ pub use settings::{Recurrent, SettingsError, VectorSource};
 pub use skipgram::SkipGram;
 pub use stacked::{Heard, Stacked, StackedError, StackedScratch, StackedSettings};
 pub use train::{Data, Schedule, TrainError, train};
+pub use tuning::{Tuning, TuningError, Words};
 pub use types::Casing;
 pub use vectors::{Vectors, VectorsError};

@@ -99,8 +99,13 @@ impl Network {
             .for_each(|x| *x = f16::from_f32(x.clamp(-most, most)).to_f32());
     }
 
+    /// Whether every word vector is of half precision.
+    pub(crate) fn has_half_words(&self) -> bool {
+        self.model.params.get(slot::WORD).iter().all(is_half)
+    }
+
     /// Writes the model's folder. A table of words whose numbers all are of half precision is written so.
-    ///    ///
+    ///
     /// # Errors
     /// [`NetworkError::Manifest`], naming the file.
     pub fn save(&self, folder: &Path) -> Result<(), NetworkError> {
@@ -120,8 +125,7 @@ impl Network {
             .filter(|tensor| !tensor.data.is_empty())
             .map(|tensor| {
                 let (numbers, shape) = (tensor.data.iter(), [tensor.rows, tensor.columns]);
-                let is_half = |&x: &f32| f16::from_f32(x).to_f32() == x;
-                if tensor.name == WORD && tensor.data.iter().all(is_half) {
+                if tensor.name == WORD && self.has_half_words() {
                     let bytes = numbers.flat_map(|&x| f16::from_f32(x).to_le_bytes());
                     (tensor.name, shape, Dtype::F16, bytes.collect())
                 } else {
@@ -229,6 +233,10 @@ impl std::fmt::Debug for Network {
         let (words, tags) = (self.model.words.len(), self.model.tags.len());
         write!(f, "Network({}, {words} words, {tags} tags)", self.kind)
     }
+}
+
+fn is_half(x: &f32) -> bool {
+    f16::from_f32(*x).to_f32() == *x
 }
 
 fn read(tensors: &SafeTensors<'_>, name: &str, shape: [usize; 2]) -> Result<Vec<f32>, NetworkError> {

@@ -162,7 +162,7 @@ impl Recurrent {
 }
 
 /// Puts what is given over what is there, table by table.
-fn overlay(base: &mut toml::Table, given: toml::Table) {
+pub(crate) fn overlay(base: &mut toml::Table, given: toml::Table) {
     for (key, value) in given {
         match (base.get_mut(&key), value) {
             (Some(toml::Value::Table(base)), toml::Value::Table(given)) => overlay(base, given),

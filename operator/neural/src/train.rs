@@ -1,5 +1,6 @@
 //! Training a recurrent network: one core, the same bytes for the same seed, taken up again where it was killed.
 
+mod grow;
 mod pass;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,9 @@ use crate::network::Network;
 use crate::reader::{Memory, Read, Reader, fields, lists};
 use crate::runner::{Kept, Runner};
 use crate::tape::Tape;
+use crate::types::Casing;
 use crate::vectors::{Vectors, VectorsError};
+use grow::grow;
 use pass::pass;
 
 /// How a network is fitted.
@@ -153,26 +156,90 @@ pub fn train(
     watch: &mut dyn Watch,
 ) -> Result<Network, TrainError> {
     check(architecture, schedule)?;
-    let isa = Isa::best();
-    let texts = |documents: &[Document]| NoteBatch::from_texts(documents.iter().map(|d| d.text.as_str()));
-    let (batch, held_out) = (texts(data.train)?, texts(data.held_out)?);
+    let batch = texts(data.train)?;
     let tags = TagSet::of(architecture.scheme, data.train.iter().flat_map(|d| &d.marks));
     if tags.is_empty() {
         return Err(TrainError::Empty);
     }
-    let (mut model, once) = begin(architecture, schedule, &batch, &tags, data)?;
+    let (model, once) = begin(architecture, schedule, &batch, &tags, data)?;
+    fit(
+        kind, model, &once, None, schedule, &batch, data, checkpoint, watch,
+    )
+}
+
+/// Goes on from a trained network, whose digest is `from`, with other documents: new words, characters, fields and labels
+/// get rows, all weights are trained, and the optimiser begins afresh. `data`'s vectors are for new words alone.
+///
+/// `checkpoint` as in [`train`].
+///
+/// # Errors
+/// [`TrainError`].
+pub(crate) fn go_on(
+    network: &Network,
+    from: &str,
+    schedule: &Schedule,
+    data: Data<'_>,
+    checkpoint: Option<&Path>,
+    watch: &mut dyn Watch,
+) -> Result<Network, TrainError> {
+    check(network.architecture(), schedule)?;
+    check_size(network.architecture(), data.vectors)?;
+    let batch = texts(data.train)?;
+    let marks = || data.train.iter().flat_map(|d| &d.marks);
+    if marks().next().is_none() {
+        return Err(TrainError::Empty);
+    }
+    let tags = network.tags().with_labels_of(marks());
+    let (model, once) = grow(&network.model, &batch, &tags, data.vectors, schedule.seed);
+    let kind = network.kind();
+    fit(
+        kind,
+        model,
+        &once,
+        Some(from),
+        schedule,
+        &batch,
+        data,
+        checkpoint,
+        watch,
+    )
+}
+
+fn texts(documents: &[Document]) -> Result<NoteBatch, BatchError> {
+    NoteBatch::from_texts(documents.iter().map(|d| d.text.as_str()))
+}
+
+/// Fits a model from where it stands; `once` are the rows of its word table that are read as unknown now and then.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "where a training begins, what on, and how"
+)]
+fn fit(
+    kind: &str,
+    mut model: Model,
+    once: &[bool],
+    from: Option<&str>,
+    schedule: &Schedule,
+    batch: &NoteBatch,
+    data: Data<'_>,
+    checkpoint: Option<&Path>,
+    watch: &mut dyn Watch,
+) -> Result<Network, TrainError> {
+    let isa = Isa::best();
+    let held_out = texts(data.held_out)?;
+    let (architecture, tags) = (model.architecture.clone(), model.tags.clone());
     let reader = Reader::new(&model, data.dictionary)?;
     let mut memory = Memory::default();
-    let corpus = Corpus::new(data.train, &batch, &tags, &reader, &mut memory);
+    let corpus = Corpus::new(data.train, batch, &tags, &reader, &mut memory);
     let allowed = Allowed::new(&tags);
     let tape = Tape {
         isa,
-        architecture,
+        architecture: &architecture,
         allowed: &allowed,
         knowledge_rows: reader.knowledge_rows(),
         dropout: schedule.dropout,
     };
-    let fingerprint = checkpoint::fingerprint(kind, architecture, schedule, data);
+    let fingerprint = checkpoint::fingerprint(kind, &architecture, schedule, data, from);
     let kept = match checkpoint {
         Some(path) => State::read(path, &fingerprint, &model.params)?,
         None => None,
@@ -184,7 +251,7 @@ pub fn train(
     let mut grads = model.params.zeros_like();
     while state.epochs < schedule.epochs && !state.ended {
         let loss = pass(
-            &tape, schedule, &corpus, &memory, &once, &mut state, &mut grads, watch,
+            &tape, schedule, &corpus, &memory, once, &mut state, &mut grads, watch,
         );
         state.epochs += 1;
         let mut f1 = None;
@@ -219,6 +286,7 @@ pub fn train(
         data: digest(data.train),
         documents: data.train.len(),
         held_out_f1,
+        goes_on_from: from.map(str::to_owned),
     };
     Ok(Network::new(kind, model, training))
 }
@@ -242,34 +310,17 @@ fn begin(
     tags: &TagSet,
     data: Data<'_>,
 ) -> Result<(Model, Vec<bool>), TrainError> {
-    let mut times: BTreeMap<String, usize> = BTreeMap::new();
-    let mut chars: BTreeMap<char, usize> = BTreeMap::new();
-    for note in batch.notes() {
-        for i in 0..note.tokens.len() {
-            let word = note.word(i);
-            *times.entry(architecture.casing.form(word)).or_default() += 1;
-            word.chars().for_each(|c| *chars.entry(c).or_default() += 1);
-        }
-    }
-    let mut words: BTreeSet<&str> = times.keys().map(String::as_str).collect();
+    let seen = Seen::of(batch, architecture.casing);
+    let mut words: BTreeSet<&str> = seen.times.keys().map(String::as_str).collect();
+    check_size(architecture, data.vectors)?;
     if let Some(vectors) = data.vectors {
-        if vectors.size() != architecture.word {
-            return Err(TrainError::VectorSize {
-                found: vectors.size(),
-                wanted: architecture.word,
-            });
-        }
         words.extend(vectors.words().iter().map(String::as_str));
     }
     let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
     let mut model = Model {
         architecture: architecture.clone(),
         tags: tags.clone(),
-        chars: chars
-            .into_iter()
-            .filter(|&(_, n)| n > 1)
-            .map(|(c, _)| c)
-            .collect(),
+        chars: seen.chars().collect(),
         fields: if architecture.field > 0 {
             fields(batch)
         } else {
@@ -287,9 +338,50 @@ fn begin(
             }
         }
     }
-    let mut once = vec![false];
-    once.extend(model.words.iter().map(|word| times.get(word) == Some(&1)));
+    let once = once(&model, &seen);
     Ok((model, once))
+}
+
+/// Which rows of a model's word table are of words that notes have once.
+fn once(model: &Model, seen: &Seen) -> Vec<bool> {
+    let mut once = vec![false];
+    once.extend(model.words.iter().map(|word| seen.times.get(word) == Some(&1)));
+    once
+}
+
+/// How often notes have each word, as it is looked up, and each character.
+struct Seen {
+    times: BTreeMap<String, usize>,
+    chars: BTreeMap<char, usize>,
+}
+
+impl Seen {
+    fn of(batch: &NoteBatch, casing: Casing) -> Self {
+        let (mut times, mut chars) = (BTreeMap::new(), BTreeMap::new());
+        for note in batch.notes() {
+            for i in 0..note.tokens.len() {
+                let word = note.word(i);
+                *times.entry(casing.form(word)).or_default() += 1;
+                word.chars().for_each(|c| *chars.entry(c).or_default() += 1);
+            }
+        }
+        Self { times, chars }
+    }
+
+    /// The characters that have rows: those that stand more than once.
+    fn chars(&self) -> impl Iterator<Item = char> {
+        self.chars.iter().filter(|&(_, &n)| n > 1).map(|(&c, _)| c)
+    }
+}
+
+fn check_size(architecture: &Architecture, vectors: Option<&Vectors>) -> Result<(), TrainError> {
+    match vectors {
+        Some(vectors) if vectors.size() != architecture.word => Err(TrainError::VectorSize {
+            found: vectors.size(),
+            wanted: architecture.word,
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Strict micro-F1 of a network on documents.

@@ -313,3 +313,81 @@ fn documents_without_marks_and_vectors_of_another_size_are_refused() {
         "{message}"
     );
 }
+
+/// Notes of another house: a ward in each, which the first house does not mark, and words that it does not have.
+fn local(n: usize) -> Vec<Document> {
+    let mut documents = documents(2000, n);
+    for (i, document) in documents.iter_mut().enumerate() {
+        let start = document.text.len() as u32 + 9;
+        let ward = ["Tramontana", "Levante", "Poniente"][i % 3];
+        document.text.push_str(&format!("Pabellon {ward}.\n"));
+        let span = Span::between(start, start + ward.len() as u32);
+        document.marks.push(Mark::gold(span, "HOSPITAL"));
+    }
+    documents
+}
+
+fn tune(from: &Path, state: Option<&Path>, watch: &mut dyn Watch) -> Network {
+    let tuning = lethe_neural::Tuning::new(
+        "[schedule]\nepochs = 6\nbatch = 4\nrate = 0.02\ndropout = 0.2"
+            .parse()
+            .unwrap(),
+    );
+    tuning
+        .unwrap()
+        .go_on(from, &local(30), &local(6), &Dictionary::builtin(), state, watch)
+        .unwrap()
+}
+
+#[test]
+fn a_network_goes_on_to_the_same_bytes_killed_or_not_and_says_from_which_model() {
+    let (old, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let half = Recurrent {
+        half: true,
+        ..settings("lstm-crf-l", 4)
+    };
+    half.train(&documents(0, 40), &[], &Dictionary::builtin(), None, &mut Quiet)
+        .unwrap()
+        .save(old.path())
+        .unwrap();
+    let whole = tune(old.path(), None, &mut Quiet);
+    let killed = catch_unwind(AssertUnwindSafe(|| {
+        tune(old.path(), Some(state.path()), &mut Killed(4));
+    }));
+    assert!(killed.is_err() && state.path().join("checkpoint.bin").exists());
+    assert_eq!(
+        bytes(&tune(old.path(), Some(state.path()), &mut Quiet)),
+        bytes(&whole)
+    );
+    let from = lethe_learn::Manifest::read(old.path()).unwrap().digest();
+    assert_eq!(whole.training().goes_on_from, Some(from));
+    assert_eq!(
+        whole.tags().labels(),
+        ["FECHAS", "NOMBRE_SUJETO_ASISTENCIA", "HOSPITAL"]
+    );
+    assert!(whole.training().held_out_f1.unwrap() > 0.9);
+    // Half precision stays: what is rounded again is what was.
+    let new = tempfile::tempdir().unwrap();
+    whole.save(new.path()).unwrap();
+    let weights = std::fs::read(new.path().join("weights.safetensors")).unwrap();
+    let head = String::from_utf8_lossy(&weights[..4096]).into_owned();
+    assert!(
+        head.contains("\"word\":{\"dtype\":\"F16\""),
+        "the table of words stays in half precision"
+    );
+    // The checkpoint is of a training that goes on from another model.
+    let another = tempfile::tempdir().unwrap();
+    train("lstm-crf-l", 2, None, &mut Quiet)
+        .save(another.path())
+        .unwrap();
+    let refused = lethe_neural::Tuning::default().go_on(
+        another.path(),
+        &local(30),
+        &local(6),
+        &Dictionary::builtin(),
+        Some(state.path()),
+        &mut Quiet,
+    );
+    let message = refused.unwrap_err().to_string();
+    assert!(message.contains("other settings or data"), "{message}");
+}

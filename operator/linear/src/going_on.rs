@@ -1,0 +1,196 @@
+//! Going on from a trained member's weights with other notes: fine-tuning (Yang 2019) for linear members.
+//!
+//! Learners that see all notes at every step (`crf`, `memm`, `svm`) hold their weights to a Gaussian prior centred at the
+//! old ones (Chelba and Acero 2004); those that correct themselves note by note (`mira`, `ssvm`, `ogd`, `searn`) begin
+//! with the old ones. Features and labels that are new get weights; features that the new notes lack keep theirs.
+
+mod start;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lethe_corpus::Document;
+use lethe_dictionaries::Dictionary;
+use lethe_learn::{Manifest, Training, Watch};
+
+pub(crate) use start::{Start, places};
+
+use crate::member::{MemberError, Opened, opened};
+use crate::model::Model;
+use crate::registry::Learner;
+use crate::train::{Run, Task, TrainError, Trained, judge, prepare};
+use crate::{Data, States};
+
+/// What to go on from, with which notes, and how.
+#[derive(Clone, Copy)]
+pub struct GoOn<'a> {
+    /// The folder of the model to go on from.
+    pub model: &'a Path,
+    /// The learner's settings; those that are not named are [`defaults`]', then the model's own.
+    pub settings: &'a toml::Table,
+    /// What it is fitted to.
+    pub documents: &'a [Document],
+    /// What it is scored on, and by which its confidence is set. Never fitted to.
+    pub held_out: Option<&'a [Document]>,
+    /// The lists behind the features.
+    pub dictionary: &'a Arc<Dictionary>,
+    /// Where chance comes from.
+    pub seed: u64,
+    /// A folder for the state of a training under way, as in [`Task::state`].
+    pub state: Option<&'a Path>,
+}
+
+/// Why a model cannot be gone on from.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GoOnError {
+    /// The model cannot be opened.
+    #[error(transparent)]
+    Open(#[from] MemberError),
+    /// Its kind learns on in another way.
+    #[error("{}: a `{kind}` learns on by increments, and is not fine-tuned", folder.display())]
+    Kind {
+        /// The model's folder.
+        folder: PathBuf,
+        /// Its kind.
+        kind: String,
+    },
+    /// A setting is none of the learner's.
+    #[error("{0}")]
+    Setting(String),
+    /// The training failed.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+}
+
+/// What a learner's settings are when it goes on, unless they are given. Chosen by strict F1 over halves of the documents
+/// that `benches/adapt/fine-tune` draws its few from, going on from MEDDOCAN to Spanish court cases.
+pub(crate) fn defaults(kind: &str) -> toml::Table {
+    let floats: &[(&str, f64)] = match kind {
+        "crf" | "memm" => &[("l1", 0.02), ("l2", 0.02)],
+        "ogd" => &[("rate", 0.1)],
+        "searn" => &[("rate", 0.05)],
+        _ => &[],
+    };
+    let pairs = floats.iter().map(|&(key, value)| (key.to_owned(), value.into()));
+    pairs.collect()
+}
+
+/// Goes on from a model. The same model, documents, settings and seed give the same bytes, whether it was killed on the way
+/// or not.
+///
+/// # Errors
+/// [`GoOnError`].
+pub fn go_on(task: &GoOn<'_>, watch: &mut dyn Watch) -> Result<Trained, GoOnError> {
+    let Opened {
+        manifest,
+        features,
+        model,
+    } = opened(task.model)?;
+    let from = manifest.digest();
+    let learner = task.learner(&manifest)?;
+    let tags = manifest
+        .tags
+        .with_labels_of(task.documents.iter().flat_map(|document| &document.marks));
+    if task.documents.iter().all(|document| document.marks.is_empty()) {
+        return Err(TrainError::NothingMarked.into());
+    }
+    let states = States::new(tags.clone()).map_err(TrainError::from)?;
+    let extractor = features.build(task.dictionary).map_err(TrainError::from)?;
+    let mut settings = crate::train::settings(&learner, &features, task.dictionary)?;
+    let digest = lethe_corpus::digest(task.documents);
+    let data = {
+        let prepared = prepare(task.documents, &tags).map_err(TrainError::from)?;
+        let columns = extractor.columns(&prepared.batch);
+        // What the old model knows is never too rare.
+        Data::keeping(&columns, &prepared.gold, &states, |hash, count| {
+            count >= learner.cut_off() || model.knows(hash)
+        })
+    };
+    let whole = Task {
+        learner: &learner,
+        documents: task.documents,
+        held_out: task.held_out,
+        features: &features,
+        dictionary: task.dictionary,
+        seed: task.seed,
+        state: task.state,
+    };
+    // The state on disk is of a training that goes on from this very model.
+    settings.insert("goes_on_from".to_owned(), from.clone().into());
+    let mut run = Run::of(&whole, &settings, &digest, watch);
+    settings.remove("goes_on_from");
+    run.start = Some(Start::new(&model, &states, &data));
+    let fitted = learner.fit(&data, &states, &mut run)?;
+    let mut joined = Model::going_on(&model, &states, fitted, &data);
+    drop(data);
+    let mut training = Training {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: task.seed,
+        data: digest,
+        documents: task.documents.len(),
+        held_out_f1: None,
+        goes_on_from: Some(from),
+    };
+    if let Some(held_out) = task.held_out {
+        training.held_out_f1 = Some(judge(&mut joined, held_out, &extractor)?);
+    }
+    let manifest = Manifest::new(learner.kind(), tags, training, settings);
+    Ok(Trained {
+        manifest,
+        model: joined,
+        files: features.files(),
+    })
+}
+
+impl GoOn<'_> {
+    /// Whether the settings are those of the model's learner: before anything is read that takes longer, or written.
+    ///
+    /// # Errors
+    /// Those of [`go_on`] that are about the model's page and the settings.
+    pub fn check(&self) -> Result<(), GoOnError> {
+        let manifest = Manifest::read(self.model).map_err(MemberError::from)?;
+        self.learner(&manifest).map(|_| ())
+    }
+
+    /// The model's learner, with the settings to go on by.
+    fn learner(&self, manifest: &Manifest) -> Result<Learner, GoOnError> {
+        let kind = manifest.kind.as_str();
+        if kind == "naive-bayes" {
+            return Err(GoOnError::Kind {
+                folder: self.model.to_owned(),
+                kind: kind.to_owned(),
+            });
+        }
+        let mut settings = manifest.settings.clone();
+        // What is no learner's: the features stay as they are, or the old weights would mean nothing.
+        for other in ["features", "dictionary"] {
+            settings.remove(other);
+            if self.settings.contains_key(other) {
+                let message = format!("`{other}` stays the model's own when it is gone on from");
+                return Err(GoOnError::Setting(message));
+            }
+        }
+        settings.extend(defaults(kind));
+        settings.extend(self.settings.clone());
+        settings.insert("kind".to_owned(), kind.into());
+        let read: Result<Learner, toml::de::Error> = toml::Value::Table(settings).try_into();
+        let learner = read.map_err(|error| GoOnError::Setting(error.message().to_owned()))?;
+        if learner.scheme() != manifest.tags.scheme() {
+            let message = "`scheme` stays the model's own when it is gone on from";
+            return Err(GoOnError::Setting(message.to_owned()));
+        }
+        Ok(learner)
+    }
+}
+
+impl std::fmt::Debug for GoOn<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "GoOn({}, {} documents)",
+            self.model.display(),
+            self.documents.len()
+        )
+    }
+}

@@ -1,0 +1,198 @@
+//! Fine-tuning: a model's folder and other notes in, a model's folder out.
+
+use std::path::Path;
+
+use lethe_corpus::Document;
+use lethe_dictionaries::Dictionary;
+use lethe_learn::{Manifest, Watch};
+use lethe_linear::{GoOn, GoOnError, Learner};
+use lethe_neural::{Recurrent, Tuning};
+
+use crate::training::{TrainError, within};
+
+/// What to go on from, on what, and where to.
+pub struct TuneJob<'a> {
+    /// The folder of the model to go on from.
+    pub model: &'a Path,
+    /// What it is fitted to.
+    pub train: &'a [Document],
+    /// What it is judged by while it is trained, and never fitted to. May be empty.
+    pub held_out: &'a [Document],
+    /// How it goes on. Linear members have their learner's settings, recurrent ones the tables `schedule` and `vectors`;
+    /// what is not named is the default of fine-tuning, then the model's own.
+    pub settings: toml::Table,
+    /// The same seed gives the same model, byte for byte.
+    pub seed: u64,
+    /// The folder that becomes the model.
+    pub folder: &'a Path,
+    /// Whether to begin again where the folder holds a model, or a training that was stopped.
+    pub restart: bool,
+}
+
+/// Goes on from a trained member. A training that was killed goes on when the same job is asked for again. The new page
+/// names the digest of the old one.
+///
+/// # Errors
+/// [`TrainError`].
+pub fn fine_tune(job: &TuneJob<'_>, watch: &mut dyn Watch) -> Result<Manifest, TrainError> {
+    let kind = Manifest::read(job.model)?.kind;
+    if Learner::KINDS.contains(&kind.as_str()) {
+        return linear(job, &kind, watch);
+    }
+    if !Recurrent::KINDS.contains(&kind.as_str()) {
+        return Err(TrainError::NotTuned { kind });
+    }
+    let mut tuning = Tuning::new(job.settings.clone()).map_err(|error| TrainError::Settings {
+        kind,
+        message: error.to_string(),
+    })?;
+    tuning.schedule.seed = job.seed;
+    let dictionary = Dictionary::builtin();
+    within(job.folder, job.restart, |state| {
+        let network = tuning.go_on(
+            job.model,
+            job.train,
+            job.held_out,
+            &dictionary,
+            Some(state),
+            watch,
+        )?;
+        network.save(job.folder)?;
+        Ok(Manifest::read(job.folder)?)
+    })
+}
+
+fn linear(job: &TuneJob<'_>, kind: &str, watch: &mut dyn Watch) -> Result<Manifest, TrainError> {
+    let dictionary = Dictionary::builtin();
+    let task = |state| GoOn {
+        model: job.model,
+        settings: &job.settings,
+        documents: job.train,
+        held_out: (!job.held_out.is_empty()).then_some(job.held_out),
+        dictionary: &dictionary,
+        seed: job.seed,
+        state,
+    };
+    task(None).check().map_err(|error| match error {
+        GoOnError::Setting(message) => TrainError::Settings {
+            kind: kind.to_owned(),
+            message,
+        },
+        GoOnError::Kind { kind, .. } => TrainError::NotTuned { kind },
+        error => error.into(),
+    })?;
+    within(job.folder, job.restart, |state| {
+        let mut trained = lethe_linear::go_on(&task(Some(state)), watch)?;
+        trained
+            .write(job.folder)
+            .map_err(lethe_linear::TrainError::from)?;
+        Ok(trained.manifest)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_corpus::{Counts, Mark};
+    use lethe_learn::Quiet;
+
+    use super::*;
+    use crate::training::tests::{documents, job};
+    use crate::{kinds, open, predict, train};
+
+    /// Notes of another house: other words around names, and wards, which the first house does not mark.
+    fn local() -> Vec<Document> {
+        let (names, wards) = (["Ines", "Oscar", "Nuria", "Ivan"], ["Norte", "Sur", "Este"]);
+        let each = |i: usize| {
+            let (name, ward) = (names[i % 4], wards[i % 3]);
+            let text = format!("{name} vino al pabellon {ward} el dia 19{}.\n", 40 + i);
+            let mark = |part: &str, label: &str| {
+                let start = text.find(part).unwrap();
+                Mark::gold(lethe_core::Span::new(start, start + part.len()).unwrap(), label)
+            };
+            Document {
+                id: format!("l{i}"),
+                patient: None,
+                marks: vec![mark(name, "NAME"), mark(ward, "WARD")],
+                text: text.clone(),
+            }
+        };
+        (0..24).map(each).collect()
+    }
+
+    fn tuned<'a>(model: &'a Path, train: &'a [Document], folder: &'a Path, kind: &str) -> TuneJob<'a> {
+        let settings = if Recurrent::KINDS.contains(&kind) {
+            "schedule = { epochs = 30, rate = 0.02, dropout = 0.0, batch = 4 }"
+        } else {
+            ""
+        };
+        TuneJob {
+            model,
+            train,
+            held_out: &[],
+            settings: settings.parse().unwrap(),
+            seed: 4,
+            folder,
+            restart: false,
+        }
+    }
+
+    fn f1(model: &Path, documents: &[Document]) -> f64 {
+        let model = open(model, None).unwrap();
+        let predicted = predict(model.member.as_ref(), &model.labels, documents).unwrap();
+        let mut counts = Counts::default();
+        for (gold, said) in documents.iter().zip(&predicted) {
+            counts += Counts::strict(&gold.marks, &said.marks);
+        }
+        counts.f1()
+    }
+
+    #[test]
+    fn every_kind_that_goes_on_learns_the_other_house_and_a_label_of_its_own() {
+        let (documents, local) = (documents(), local());
+        for kind in kinds().into_iter().filter(|kind| *kind != "naive-bayes") {
+            let folder = tempfile::tempdir().unwrap();
+            let (old, new, again) = (
+                folder.path().join("old"),
+                folder.path().join("new"),
+                folder.path().join("again"),
+            );
+            let before = train(&job(kind, &documents, &old), &mut Quiet).unwrap();
+            let manifest = fine_tune(&tuned(&old, &local, &new, kind), &mut Quiet).unwrap();
+            assert_eq!(manifest.tags.labels(), ["DATE", "NAME", "WARD"]);
+            assert_eq!(manifest.training.goes_on_from, Some(before.digest()));
+            let (was, is) = (f1(&old, &local), f1(&new, &local));
+            assert!(is > 0.9 && is > was, "{kind}: {was} {is}");
+            let same = fine_tune(&tuned(&old, &local, &again, kind), &mut Quiet).unwrap();
+            assert_eq!(same, manifest, "{kind}: the same bytes every time");
+            // And once more, from what was fine-tuned.
+            let third = folder.path().join("third");
+            fine_tune(&tuned(&new, &local, &third, kind), &mut Quiet).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_gone_on_from_is_refused_and_leaves_no_model() {
+        let (documents, folder) = (documents(), tempfile::tempdir().unwrap());
+        let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+        train(&job("naive-bayes", &documents, &old), &mut Quiet).unwrap();
+        let refused = fine_tune(&tuned(&old, &documents, &new, "naive-bayes"), &mut Quiet).unwrap_err();
+        assert!(
+            refused.is_usage() && refused.to_string().contains("naive-bayes"),
+            "{refused}"
+        );
+        let crf = folder.path().join("crf");
+        train(&job("crf", &documents, &crf), &mut Quiet).unwrap();
+        for (key, told) in [("colour", "colour"), ("features", "stays"), ("scheme", "stays")] {
+            let mut job = tuned(&crf, &documents, &new, "crf");
+            job.settings.insert(key.to_owned(), "bilou".into());
+            let refused = fine_tune(&job, &mut Quiet).unwrap_err();
+            assert!(
+                refused.is_usage() && refused.to_string().contains(told),
+                "{refused}"
+            );
+        }
+        let missing = fine_tune(&tuned(folder.path(), &documents, &new, "crf"), &mut Quiet);
+        assert!(missing.unwrap_err().to_string().contains("member.toml"));
+        assert!(!new.exists());
+    }
+}

@@ -1,0 +1,139 @@
+//! Fine-tuning (Yang 2019): a trained recurrent member goes on from its weights on other notes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lethe_corpus::Document;
+use lethe_dictionaries::Dictionary;
+use lethe_learn::{Manifest, Watch};
+use serde::{Deserialize, Serialize};
+
+use crate::network::{Network, NetworkError};
+use crate::settings::{SettingsError, overlay};
+use crate::train::{Data, Schedule, TrainError, go_on};
+use crate::vectors::Vectors;
+
+/// How a trained member goes on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tuning {
+    /// How it is fitted.
+    pub schedule: Schedule,
+    /// Where the vectors of new words come from; without it they begin as unknown words were read.
+    pub vectors: Words,
+    /// Whether word vectors are rounded to half precision in the end; as the model's were, if not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub half: Option<bool>,
+}
+
+/// Vectors of new words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Words {
+    /// A file of vectors, of the kind that the model was trained with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+}
+
+/// Why a network cannot be gone on from.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TuningError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// The training failed.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+}
+
+impl Default for Tuning {
+    /// Half of the first training's rate: the weights need to move less far, and what they have learnt is to stay. More
+    /// passes, as few documents make few steps. Chosen as the linear members' defaults are, on documents that the study
+    /// draws its few from.
+    fn default() -> Self {
+        Self {
+            schedule: Schedule {
+                epochs: 15,
+                rate: 0.001,
+                ..Schedule::default()
+            },
+            vectors: Words::default(),
+            half: None,
+        }
+    }
+}
+
+impl Tuning {
+    /// The defaults, and what `given` names instead (tables `schedule` and `vectors`, `half`).
+    ///
+    /// # Errors
+    /// [`SettingsError::Key`].
+    pub fn new(given: toml::Table) -> Result<Self, SettingsError> {
+        let key = |error: &dyn std::fmt::Display| SettingsError::Key(error.to_string());
+        let mut table = toml::Table::try_from(Self::default()).map_err(|error| key(&error))?;
+        overlay(&mut table, given);
+        let read: Result<Self, toml::de::Error> = toml::Value::Table(table).try_into();
+        read.map_err(|error| key(&error))
+    }
+
+    /// Goes on from the model in `folder`. A training that was killed goes on from `state`, a folder that is there, when it
+    /// is asked for again with the same model, settings and data.
+    ///
+    /// # Errors
+    /// [`TuningError`].
+    pub fn go_on(
+        &self,
+        folder: &Path,
+        documents: &[Document],
+        held_out: &[Document],
+        dictionary: &Arc<Dictionary>,
+        state: Option<&Path>,
+        watch: &mut dyn Watch,
+    ) -> Result<Network, TuningError> {
+        let from = Manifest::read(folder).map_err(NetworkError::from)?.digest();
+        let network = Network::load(folder)?;
+        let half = self.half.unwrap_or_else(|| network.has_half_words());
+        let vectors = self
+            .vectors
+            .file
+            .as_deref()
+            .map(|file| Vectors::read(file, |_| true));
+        let vectors = vectors.transpose().map_err(TrainError::from)?;
+        let data = Data {
+            train: documents,
+            held_out,
+            dictionary,
+            vectors: vectors.as_ref(),
+        };
+        let checkpoint = state.map(|folder| folder.join("checkpoint.bin"));
+        let mut network = go_on(
+            &network,
+            &from,
+            &self.schedule,
+            data,
+            checkpoint.as_deref(),
+            watch,
+        )?;
+        if half {
+            network.round_words();
+        }
+        Ok(network)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_replaces_the_defaults_one_by_one_and_another_key_is_refused() {
+        let read = |toml: &str| Tuning::new(toml.parse().unwrap());
+        let tuning = read("half = true\n[schedule]\nepochs = 3").unwrap();
+        assert_eq!((tuning.schedule.epochs, tuning.half), (3, Some(true)));
+        assert_eq!(tuning.schedule.rate, Tuning::default().schedule.rate);
+        assert!(tuning.schedule.rate < Schedule::default().rate);
+        let message = read("[architecture]\nhidden = 3").unwrap_err().to_string();
+        assert!(message.contains("architecture"), "{message}");
+    }
+}
