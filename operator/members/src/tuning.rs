@@ -64,16 +64,16 @@ pub fn fine_tune(job: &TuneJob<'_>, watch: &mut dyn Watch) -> Result<Manifest, T
 
 fn linear(job: &TuneJob<'_>, kind: &str, watch: &mut dyn Watch) -> Result<Manifest, TrainError> {
     let dictionary = Dictionary::builtin();
-    let task = |state| GoOn {
+    let task = GoOn {
         model: job.model,
         settings: &job.settings,
         documents: job.train,
         held_out: (!job.held_out.is_empty()).then_some(job.held_out),
         dictionary: &dictionary,
         seed: job.seed,
-        state,
+        state: None,
     };
-    task(None).check().map_err(|error| match error {
+    task.check().map_err(|error| match error {
         GoOnError::Setting(message) => TrainError::Settings {
             kind: kind.to_owned(),
             message,
@@ -82,7 +82,11 @@ fn linear(job: &TuneJob<'_>, kind: &str, watch: &mut dyn Watch) -> Result<Manife
         error => error.into(),
     })?;
     within(job.folder, job.restart, |state| {
-        let mut trained = lethe_linear::go_on(&task(Some(state)), watch)?;
+        let task = GoOn {
+            state: Some(state),
+            ..task
+        };
+        let mut trained = lethe_linear::go_on(&task, watch)?;
         trained
             .write(job.folder)
             .map_err(lethe_linear::TrainError::from)?;
