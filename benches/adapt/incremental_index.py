@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""The page over the studies of `lethe adapt incremental` that lie in a folder: what each found, in one table.
+
+    incremental_index.py DIR
+"""
+import json
+import pathlib
+import sys
+
+WORDS = """# Learning by increments
+
+Singh et al. 2020 (incremental learning ensemble) on open data: a model, naive Bayes that learns from each batch of
+labelled sentences as it arrives, and a mixture of both whose weight is told from each batch before the batch is learnt.
+All of it, this page too, is written by one command:
+
+    benches/adapt/incremental --meddocan DIR --echr-es DIR --grascco DIR
+
+F1 is strict micro-F1 in per cent. "At least the better" counts the increments at which the mixture's mean F1, over the
+orders, is no lower than that of the better learner; "below" names the others, with the points lost. Each study's own page has
+the curves, the intervals, the tests and the weight.
+"""
+
+
+def percent(share):
+    return f"{100 * share:.2f}"
+
+
+def below(told):
+    listed = [f"{one['after']} ({100 * one['by']:.2f})" for one in told["below"]]
+    return ", ".join(listed) or "nowhere"
+
+
+def p(test):
+    value = test["p"]
+    if value is None:
+        return "-"
+    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def table(head, rows):
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def main(folder):
+    studies = {}
+    for path in sorted(folder.glob("*/study.json")):
+        studies[path.parent.name] = json.loads(path.read_text(encoding="utf-8"))
+    ways = [
+        f"{'Brier' if told['how']['loss'] == 'brier' else 'log loss'}, "
+        f"{'latest batch' if told['how']['over'] == 'latest' else 'all batches'}"
+        for told in next(iter(studies.values()))["told"]
+    ]
+    rows = []
+    for name, study in studies.items():
+        for way, told in zip(ways, study["told"]):
+            rows.append([
+                f"[{name}]({name}/README.md)", way, f"{told['at_least']} of {told['of']}", f"{100 * told['gain']:+.2f}",
+                below(told),
+            ])
+    out = [WORDS, "## Where the mixture is below the better learner\n"]
+    out.append(table(["Study", "weight by", "at least the better", "mean gain, points", "below it after (by points)"], rows))
+    rows = []
+    for name, study in studies.items():
+        first, last = study["increments"][0], study["increments"][-1]
+        crossings = [
+            f"{'model' if one['to_first'] else 'naive Bayes'} ahead from {one['after']}" for one in study["crossings"]
+        ]
+        figures = [
+            " / ".join(percent(one[who]["mean"]) for who in ("first", "second")) + " / " + percent(one["mixture"][0]["mean"])
+            for one in (first, last)
+        ]
+        rows.append([
+            f"[{name}]({name}/README.md)", f"{study['repeats']}", f"{study['batch']}", f"{first['after']} to {last['after']}",
+            *figures, "; ".join(crossings) or "none",
+        ])
+    out.append("## Curves\n")
+    out.append("F1 of the model, of naive Bayes, and of the mixture (Brier, latest batch).\n")
+    out.append(table(
+        ["Study", "orders", "batch", "increments", "F1 at the first", "F1 at the last", "the learners' curves cross"], rows))
+    out.append("## Stationary: three quarters of the stream learnt, the weight told from the rest (figure 2, table III)\n")
+    rows = []
+    for name, study in studies.items():
+        one = study["stationary"]
+        mixture, against = one["mixture"][0], one["against"][0]
+        rows.append([
+            f"[{name}]({name}/README.md)",
+            *(f"{percent(who['mean'])} ± {percent(who['deviation'])}" for who in (one["first"], one["second"], mixture)),
+            f"{one['weight'][0]['mean']:.3f}", f"{one['weight'][1]['mean']:.3f}", p(against["first"]), p(against["second"]),
+        ])
+    out.append(table(
+        ["Study", "model", "naive Bayes", "mixture, Brier", "weight, Brier", "weight, log loss", "p, mixture against model",
+         "p, mixture against naive Bayes"], rows))
+    (folder / "README.md").write_text("\n".join(out), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(pathlib.Path(sys.argv[1]))
