@@ -60,19 +60,23 @@ impl Trained {
         self.place.at("models").to_str().unwrap().to_owned()
     }
 
-    fn bundle(&self) -> PathBuf {
-        let bundle = self.place.at("bundle");
+    /// A label set that has a place for what rules say.
+    fn labels(&self) -> String {
         let labels = "id = \"towns\"\nversion = 1\nfallback = \"CITY\"\n".to_owned()
             + &["NAME", "DATE", "CITY", "VILLAGE"]
                 .map(|name| format!("[[label]]\nname = {name:?}\ncategory = {name:?}\nhipaa = \"A\"\n"))
                 .concat();
         let labels = self.place.write("labels.toml", labels);
-        let labels = labels.to_str().unwrap();
+        labels.to_str().unwrap().to_owned()
+    }
+
+    fn bundle(&self) -> PathBuf {
+        let bundle = self.place.at("bundle");
         let more = [
             "--models",
             &self.models(),
             "--labels",
-            labels,
+            &self.labels(),
             "--beside",
             "known",
             "--out",
@@ -370,17 +374,13 @@ fn every_way_of_combining_is_fitted_compared_and_bundled() {
 
     // What a rule says counts whatever the machine makes of the rest.
     let machine = trained.place.at("machine");
-    let beside = [
-        "--models",
-        &trained.models(),
-        "--beside",
-        "known",
-        "--out",
-        machine.to_str().unwrap(),
-    ];
-    trained.ensemble(&["fit", "stacked-svm"], &beside).expect(0);
-    let shown = Lethe::new(["ensemble", "show", machine.to_str().unwrap()]);
-    let shown = shown.end().expect(0).out;
+    let (models, labels) = (trained.models(), trained.labels());
+    let out = machine.to_str().unwrap();
+    let beside = ["--models", &models, "--beside", "known", "--out", out];
+    let fit = |more: &[&str]| trained.ensemble(&["fit", "stacked-svm"], &[&beside, more].concat());
+    fit(&[]).expect(2).says("--beside known: label set");
+    fit(&["--labels", &labels]).expect(0);
+    let shown = Lethe::new(["ensemble", "show", out]).end().expect(0).out;
     assert!(
         shown.contains("whatever known says") && shown.contains("without known"),
         "{shown}"
@@ -388,8 +388,6 @@ fn every_way_of_combining_is_fitted_compared_and_bundled() {
     let page = machine.join("bundle.toml");
     let text = std::fs::read_to_string(&page).unwrap();
     std::fs::write(&page, text.replace("beside = [\"known\"]", "beside = []")).unwrap();
-    Lethe::new(["ensemble", "show", machine.to_str().unwrap()])
-        .end()
-        .expect(2)
-        .says("it was fitted on");
+    let refused = Lethe::new(["ensemble", "show", out]).end().expect(2);
+    refused.says("it was fitted on");
 }

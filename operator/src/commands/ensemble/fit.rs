@@ -29,6 +29,15 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
     }
     let kind = Some(args.method.name()).filter(|name| Fitted::KINDS.contains(&name.as_str()));
     let said = said(&args.said)?;
+    for kind in &args.beside {
+        let refused = |error: &dyn std::fmt::Display| usage(format!("--beside {kind}: {error}"));
+        let config = Part::rule(kind)
+            .config(&args.out)
+            .map_err(|error| refused(&error))?;
+        config
+            .build(&said.labels, &Dictionary::builtin())
+            .map_err(|error| refused(&error))?;
+    }
     let models = models(&args.said, &said)?;
     let options = options(&args.objective, &said, costs(&args.said, &said, &models)?)?;
     let options = match args.method {
