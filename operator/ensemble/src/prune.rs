@@ -13,7 +13,6 @@ mod category;
 mod front;
 mod page;
 mod path;
-mod plot;
 mod report;
 
 use std::cmp::Ordering;

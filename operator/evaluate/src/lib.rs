@@ -7,6 +7,7 @@
 //! Invariant: note text goes into the page's contexts and nowhere else, and there only if the caller lets it.
 
 mod bootstrap;
+mod chart;
 mod error;
 mod evaluate;
 mod figure;
@@ -35,6 +36,7 @@ pub use significance::{approximate_randomisation, paired_t_test, wilcoxon};
 
 /// What this page is made of, for the pages of other reports, so that all look alike.
 pub mod sheet {
+    pub use crate::chart::{Axes, CHART_STYLE, Dot, Of, Series, chart};
     pub use crate::figure::{counted, percent, thousands};
     pub use crate::html::markup::{CellOf, cell, classed, escape, table};
     pub use crate::html::{alone, figure, frame, svg};

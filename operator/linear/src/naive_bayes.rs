@@ -175,6 +175,30 @@ impl Bayes {
         })
     }
 
+    /// Begins with nothing but the labels that it is to learn, with the settings that ship: increments bring the documents.
+    ///
+    /// # Errors
+    /// [`TrainError::States`] for too many labels, [`TrainError::NothingMarked`] for none.
+    pub fn empty(features: &FeatureConfig, labels: Vec<String>, seed: u64) -> Result<Self, TrainError> {
+        let config = Config::default();
+        let tags = TagSet::new(config.scheme, labels);
+        if tags.is_empty() {
+            return Err(TrainError::NothingMarked);
+        }
+        let states = States::new(tags)?;
+        Ok(Self {
+            counts: Counts::new(&states),
+            config,
+            features: features.clone(),
+            states,
+            training: Training {
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                seed,
+                ..Training::default()
+            },
+        })
+    }
+
     /// Opens a model's folder to go on learning.
     ///
     /// # Errors

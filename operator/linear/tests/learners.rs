@@ -10,7 +10,7 @@ use std::sync::Arc;
 use lethe_core::{LabelSet, NoteBatch, Span, Tagger as _};
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{Epoch, Marginals as _, Quiet, Watch};
+use lethe_learn::{Epoch, Marginals as _, Quiet, Scheme, TagSet, Watch};
 use lethe_linear::{
     Bayes, FeatureConfig, GoOn, Learner, LinearMember, MemberError, Task, TrainError, go_on, train,
 };
@@ -370,6 +370,22 @@ fn naive_bayes_learns_the_same_in_whatever_increments() {
     }
     let page = String::from_utf8(parts["member.toml"].clone()).unwrap();
     assert!(page.contains("documents = 40"), "{page}");
+
+    // Begun with the labels alone, and every document an increment.
+    let marks = setting.documents.iter().flat_map(|document| &document.marks);
+    let labels = TagSet::of(Scheme::Bilou, marks).labels().to_vec();
+    let mut empty = Bayes::empty(&setting.features, labels, 1).unwrap();
+    empty.update(&setting.documents, &setting.dictionary).unwrap();
+    let from_nothing = tempfile::tempdir().unwrap();
+    empty
+        .trained(None, &setting.dictionary)
+        .unwrap()
+        .write(from_nothing.path())
+        .unwrap();
+    let from_nothing = files(from_nothing.path());
+    for name in ["weights.bin", "counts.bin"] {
+        assert!(whole[name] == from_nothing[name], "{name}");
+    }
 }
 
 #[test]

@@ -2,11 +2,20 @@
 
 mod tables;
 
-use lethe_evaluate::sheet::{alone, counted, escape, figure, frame, percent, thousands};
+use lethe_evaluate::sheet::{
+    Axes, CHART_STYLE, Dot, Of, Series, alone, chart, counted, escape, figure, frame, percent, thousands,
+};
 
-use super::plot::{Axes, Dot, Of, STYLE, Series, chart};
 use super::report::{HeldOut, HeldOutThreshold, Path, Point, Pruned};
 use crate::Tally;
+
+/// The colours of the curves.
+const INKS: &str = "\
+svg .ink-pruned { stroke: var(--f1); } svg .dot-pruned { fill: var(--f1); }
+svg .ink-all { stroke: var(--recall); stroke-dasharray: 6 4; } svg .dot-all { fill: var(--recall); }
+svg .ink-best { stroke: var(--soft); stroke-dasharray: 2 4; } svg .dot-best { fill: none; }
+svg .dot-chosen { fill: var(--bad); }
+";
 
 const EXPLAINED: &str = "\
 <h2 id=\"guide\">How to read this</h2>
@@ -59,7 +68,11 @@ pub fn page(pruned: &Pruned, held_out: &[HeldOut], title: &str) -> String {
             "what winners leave of beaten spans is let go"
         }
     ));
-    frame(title, STYLE, &out)
+    frame(title, &style(), &out)
+}
+
+fn style() -> String {
+    format!("{CHART_STYLE}{INKS}")
 }
 
 fn head(out: &mut String, pruned: &Pruned, held_out: &[HeldOut]) {
@@ -122,7 +135,7 @@ fn head(out: &mut String, pruned: &Pruned, held_out: &[HeldOut]) {
 /// pruned by.
 pub fn picture(pruned: &Pruned, held_out: Option<&HeldOut>) -> String {
     let drawing = held_out.map_or_else(|| fitted_curve(pruned), |one| judged_curve(pruned, one));
-    alone(&drawing, STYLE)
+    alone(&drawing, &style())
 }
 
 fn fitted_curve(pruned: &Pruned) -> String {
@@ -203,6 +216,7 @@ fn curve(rows: &[At], best: f64) -> String {
                     x: f64::from(at.threshold),
                     y,
                     title,
+                    interval: None,
                 }
             })
             .collect(),
@@ -213,6 +227,7 @@ fn curve(rows: &[At], best: f64) -> String {
             x: "Voting threshold",
             y: "F1, %",
             x_is: Of::Counts,
+            mark: None,
         },
         &[
             series("all members", "all", &|at| {
@@ -244,6 +259,7 @@ fn front(out: &mut String, pruned: &Pruned) {
             point.tally.character_recall()
         },
         y: point.tally.f1(),
+        interval: None,
         title: format!(
             "threshold {}, {}: F1 {}, covered {}, {:.2} µs a token",
             point.threshold,
@@ -267,7 +283,8 @@ fn front(out: &mut String, pruned: &Pruned) {
             "Characters covered, %"
         },
         y: "F1, %",
-        x_is: if costed { Of::Micros } else { Of::Shares },
+        x_is: if costed { Of::Numbers } else { Of::Shares },
+        mark: None,
     };
     let series = [
         points("on the front", "pruned", &pruned.front),

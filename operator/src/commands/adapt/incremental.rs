@@ -1,12 +1,29 @@
 //! `lethe adapt incremental`: a study of learning by increments.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
+use anyhow::Context as _;
+use lethe_adapt::study::{Plan, Setup, Study, Test};
+use lethe_adapt::{First, GoingOn, Ground, Refitted, sentences};
+use lethe_core::LabelSet;
 use lethe_corpus::{Document, Rename};
+use lethe_dictionaries::Dictionary;
+use lethe_evaluate::sheet::counted;
+use lethe_learn::Manifest;
+use lethe_linear::{FeatureConfig, Learner, LinearMember};
+use lethe_members::{Job, TrainError};
 
 use crate::cli::{IncrementalArgs, Unit};
 use crate::commands::evaluate;
+use crate::commands::learning::Passes;
 use crate::exit::usage;
+use crate::progress::Progress;
+
+/// What the model is where the study makes it. The paper's tags tell first, last and only tokens apart, as naive Bayes' do.
+const CRF: &str = "crf";
+const CRF_SETTINGS: &str = "scheme = \"bilou\"";
 
 /// Runs the study and writes what came of it.
 pub(crate) fn run(args: &IncrementalArgs) -> anyhow::Result<()> {
@@ -14,19 +31,87 @@ pub(crate) fn run(args: &IncrementalArgs) -> anyhow::Result<()> {
     let renames = renames.collect::<Result<Vec<_>, _>>()?;
     let stream = read(&args.stream, &renames)?;
     let test = read(&args.test, &renames)?;
-    let mut units = stream.len();
-    if args.unit == Unit::Sentences {
-        units = 0;
-        for document in &stream {
-            units += lethe_adapt::sentences(document, true)?.len();
-        }
+    if let (Some(folder), [_, ..]) = (&args.first, &args.first_train[..]) {
+        train_first(args, &read(&args.first_train, &renames)?, folder)?;
     }
-    Err(usage(format!(
-        "{units} units to learn from and {} documents to test on are read; learning by increments waits for its learners",
-        test.len()
-    )))
+    let units = cut(&stream, args.unit)?;
+    let names: Vec<String> = names(&stream);
+    let ground = Ground {
+        features: FeatureConfig::default(),
+        dictionary: Dictionary::builtin(),
+        labels: Arc::new(labels(&names, args.first.as_deref())?),
+        seed: args.seed,
+    };
+    let (first, told) = first(args, &ground)?;
+    let spans = |documents: &[Document]| documents.iter().map(|document| document.marks.len()).sum();
+    let setup = Setup {
+        title: args.title.clone(),
+        first: told,
+        unit: match args.unit {
+            Unit::Sentences => "sentence".to_owned(),
+            Unit::Documents => "document".to_owned(),
+        },
+        stream_documents: stream.len(),
+        stream_spans: spans(&stream),
+        test_documents: test.len(),
+        test_spans: spans(&test),
+        labels: names,
+    };
+    let test = match args.unit {
+        Unit::Sentences => Test::sentences(test)?,
+        Unit::Documents => Test::documents(test)?,
+    };
+    let study = Study {
+        units: &units,
+        test: &test,
+        first,
+        ground,
+        plan: Plan {
+            batch: args.batch as usize,
+            increments: args.increments.map(|most| most as usize),
+            repeats: args.repeats as usize,
+            seed: args.seed,
+            jobs: args
+                .jobs
+                .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+        },
+    };
+    let steps = args.repeats as usize * (study.increments() + 1);
+    let progress = Mutex::new(Progress::start("increments", "increments", Some(steps as u64)));
+    let step = || {
+        if let Ok(mut progress) = progress.lock() {
+            progress.add(1);
+        }
+    };
+    let report = study.run(setup, &step).map_err(usage)?;
+    if let Ok(progress) = progress.into_inner() {
+        progress.finish();
+    }
+
+    std::fs::create_dir_all(&args.out).with_context(|| args.out.display().to_string())?;
+    let write = |name: &str, content: &str| {
+        let path = args.out.join(name);
+        std::fs::write(&path, content).with_context(|| path.display().to_string())
+    };
+    write(
+        "study.json",
+        &format!("{}\n", serde_json::to_string_pretty(&report)?),
+    )?;
+    for (name, drawing) in report.figures() {
+        write(name, &drawing)?;
+    }
+    write("README.md", &report.page())?;
+    let told = &report.told[0];
+    tracing::info!(
+        "the mixture is at least the better learner at {} of {} increments; the page is {}",
+        told.at_least,
+        told.of,
+        args.out.join("README.md").display()
+    );
+    Ok(())
 }
 
+/// Documents of every path, under their new labels.
 fn read(paths: &[PathBuf], renames: &[Rename]) -> anyhow::Result<Vec<Document>> {
     let mut documents = Vec::new();
     for path in paths {
@@ -37,4 +122,105 @@ fn read(paths: &[PathBuf], renames: &[Rename]) -> anyhow::Result<Vec<Document>> 
         return Err(usage("there is no document"));
     }
     Ok(documents)
+}
+
+/// What is learnt one by one.
+fn cut(documents: &[Document], unit: Unit) -> anyhow::Result<Vec<Document>> {
+    if unit == Unit::Documents {
+        return Ok(documents.to_vec());
+    }
+    let mut units = Vec::new();
+    for document in documents {
+        units.extend(sentences(document, true)?.into_iter().map(|piece| piece.document));
+    }
+    Ok(units)
+}
+
+/// The labels of documents, by name.
+fn names(documents: &[Document]) -> Vec<String> {
+    let marks = documents.iter().flat_map(|document| &document.marks);
+    let names: BTreeSet<&String> = marks.map(|mark| &mark.label).collect();
+    names.into_iter().cloned().collect()
+}
+
+/// The labels that both learners run under: the documents' and the model's.
+fn labels(names: &[String], model: Option<&Path>) -> anyhow::Result<LabelSet> {
+    let mut all: BTreeSet<String> = names.iter().cloned().collect();
+    if let Some(folder) = model {
+        let manifest = Manifest::read(folder).map_err(usage)?;
+        all.extend(manifest.tags.labels().iter().cloned());
+    }
+    if all.is_empty() {
+        return Err(usage("no document has a marked span: there is nothing to learn"));
+    }
+    LabelSet::of_names("adapt", &all.into_iter().collect::<Vec<_>>()).map_err(usage)
+}
+
+/// Trains the first institute's model, unless it is there.
+fn train_first(args: &IncrementalArgs, documents: &[Document], folder: &Path) -> anyhow::Result<()> {
+    let units = cut(documents, args.unit)?;
+    let mut passes = Passes::new(CRF);
+    let job = Job {
+        kind: CRF,
+        train: &units,
+        held_out: &[],
+        settings: CRF_SETTINGS.parse()?,
+        seed: args.seed,
+        folder,
+        restart: false,
+    };
+    let trained = lethe_members::train(&job, &mut passes);
+    passes.finish();
+    match trained {
+        Ok(_) => Ok(()),
+        Err(TrainError::Done { .. }) => {
+            let manifest = Manifest::read(folder).map_err(usage)?;
+            if manifest.training.data == lethe_corpus::digest(&units) {
+                tracing::info!("{}: trained before", folder.display());
+                return Ok(());
+            }
+            Err(usage(format!(
+                "{}: holds a model of other documents than --first-train, or of other units or labels; give another --first",
+                folder.display()
+            )))
+        }
+        Err(error) if error.is_usage() => Err(usage(error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The model beside naive Bayes, and what it is in a reader's words.
+fn first(args: &IncrementalArgs, ground: &Ground) -> anyhow::Result<(First, String)> {
+    let Some(folder) = &args.first else {
+        let mut settings: toml::Table = CRF_SETTINGS.parse()?;
+        settings.insert("kind".to_owned(), CRF.into());
+        let crf: Learner = settings.try_into()?;
+        let told = "a random field, fitted again at each increment to all that has arrived".to_owned();
+        return Ok((First::Refitted(Refitted::new(crf)), told));
+    };
+    let manifest = Manifest::read(folder).map_err(usage)?;
+    let units = manifest.training.documents as u64;
+    let from = format!(
+        "a `{}` of {} from elsewhere",
+        manifest.kind,
+        counted(units, unit(args))
+    );
+    if args.first_learns {
+        let going_on = GoingOn::open(folder.clone(), ground).map_err(usage)?;
+        let told = format!("{from}, which goes on from its weights with all that has arrived");
+        return Ok((First::GoingOn(going_on), told));
+    }
+    let member = LinearMember::open(folder, &ground.labels, &ground.dictionary).map_err(usage)?;
+    Ok((
+        First::Still(Arc::new(member)),
+        format!("{from}, which stays as it is"),
+    ))
+}
+
+/// A unit's name. A model of `lethe train` is one of documents.
+fn unit(args: &IncrementalArgs) -> &'static str {
+    match args.unit {
+        Unit::Sentences if !args.first_train.is_empty() || args.first.is_none() => "sentence",
+        _ => "document",
+    }
 }

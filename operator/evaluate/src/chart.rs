@@ -1,6 +1,7 @@
-//! Curves and points as inline SVG, coloured by the page's style.
+//! Curves and points as inline SVG, coloured by the page's style, for the pages and pictures of every report.
 
-use lethe_evaluate::sheet::{escape, svg};
+use crate::html::markup::escape;
+use crate::html::svg;
 
 const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 400.0;
@@ -9,70 +10,100 @@ const RIGHT: f64 = 24.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 48.0;
 
-/// What the page's style sheet lacks.
-pub(super) const STYLE: &str = "\
+/// What every chart needs beside the page's style sheet. The colour of a series is its own: `ink-CLASS` is the stroke of its
+/// curve, `dot-CLASS` the fill of its points and intervals.
+pub const CHART_STYLE: &str = "\
 svg .curve { fill: none; stroke-width: 2.2; }
-svg .ink-pruned { stroke: var(--f1); } svg .dot-pruned { fill: var(--f1); }
-svg .ink-all { stroke: var(--recall); stroke-dasharray: 6 4; } svg .dot-all { fill: var(--recall); }
-svg .ink-best { stroke: var(--soft); stroke-dasharray: 2 4; } svg .dot-best { fill: none; }
-svg .dot-chosen { fill: var(--bad); }
+svg .band { opacity: .16; stroke: none; }
+svg .mark { stroke: var(--ink); stroke-dasharray: 5 4; }
 ";
 
 /// One curve, or points where `joined` is false.
-pub(super) struct Series {
-    pub(super) name: &'static str,
-    /// `pruned`, `all`, `best` or `chosen`.
-    pub(super) class: &'static str,
-    pub(super) joined: bool,
-    pub(super) points: Vec<Dot>,
+pub struct Series {
+    /// Its name in the legend.
+    pub name: &'static str,
+    /// What its classes of style end in.
+    pub class: &'static str,
+    /// Whether a line runs through the points.
+    pub joined: bool,
+    /// The points, from left to right.
+    pub points: Vec<Dot>,
 }
 
 /// One point.
-pub(super) struct Dot {
-    pub(super) x: f64,
+#[derive(Default)]
+pub struct Dot {
+    /// Its place on the lower axis.
+    pub x: f64,
     /// A share, 0 to 1.
-    pub(super) y: f64,
+    pub y: f64,
+    /// How far it may be off: a band along a curve, a bar at a single point.
+    pub interval: Option<(f64, f64)>,
     /// Shown where it is pointed at.
-    pub(super) title: String,
+    pub title: String,
 }
 
 /// What stands on the lower axis.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Of {
+pub enum Of {
     /// Whole numbers, each of them written.
     Counts,
-    /// µs.
-    Micros,
+    /// Numbers.
+    Numbers,
     /// Shares, written in per cent.
     Shares,
+    /// Names, at 1, 2 and so on.
+    Names(&'static [&'static str]),
 }
 
 /// How axes are written.
-pub(super) struct Axes {
-    pub(super) what: &'static str,
-    pub(super) x: &'static str,
-    pub(super) y: &'static str,
-    pub(super) x_is: Of,
+pub struct Axes {
+    /// What the chart shows.
+    pub what: &'static str,
+    /// The lower axis' name.
+    pub x: &'static str,
+    /// The left axis' name.
+    pub y: &'static str,
+    /// What stands on the lower axis.
+    pub x_is: Of,
+    /// Where an upright line is drawn, if one is.
+    pub mark: Option<f64>,
 }
 
 /// Series on axes that are as wide as they are. Nothing without a point.
-pub(super) fn chart(axes: &Axes, series: &[Series]) -> String {
+pub fn chart(axes: &Axes, series: &[Series]) -> String {
     let dots = || series.iter().flat_map(|one| &one.points);
+    let reach = dots().flat_map(|dot| {
+        let (low, high) = dot.interval.unwrap_or((dot.y, dot.y));
+        [dot.y, low, high]
+    });
     let (Some(across), Some(up)) = (
         Scale::over(dots().map(|dot| dot.x), LEFT, WIDTH - RIGHT),
-        Scale::over(dots().map(|dot| dot.y), HEIGHT - BOTTOM, TOP),
+        Scale::over(reach, HEIGHT - BOTTOM, TOP),
     ) else {
         return String::new();
     };
     let across = match axes.x_is {
         Of::Counts => across.by_ones(),
-        Of::Micros | Of::Shares => across,
+        Of::Names(names) => across.of_names(names.len()),
+        Of::Numbers | Of::Shares => across,
     };
     let mut out = String::new();
     frame(&mut out, axes, &across, &up);
+    if let Some(mark) = axes.mark {
+        put(
+            &mut out,
+            format_args!(
+                "<line class=\"mark\" x1=\"{0:.1}\" x2=\"{0:.1}\" y1=\"{TOP}\" y2=\"{1}\"/>\n",
+                across.at(mark),
+                HEIGHT - BOTTOM
+            ),
+        );
+    }
     let mut legend = LEFT;
     for one in series.iter().filter(|one| !one.points.is_empty()) {
         let class = one.class;
+        intervals(&mut out, one, &across, &up);
         if one.joined {
             let path: Vec<String> = one
                 .points
@@ -120,12 +151,50 @@ pub(super) fn chart(axes: &Axes, series: &[Series]) -> String {
     svg(WIDTH, HEIGHT, axes.what, &out)
 }
 
+/// A band along a curve, a bar at each single point; nothing where no point has an interval.
+fn intervals(out: &mut String, series: &Series, across: &Scale, up: &Scale) {
+    let ends = series
+        .points
+        .iter()
+        .filter_map(|dot| Some((across.at(dot.x), dot.interval?)));
+    let ends: Vec<(f64, f64, f64)> = ends
+        .map(|(x, (low, high))| (x, up.at(low), up.at(high)))
+        .collect();
+    let class = series.class;
+    if series.joined && ends.len() > 1 {
+        let there = ends.iter().map(|(x, _, high)| (x, high));
+        let back = ends.iter().rev().map(|(x, low, _)| (x, low));
+        let path: Vec<String> = there.chain(back).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        put(
+            out,
+            format_args!(
+                "<polygon class=\"band dot-{class}\" points=\"{}\"/>\n",
+                path.join(" ")
+            ),
+        );
+    } else {
+        for (x, low, high) in ends {
+            put(
+                out,
+                format_args!(
+                    "<line class=\"whisker\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{low:.1}\" y2=\"{high:.1}\"/>\n"
+                ),
+            );
+        }
+    }
+}
+
 fn frame(out: &mut String, axes: &Axes, across: &Scale, up: &Scale) {
     let floor = HEIGHT - BOTTOM;
     for tick in across.ticks() {
         let written = match axes.x_is {
             Of::Shares => short(100.0 * tick),
-            Of::Counts | Of::Micros => short(tick),
+            Of::Counts | Of::Numbers => short(tick),
+            // The places left and right of the names have none.
+            Of::Names(names) => names
+                .get((tick.round() as usize).wrapping_sub(1))
+                .copied()
+                .map_or_else(String::new, escape),
         };
         put(
             out,
@@ -214,6 +283,16 @@ impl Scale {
         }
     }
 
+    /// The same from 0 to one beyond so many names.
+    fn of_names(self, names: usize) -> Self {
+        Self {
+            step: 1.0,
+            low: 0.0,
+            high: names as f64 + 1.0,
+            ..self
+        }
+    }
+
     fn at(&self, value: f64) -> f64 {
         self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
     }
@@ -246,5 +325,38 @@ mod tests {
         let one = Scale::over([3.0].into_iter(), 0.0, 100.0).unwrap();
         assert!((0.0..=100.0).contains(&one.at(3.0)));
         assert!(Scale::over([].into_iter(), 0.0, 1.0).is_none());
+    }
+
+    #[test]
+    fn intervals_are_a_band_along_a_curve_and_bars_at_points_and_widen_the_axis() {
+        let dot = |x: f64| Dot {
+            x,
+            y: 0.5,
+            interval: Some((0.1, 0.9)),
+            title: String::new(),
+        };
+        let axes = Axes {
+            what: "w",
+            x: "x",
+            y: "y",
+            x_is: Of::Names(&["one & two", "three"]),
+            mark: Some(1.5),
+        };
+        let drawn = |joined| {
+            let points = vec![dot(1.0), dot(2.0)];
+            let series = [Series {
+                name: "n",
+                class: "c",
+                joined,
+                points,
+            }];
+            chart(&axes, &series)
+        };
+        let (curve, points) = (drawn(true), drawn(false));
+        assert!(curve.contains("<polygon class=\"band dot-c\"") && !curve.contains("whisker"));
+        assert_eq!(points.matches("class=\"whisker\"").count(), 2);
+        assert!(curve.contains("one &amp; two") && curve.contains("class=\"mark\""));
+        // From 10 to 90 %, though every point is at 50.
+        assert!(curve.contains(">10</text>") && curve.contains(">90</text>"));
     }
 }
