@@ -9,19 +9,23 @@ pub(crate) enum AdaptCommand {
     /// Learn from labelled text as it arrives, beside a model from elsewhere: how good each is, and both together, step
     /// by step (Singh 2020)
     Incremental(IncrementalArgs),
+    /// Go on from a trained model's weights with local documents (Yang 2019)
+    FineTune(FineTuneArgs),
+    /// Join corpora with different labels into one, which members can be trained on (Yang 2019)
+    Merge(MergeArgs),
 }
 
 #[derive(Args)]
 pub(crate) struct IncrementalArgs {
-    /// The first institute's model, which is not trained on; a folder of `lethe train`
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["first_train", "first_learns"])]
+    /// The first institute's model, a folder of `lethe train`; without one, a random field is fitted again at each increment
+    /// to all that has arrived
+    #[arg(long, value_name = "DIR")]
     pub(crate) first: Option<PathBuf>,
-    /// The first institute's documents, which a random field is trained on before the stream begins
-    #[arg(long, value_name = "GOLD")]
+    /// The first institute's documents: a random field is trained on their units into --first, unless it is there already
+    #[arg(long, value_name = "GOLD", requires = "first")]
     pub(crate) first_train: Vec<PathBuf>,
-    /// Fit the random field again at each increment, to everything that has arrived (and to --first-train); without a
-    /// first institute it always is
-    #[arg(long)]
+    /// Let the model learn too: at each increment it goes on from --first's weights with all that has arrived
+    #[arg(long, requires = "first")]
     pub(crate) first_learns: bool,
     /// Documents with gold spans that arrive batch by batch: JSON lines, i2b2 XML or brat, a file or a folder
     #[arg(long, value_name = "GOLD", required = true)]
@@ -65,4 +69,50 @@ pub(crate) enum Unit {
     Sentences,
     /// Whole documents
     Documents,
+}
+
+#[derive(Args)]
+pub(crate) struct FineTuneArgs {
+    /// The model to go on from, a folder of `lethe train` or of this command
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// Local documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder
+    #[arg(long, value_name = "GOLD", required = true)]
+    pub(crate) train: Vec<PathBuf>,
+    /// Other names for gold's labels: a TOML table `labels` of new names by old ones, an empty one leaves a label out
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rename: Option<PathBuf>,
+    /// The share of the documents that is held out to choose the best state by; 0 fits to all of them
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    pub(crate) hold_out: f64,
+    /// Documents to choose the best state by, in place of a share of --train
+    #[arg(long, value_name = "GOLD")]
+    pub(crate) dev: Option<PathBuf>,
+    /// How the member goes on, a TOML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) settings: Option<PathBuf>,
+    /// One setting, as in `--set schedule.rate=0.0005` for a network, or `--set l2=1` for how firmly a crf holds to its old
+    /// weights; goes before the file's
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// The same seed gives the same model, byte for byte
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// The folder that becomes the new model; a training that was stopped goes on from what lies there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Begin again rather than go on with a training that was stopped
+    #[arg(long)]
+    pub(crate) restart: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct MergeArgs {
+    /// A corpus, and after a colon other names for its labels, a TOML table `labels` of new names by old ones; then every
+    /// label must stand there. Its documents' ids begin with NAME, the file's own if none is given
+    #[arg(long, value_name = "[NAME=]GOLD[:RENAME]", required = true)]
+    pub(crate) corpus: Vec<String>,
+    /// The file of JSON lines to write
+    #[arg(long, value_name = "GOLD")]
+    pub(crate) out: PathBuf,
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use lethe_corpus::Document;
+use lethe_corpus::{Document, Split, hold_out};
 use lethe_learn::{Epoch, Watch};
 use toml::Table;
 
@@ -29,19 +29,60 @@ pub(crate) fn read(paths: &[PathBuf], names: Option<&Path>) -> anyhow::Result<Ve
     Ok(documents)
 }
 
+/// What a member is fitted to, and what it is judged by.
+pub(crate) struct Gold<'a> {
+    /// Documents to fit to.
+    pub(crate) train: &'a [PathBuf],
+    /// Documents to choose the best state by.
+    pub(crate) dev: Option<&'a Path>,
+    /// Other names for labels.
+    pub(crate) rename: Option<&'a Path>,
+    /// The share of the first that is held out where there are no second; 0 for none.
+    pub(crate) hold_out: f64,
+}
+
+impl Gold<'_> {
+    /// Reads both, as documents to fit to and documents to hold out.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub(crate) fn read(&self, seed: u64) -> anyhow::Result<(Vec<Document>, Vec<Document>)> {
+        let documents = read(self.train, self.rename)?;
+        Ok(match self.dev {
+            Some(path) => (documents, read(&[path.to_owned()], self.rename)?),
+            None if self.hold_out > 0.0 => {
+                let split = hold_out(&documents, self.hold_out, seed);
+                (
+                    Split::pick(&split.train, &documents),
+                    Split::pick(&split.held, &documents),
+                )
+            }
+            None => (documents, Vec::new()),
+        })
+    }
+}
+
 /// The member's settings: the file's, and over them what `--set` says.
 ///
 /// # Errors
 /// A usage error that names the file or the setting.
 pub(crate) fn settings(args: &LearningArgs) -> anyhow::Result<Table> {
-    let mut table = match &args.settings {
+    settings_of(args.settings.as_deref(), &args.set)
+}
+
+/// The settings of a file, and over them those of lines `KEY=VALUE`.
+///
+/// # Errors
+/// A usage error that names the file or the line.
+pub(crate) fn settings_of(file: Option<&Path>, lines: &[String]) -> anyhow::Result<Table> {
+    let mut table = match file {
         Some(path) => std::fs::read_to_string(path)
             .with_context(|| path.display().to_string())?
             .parse::<Table>()
             .map_err(|error| usage(format!("{}: {error}", path.display())))?,
         None => Table::new(),
     };
-    for line in &args.set {
+    for line in lines {
         let (key, value) = line
             .split_once('=')
             .ok_or_else(|| usage(format!("--set {line}: not KEY=VALUE")))?;

@@ -2,10 +2,9 @@
 
 use std::time::Instant;
 
-use lethe_corpus::{Split, hold_out};
 use lethe_members::{Job, TrainError, read_tsv, train_pos};
 
-use super::learning::{Passes, read, settings};
+use super::learning::{Gold, Passes, settings};
 use crate::cli::TrainArgs;
 use crate::exit::usage;
 
@@ -16,21 +15,13 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<()> {
     if learning.member == lethe_members::POS {
         return parts_of_speech(args);
     }
-    let documents = read(&learning.train, learning.rename.as_deref())?;
-    let (train, held_out) = match &args.dev {
-        Some(path) => (
-            documents,
-            read(std::slice::from_ref(path), learning.rename.as_deref())?,
-        ),
-        None if learning.hold_out > 0.0 => {
-            let split = hold_out(&documents, learning.hold_out, learning.seed);
-            (
-                Split::pick(&split.train, &documents),
-                Split::pick(&split.held, &documents),
-            )
-        }
-        None => (documents, Vec::new()),
-    };
+    let (train, held_out) = Gold {
+        train: &learning.train,
+        dev: args.dev.as_deref(),
+        rename: learning.rename.as_deref(),
+        hold_out: learning.hold_out,
+    }
+    .read(learning.seed)?;
     tracing::info!(
         "{}: fitting to {} documents, {} held out",
         learning.member,
@@ -90,7 +81,8 @@ fn parts_of_speech(args: &TrainArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn coded(error: TrainError) -> anyhow::Error {
+/// The same error, with the exit code of wrong usage where it is one.
+pub(crate) fn coded(error: TrainError) -> anyhow::Error {
     if error.is_usage() {
         usage(error)
     } else {

@@ -1,6 +1,8 @@
 //! `lethe adapt`: what a site does with a model from elsewhere, given what it has itself.
 
+mod fine_tune;
 mod incremental;
+mod merge;
 
 use crate::cli::AdaptCommand;
 
@@ -8,5 +10,7 @@ use crate::cli::AdaptCommand;
 pub(crate) fn run(command: &AdaptCommand) -> anyhow::Result<()> {
     match command {
         AdaptCommand::Incremental(args) => incremental::run(args),
+        AdaptCommand::FineTune(args) => fine_tune::run(args),
+        AdaptCommand::Merge(args) => merge::run(args),
     }
 }

@@ -1,0 +1,51 @@
+//! `lethe adapt fine-tune`: a trained member goes on with local documents.
+
+use std::time::Instant;
+
+use lethe_members::{TuneJob, fine_tune};
+
+use crate::cli::FineTuneArgs;
+use crate::commands::learning::{Gold, Passes, settings_of};
+use crate::commands::train::coded;
+
+/// Goes on from a model, into a folder.
+pub(crate) fn run(args: &FineTuneArgs) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let (train, held_out) = Gold {
+        train: &args.train,
+        dev: args.dev.as_deref(),
+        rename: args.rename.as_deref(),
+        hold_out: args.hold_out,
+    }
+    .read(args.seed)?;
+    let name = format!("{} goes on", args.model.display());
+    tracing::info!(
+        "{name}: fitting to {} documents, {} held out",
+        train.len(),
+        held_out.len()
+    );
+    let mut passes = Passes::new(name.clone());
+    let job = TuneJob {
+        model: &args.model,
+        train: &train,
+        held_out: &held_out,
+        settings: settings_of(args.settings.as_deref(), &args.set)?,
+        seed: args.seed,
+        folder: &args.out,
+        restart: args.restart,
+    };
+    let tuned = fine_tune(&job, &mut passes).map_err(coded);
+    passes.finish();
+    let manifest = tuned?;
+    let f1 = manifest
+        .training
+        .held_out_f1
+        .map_or(String::new(), |f1| format!("; held-out F1 {f1:.4}"));
+    tracing::info!(
+        "{} fine-tuned in {:.0} s{f1}; the model is {}",
+        manifest.kind,
+        started.elapsed().as_secs_f64(),
+        args.out.display()
+    );
+    Ok(())
+}
