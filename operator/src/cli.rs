@@ -10,7 +10,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use adapt::{AdaptCommand, FineTuneArgs, IncrementalArgs, MergeArgs, Unit};
 pub(crate) use ensemble::{
-    CompareArgs, EnsembleCommand, FitArgs, KeepArgs, Method, ObjectiveArgs, PruneArgs, SaidArgs, ShowArgs,
+    CompareArgs, EnsembleCommand, FitArgs, KeepArgs, Method, ObjectiveArgs, PruneArgs, PublishArgs,
+    RollBackArgs, SaidArgs, ShowArgs, VersionsArgs,
 };
 pub(crate) use learn::{CrossvalArgs, EvaluateArgs, FoldUnit, LearningArgs, TrainArgs};
 

@@ -23,7 +23,9 @@ pub struct Fingerprints {
     pub config: String,
     /// Which policy redacted.
     pub policy: String,
-    /// The members that voted, and the bundle they are from.
+    /// The bundle that decided, by its digest, if one did.
+    pub bundle: Option<String>,
+    /// The members that voted.
     pub members: String,
     /// The label set and its version.
     pub labels: String,
@@ -43,6 +45,7 @@ impl Fingerprints {
             ("topic_id", self.topic_id.as_deref().unwrap_or_default()),
             ("config", &self.config),
             ("policy", &self.policy),
+            ("bundle", self.bundle.as_deref().unwrap_or_default()),
             ("members", &self.members),
             ("labels", &self.labels),
             ("dictionaries", &self.dictionaries),
@@ -61,6 +64,7 @@ impl Fingerprints {
             topic_id: of("topic_id"),
             config: of("config").unwrap_or_default(),
             policy: of("policy").unwrap_or_default(),
+            bundle: of("bundle"),
             members: of("members").unwrap_or_default(),
             labels: of("labels").unwrap_or_default(),
             dictionaries: of("dictionaries").unwrap_or_default(),

@@ -128,6 +128,18 @@ impl LaneWriter {
         self.notes.encoded()
     }
 
+    /// Says what the content of files follows from, from here on.
+    ///
+    /// # Errors
+    /// [`ChainError::Encode`] if rows are held: a file follows from one thing alone, so they must be committed before.
+    pub fn follow(&mut self, fingerprints: Fingerprints) -> Result<(), ChainError> {
+        if self.next != self.first {
+            return Err(self.encode_error("rows of another edition are held"));
+        }
+        self.fingerprints = fingerprints;
+        Ok(())
+    }
+
     /// Takes rows, with the audit of what was redacted in them.
     ///
     /// # Errors
@@ -337,12 +349,15 @@ impl std::fmt::Debug for LaneWriter {
 /// What an audit file says of itself: which notes file it belongs to, should that have been committed.
 fn audit_pairs(footer: &Footer) -> Vec<KeyValue> {
     let pair = |key: &str, value: String| KeyValue::new(format!("lethe.{key}"), value);
-    vec![
+    let bundle = footer.fingerprints.bundle.clone();
+    let bundle = bundle.map(|bundle| pair("fingerprint.bundle", bundle));
+    let pairs = [
         pair("format", FORMAT.to_string()),
         pair("topic", footer.chain.topic.to_string()),
         pair("partition", footer.chain.partition.to_string()),
         pair("commit", footer.commit.clone()),
         pair("notes", footer.chain.notes_name(footer.first)),
         pair("audit_rows", footer.audit_rows.to_string()),
-    ]
+    ];
+    pairs.into_iter().chain(bundle).collect()
 }

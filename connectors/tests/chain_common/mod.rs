@@ -23,6 +23,7 @@ pub fn fingerprints() -> Fingerprints {
         topic_id: Some("topic-1".into()),
         config: "c0ffee".into(),
         policy: "tag".into(),
+        bundle: None,
         members: "pattern,known".into(),
         labels: "i2b2-2014 1".into(),
         dictionaries: "d1c7".into(),

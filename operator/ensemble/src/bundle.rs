@@ -15,7 +15,7 @@ use lethe_members::registry::{BuildError, MemberConfig};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::Fitted;
+use crate::{Fitted, Versions};
 
 pub use page::{BUNDLE_VERSION, Measured, Page, Part, Provenance, Rule};
 
@@ -93,7 +93,7 @@ pub enum BundleError {
     },
 }
 
-fn io(path: &Path, source: std::io::Error) -> BundleError {
+pub(crate) fn io(path: &Path, source: std::io::Error) -> BundleError {
     BundleError::Io {
         path: path.to_owned(),
         source,
@@ -106,11 +106,15 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 impl Bundle {
-    /// Opens a bundle's folder. Nothing of a bundle with a member that is damaged or another's is used.
+    /// Opens a bundle's folder, or, of a folder of [`Versions`], the current one. Nothing of a bundle with a member that is
+    /// damaged or another's is used.
     ///
     /// # Errors
     /// [`BundleError`], naming page, member and digest.
     pub fn open(folder: &Path, dictionary: &Arc<Dictionary>) -> Result<Self, BundleError> {
+        if let Some(versions) = Versions::of(folder) {
+            return Self::open(&versions.path(&versions.current()?), dictionary);
+        }
         let page = Page::read(folder)?;
         let path = folder.join(PAGE);
         let labels = match Page::shipped(&page.labels) {

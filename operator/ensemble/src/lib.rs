@@ -21,6 +21,7 @@ mod stacked_svm;
 mod tags;
 mod tally;
 mod templates;
+mod versions;
 mod weighted;
 
 pub use ballot::Ballot;
@@ -38,4 +39,5 @@ pub use stacked_svm::{StackedSvm, StackedSvmConfig};
 pub use tags::{tag_set, token_tags};
 pub use tally::Tally;
 pub use templates::{Templates, TemplatesConfig};
+pub use versions::Versions;
 pub use weighted::{Brier, Probabilistic, Weight, Weighted, WeightedError};

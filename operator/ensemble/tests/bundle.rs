@@ -11,7 +11,7 @@ use std::sync::Arc;
 use lethe_core::{Action, Carried, Engine, LabelSet, Merging, NoteBatch, Redactor, Span};
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
-use lethe_ensemble::{Bundle, Page, Part, Provenance, Rule};
+use lethe_ensemble::{Bundle, Page, Part, Provenance, Rule, Versions};
 use lethe_learn::Quiet;
 use lethe_members::{Job, train};
 
@@ -178,4 +178,49 @@ fn the_same_parts_give_the_same_page_and_digest() {
     let again = tempfile::tempdir().unwrap();
     let second = Page::read(&bundle(again.path())).unwrap();
     assert_eq!((first.digest(), &first), (second.digest(), &second));
+}
+
+#[test]
+fn a_version_is_taken_up_and_taken_back_and_nothing_but_a_whole_bundle_becomes_one() {
+    let place = tempfile::tempdir().unwrap();
+    let dictionary = Dictionary::builtin();
+    let bundle = bundle(place.path());
+    let folder = place.path().join("versions-of-it");
+    let publish = || Versions::publish(&folder, &bundle, &dictionary);
+    let first = publish().unwrap();
+    assert_eq!(publish().unwrap(), first, "the same bundle is the same version");
+
+    let mut page = Page::read(&bundle).unwrap();
+    page.provenance.objective = "another".to_owned();
+    page.write(&bundle, |_| None).unwrap();
+    let second = publish().unwrap();
+    let versions = Versions::of(&folder).unwrap();
+    assert_eq!(versions.used().unwrap(), [second.clone(), first.clone()]);
+    let current = || {
+        Bundle::open(&folder, &dictionary)
+            .unwrap()
+            .page
+            .provenance
+            .objective
+    };
+    assert_eq!(current(), "another");
+
+    assert_eq!(versions.roll_back(None).unwrap(), first);
+    assert_eq!(current(), "");
+    assert!(
+        versions.roll_back(None).is_err(),
+        "there is none before the first"
+    );
+    assert_eq!(versions.current().unwrap(), first);
+    assert!(versions.roll_back(Some("..")).is_err());
+    assert_eq!(versions.roll_back(Some(&second)).unwrap(), second);
+
+    let model = bundle.join("members/mira");
+    for file in std::fs::read_dir(&model).unwrap() {
+        std::fs::write(file.unwrap().path(), "damaged").unwrap();
+    }
+    assert!(publish().is_err());
+    let elsewhere = Versions::publish(place.path(), &folder, &dictionary);
+    assert!(elsewhere.is_err(), "a folder that holds other things");
+    assert_eq!(versions.names().unwrap().len(), 2);
 }

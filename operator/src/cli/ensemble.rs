@@ -17,6 +17,12 @@ pub(crate) enum EnsembleCommand {
     Keep(KeepArgs),
     /// What a bundle is made of, where it comes from, what it was measured to do and to cost
     Show(ShowArgs),
+    /// Make a bundle the current version of a folder: a stream whose `engine.bundle` is that folder takes it up at once
+    Publish(PublishArgs),
+    /// The versions of a folder, in the order of their use
+    Versions(VersionsArgs),
+    /// Go back to the version before, or to any other
+    RollBack(RollBackArgs),
 }
 
 /// What members said of documents that they were not fitted to.
@@ -187,4 +193,31 @@ pub(crate) struct ShowArgs {
     /// The bundle
     #[arg(value_name = "BUNDLE")]
     pub(crate) bundle: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct PublishArgs {
+    /// The bundle; it is copied
+    #[arg(value_name = "BUNDLE")]
+    pub(crate) bundle: PathBuf,
+    /// The folder of versions; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct VersionsArgs {
+    /// The folder of versions
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct RollBackArgs {
+    /// The folder of versions
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// This version rather than the one before
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) to: Option<String>,
 }

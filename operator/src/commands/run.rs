@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -13,9 +14,9 @@ use sha2::{Digest as _, Sha256};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::cli::RunArgs;
-use crate::config::{Config, Recipe, SinkConfig, SourceConfig, load};
+use crate::config::{Config, EngineConfig, Recipe, SinkConfig, SourceConfig, load};
 use crate::exit::{Coded, Failure, usage};
-use crate::pipeline::{Budget, Counters, Pipeline, Pool, Shop, files};
+use crate::pipeline::{Budget, Counters, Current, Edition, Pipeline, Pool, Shop, files};
 
 /// What of the memory budget fetching has, and what lanes have, in eighths. The rest is for the program itself, the
 /// batches that workers have in hand, and what allocators keep.
@@ -23,6 +24,8 @@ const FETCH_EIGHTHS: usize = 1;
 const LANE_EIGHTHS: usize = 3;
 /// How long one question to the brokers may take.
 const ASK: Duration = Duration::from_secs(10);
+/// How often it is looked whether there is another bundle or dictionary.
+const REFRESH_EVERY: Duration = Duration::from_secs(2);
 /// How often a line says what went through.
 const REPORT_EVERY: Duration = Duration::from_secs(30);
 
@@ -91,8 +94,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
     let eighth = config.resources.memory()? / 8;
     let fetch = eighth * FETCH_EIGHTHS;
     let budget = Budget::new(eighth * LANE_EIGHTHS);
-    let shop = shop(config, sink, &recipe, commands.clone())?;
-    stop_on_signal(runtime, commands)?;
+    stop_on_signal(runtime, commands.clone())?;
     let started = Instant::now();
     let (start, cluster, until) = match source {
         SourceConfig::Kafka(kafka) => {
@@ -103,35 +105,23 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
         }
         SourceConfig::Files(_) => (Start::Earliest, None, None),
     };
-    let fingerprints = fingerprints(config, &recipe, cluster);
-    let handle = runtime.handle().clone();
-    let lanes = Arc::new(Pipeline::new(
-        shop,
-        budget,
-        handle,
-        start,
-        fingerprints,
-        sink.encoding,
-    ));
-    let reporter = runtime.spawn(report(Arc::clone(&lanes)));
-    let result = match source {
-        SourceConfig::Kafka(kafka) => {
-            let client = kafka
-                .client_config(FetchBudget {
-                    bytes: fetch,
-                    queues: 1,
-                })
-                .map_err(|error| usage(format!("`[source]`, key {error}")))?;
-            let settings = SourceSettings {
-                client,
-                topics: kafka.topics.clone(),
-                drain: config.resources.drain(),
-                until,
-            };
-            source::run(&settings, Arc::clone(&lanes) as _, &inbox).map_err(anyhow::Error::from)
-        }
-        SourceConfig::Files(files) => files::run(files, config.resources.drain(), lanes.as_ref(), &inbox),
+    let edition = |recipe: &Recipe| Edition {
+        engine: Arc::clone(&recipe.engine),
+        fingerprints: fingerprints(config, recipe, cluster.clone()),
     };
+    let shop = shop(config, sink, edition(&recipe), commands)?;
+    let handle = runtime.handle().clone();
+    let lanes = Arc::new(Pipeline::new(shop, budget, handle, start, sink.encoding));
+    let reporter = runtime.spawn(report(Arc::clone(&lanes)));
+    let (over, ends) = channel();
+    let result = std::thread::scope(|scope| {
+        let (engine, stamp, lanes) = (&config.engine, &recipe.stamp, &lanes);
+        let take_up = |recipe: &Recipe| lanes.edition().set(edition(recipe));
+        scope.spawn(move || refresh(engine, stamp, &ends, take_up));
+        let result = stream(config, source, until, fetch, lanes, &inbox);
+        drop(over);
+        result
+    });
     reporter.abort();
     result?;
     let counters = lanes.counters();
@@ -145,18 +135,74 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
     })
 }
 
+/// Hands the source's records to the lanes, to the end.
+fn stream(
+    config: &Config,
+    source: &SourceConfig,
+    until: Option<Vec<LogRange>>,
+    fetch: usize,
+    lanes: &Arc<Pipeline>,
+    inbox: &Receiver<Command>,
+) -> anyhow::Result<()> {
+    match source {
+        SourceConfig::Kafka(kafka) => {
+            let client = kafka
+                .client_config(FetchBudget {
+                    bytes: fetch,
+                    queues: 1,
+                })
+                .map_err(|error| usage(format!("`[source]`, key {error}")))?;
+            let settings = SourceSettings {
+                client,
+                topics: kafka.topics.clone(),
+                drain: config.resources.drain(),
+                until,
+            };
+            source::run(&settings, Arc::clone(lanes) as _, inbox).map_err(anyhow::Error::from)
+        }
+        SourceConfig::Files(files) => files::run(files, config.resources.drain(), lanes.as_ref(), inbox),
+    }
+}
+
+/// Looks, until the stream is over, whether the bundle or the dictionary is another, and takes up what can be opened. What
+/// cannot is told once, and the stream goes on with what it has.
+fn refresh(engine: &EngineConfig, first: &str, over: &Receiver<()>, take_up: impl Fn(&Recipe)) {
+    let mut last = first.to_owned();
+    while over.recv_timeout(REFRESH_EVERY) == Err(RecvTimeoutError::Timeout) {
+        let stamp = engine.stamp();
+        if stamp == last {
+            continue;
+        }
+        match engine.build() {
+            Ok(recipe) => {
+                take_up(&recipe);
+                last = recipe.stamp;
+                tracing::info!(
+                    bundle = recipe.bundle.as_deref().unwrap_or("none"),
+                    dictionary = recipe.dictionary,
+                    "taken up: what follows is redacted by it"
+                );
+            }
+            Err(error) => {
+                last = stamp;
+                tracing::error!("not taken up, the stream goes on with what it has: {error:#}");
+            }
+        }
+    }
+}
+
 fn shop(
     config: &Config,
     sink: &SinkConfig,
-    recipe: &Recipe,
-    commands: std::sync::mpsc::Sender<Command>,
+    edition: Edition,
+    commands: Sender<Command>,
 ) -> anyhow::Result<Shop> {
     let store = sink
         .store
         .build()
         .map_err(|error| anyhow::anyhow!("`[sink.store]`: {error}"))?;
     Ok(Shop {
-        engine: Arc::clone(&recipe.engine),
+        edition: Current::new(edition),
         format: config
             .format
             .build()
@@ -234,6 +280,7 @@ pub(crate) fn fingerprints(config: &Config, recipe: &Recipe, cluster: Option<Str
         topic_id: None,
         config: hex(&Sha256::digest(settings.as_bytes())),
         policy: recipe.policy.clone(),
+        bundle: recipe.bundle.clone(),
         members: recipe.engine.members().join(","),
         labels: recipe.labels.clone(),
         dictionaries: recipe.dictionary.clone(),

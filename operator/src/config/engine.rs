@@ -8,7 +8,7 @@ use lethe_core::{
     Action, Carried, CarriedField, Engine, LabelSet, MemberSet, Merging, Redactor, Voting, hex,
 };
 use lethe_dictionaries::Dictionary;
-use lethe_ensemble::Bundle;
+use lethe_ensemble::{Bundle, Versions};
 use lethe_members::registry::{MemberConfig, default_rules};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
@@ -80,14 +80,31 @@ pub(crate) struct Recipe {
     pub(crate) dictionary: String,
     /// Digest of members, vote and redaction as configured.
     pub(crate) policy: String,
+    /// The digest of the bundle, if it is one's.
+    pub(crate) bundle: Option<String>,
+    /// What [`EngineConfig::stamp`] said before it was built.
+    pub(crate) stamp: String,
 }
 
 impl EngineConfig {
+    /// Changes whenever the files that the engine is built from do: the current version of a bundle, a dictionary.
+    pub(crate) fn stamp(&self) -> String {
+        let versions = self.bundle.as_deref().and_then(Versions::of);
+        let version = versions.and_then(|versions| versions.current().ok());
+        let file = self
+            .dictionary
+            .as_deref()
+            .and_then(|path| std::fs::metadata(path).ok());
+        let file = file.map(|file| (file.len(), file.modified().ok()));
+        format!("{version:?} {file:?}")
+    }
+
     /// Builds the engine.
     ///
     /// # Errors
     /// A usage error that names the key.
     pub(crate) fn build(&self) -> anyhow::Result<Recipe> {
+        let stamp = self.stamp();
         let dictionary = match &self.dictionary {
             Some(path) => Arc::new(
                 Dictionary::load(path).map_err(|error| usage(format!("key `engine.dictionary`: {error}")))?,
@@ -95,7 +112,7 @@ impl EngineConfig {
             None => Dictionary::builtin(),
         };
         if let Some(folder) = &self.bundle {
-            return self.bundled(folder, &dictionary);
+            return self.bundled(folder, &dictionary, stamp);
         }
         let labels = self.labels.as_deref().unwrap_or("i2b2-2014");
         let labels = Arc::new(label_set(labels, "key `engine.labels`")?);
@@ -149,12 +166,14 @@ impl EngineConfig {
             labels: format!("{} v{}", labels.id(), labels.version()),
             dictionary: hex(dictionary.digest()),
             policy: hex(&Sha256::digest(policy.as_bytes())),
+            bundle: None,
+            stamp,
             engine: Arc::new(Engine::new(labels, members, Arc::new(voting), merging, redactor)),
         })
     }
 
     /// The engine of a bundle. What its members say is not merged: they know their corpus' own boundaries.
-    fn bundled(&self, folder: &Path, dictionary: &Arc<Dictionary>) -> anyhow::Result<Recipe> {
+    fn bundled(&self, folder: &Path, dictionary: &Arc<Dictionary>, stamp: String) -> anyhow::Result<Recipe> {
         let others = [
             ("labels", self.labels.is_some()),
             ("members", self.members.is_some()),
@@ -171,11 +190,14 @@ impl EngineConfig {
         let labels = bundle.labels;
         let redactor = self.redactor(&labels)?;
         let merging = Merging::none(&labels);
-        let policy = format!("{}|{:?}", bundle.page.digest(), self.redaction);
+        let digest = bundle.page.digest();
+        let policy = format!("{digest}|{:?}", self.redaction);
         Ok(Recipe {
             labels: format!("{} v{}", labels.id(), labels.version()),
             dictionary: hex(dictionary.digest()),
             policy: hex(&Sha256::digest(policy.as_bytes())),
+            bundle: Some(digest),
+            stamp,
             engine: Arc::new(Engine::new(
                 labels,
                 bundle.members,

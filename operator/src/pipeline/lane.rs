@@ -8,11 +8,12 @@ use lethe_connectors::format::Format;
 use lethe_connectors::kafka::source::{Command, Partition, RawRecord};
 use lethe_connectors::sink::{CommitError, Held, LaneWriter, Receipt, Roll, SealedFile};
 use lethe_connectors::store::{Store, crash};
-use lethe_core::{Coordinates, Engine, NoteBatch, Processed, QuarantineCode, Record};
+use lethe_core::{Coordinates, NoteBatch, Processed, QuarantineCode, Record};
 use tokio::sync::{mpsc, oneshot};
 
 use super::budget::{Relief, Share};
 use super::counters::Counters;
+use super::edition::{Current, Edition};
 use super::pool::Pool;
 
 /// Records that are tagged together at most.
@@ -26,7 +27,7 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::fro
 
 /// What a lane needs of the program. Shared by all lanes.
 pub(crate) struct Shop {
-    pub(crate) engine: Arc<Engine>,
+    pub(crate) edition: Current,
     pub(crate) format: Arc<dyn Format>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) pool: Pool,
@@ -82,6 +83,8 @@ pub(crate) struct Lane {
     pub(crate) queue: mpsc::Receiver<Incoming>,
     pub(crate) control: mpsc::UnboundedReceiver<Control>,
     pub(crate) share: Arc<Share>,
+    /// What the open file's rows were redacted by; none before the first.
+    pub(crate) edition: Option<Arc<Edition>>,
     pub(crate) writer: Option<Box<LaneWriter>>,
     pub(crate) open: Open,
 }
@@ -224,7 +227,29 @@ impl Lane {
         }
     }
 
+    /// The edition of now. If it is another than the open file's, that file is closed first.
+    async fn edition(&mut self) -> Result<Arc<Edition>, End> {
+        let now = self.shop.edition.get();
+        if !self
+            .edition
+            .as_ref()
+            .is_some_and(|before| Arc::ptr_eq(before, &now))
+        {
+            if let Some(receipt) = self.commit().await? {
+                self.tell(Command::Release(receipt));
+            }
+            if let Some(writer) = &mut self.writer {
+                writer
+                    .follow(now.fingerprints.clone())
+                    .map_err(|error| End::Failed(error.to_string()))?;
+            }
+            self.edition = Some(Arc::clone(&now));
+        }
+        Ok(now)
+    }
+
     async fn step(&mut self, records: Vec<Incoming>, bytes: usize) -> Result<(), End> {
+        let edition = self.edition().await?;
         let Some(mut writer) = self.writer.take() else {
             return Err(End::Failed(
                 "a lane without a writer was given records".to_owned(),
@@ -233,7 +258,7 @@ impl Lane {
         let was_empty = writer.rows() == 0;
         let shop = Arc::clone(&self.shop);
         let done = self.shop.pool.run(move || {
-            let processed = transform(&shop, records);
+            let processed = transform(&shop, &edition, records);
             let result = processed.and_then(|processed| {
                 writer
                     .push(&processed.redacted, &processed.audit)
@@ -307,32 +332,35 @@ async fn upload(store: &dyn Store, place: &str, sealed: &SealedFile) -> Result<R
 }
 
 /// From payloads to redacted rows. A panic costs the record that caused it.
-fn transform(shop: &Shop, records: Vec<Incoming>) -> Result<Processed, String> {
+fn transform(shop: &Shop, edition: &Edition, records: Vec<Incoming>) -> Result<Processed, String> {
     let records: Vec<Record> = records.into_iter().map(|record| decode(shop, record)).collect();
-    let processed = match catch_unwind(AssertUnwindSafe(|| handle(shop, records.clone()))) {
+    let processed = match catch_unwind(AssertUnwindSafe(|| handle(edition, records.clone()))) {
         Ok(processed) => processed,
         // Outside the members, which are isolated one by one: find the record that does it.
         Err(_) => handle(
-            shop,
-            records.into_iter().map(|record| survivor(shop, record)).collect(),
+            edition,
+            records
+                .into_iter()
+                .map(|record| survivor(edition, record))
+                .collect(),
         ),
     }?;
     shop.counters.count(processed.redacted.record());
     Ok(processed)
 }
 
-fn handle(shop: &Shop, records: Vec<Record>) -> Result<Processed, String> {
+fn handle(edition: &Edition, records: Vec<Record>) -> Result<Processed, String> {
     for record in &records {
         if let Record::Note(event) = record {
             crash::panic_on(event.text.expose());
         }
     }
     let batch = NoteBatch::from_records(records).map_err(|error| error.to_string())?;
-    shop.engine.process(&batch).map_err(|error| error.to_string())
+    edition.engine.process(&batch).map_err(|error| error.to_string())
 }
 
-fn survivor(shop: &Shop, record: Record) -> Record {
-    match catch_unwind(AssertUnwindSafe(|| handle(shop, vec![record.clone()]))) {
+fn survivor(edition: &Edition, record: Record) -> Record {
+    match catch_unwind(AssertUnwindSafe(|| handle(edition, vec![record.clone()]))) {
         Ok(Ok(_)) => record,
         _ => Record::Quarantined(record.at().clone(), QuarantineCode::MemberPanic),
     }

@@ -4,6 +4,7 @@
 
 mod budget;
 mod counters;
+mod edition;
 pub(crate) mod files;
 mod lane;
 mod pool;
@@ -17,13 +18,14 @@ use futures::StreamExt as _;
 
 use lethe_connectors::kafka::Start;
 use lethe_connectors::kafka::source::{Again, Begin, Lanes, LogRange, Partition, RawRecord};
-use lethe_connectors::sink::{ChainError, ChainId, Encoding, Fingerprints, LaneWriter, Receipt, read_tail};
+use lethe_connectors::sink::{ChainError, ChainId, Encoding, LaneWriter, Receipt, read_tail};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 pub(crate) use budget::Budget;
 pub(crate) use counters::Counters;
+pub(crate) use edition::{Current, Edition};
 pub(crate) use lane::Shop;
 pub(crate) use pool::Pool;
 
@@ -44,7 +46,6 @@ pub(crate) struct Pipeline {
     budget: Arc<Budget>,
     runtime: Handle,
     start: Start,
-    fingerprints: Fingerprints,
     encoding: Encoding,
     lanes: Mutex<HashMap<Partition, Handles>>,
 }
@@ -72,7 +73,6 @@ impl Pipeline {
         budget: Arc<Budget>,
         runtime: Handle,
         start: Start,
-        fingerprints: Fingerprints,
         encoding: Encoding,
     ) -> Self {
         Self {
@@ -80,10 +80,14 @@ impl Pipeline {
             budget,
             runtime,
             start,
-            fingerprints,
             encoding,
             lanes: Mutex::default(),
         }
+    }
+
+    /// What the lanes redact by.
+    pub(crate) fn edition(&self) -> &Current {
+        &self.shop.edition
     }
 
     /// What went through so far.
@@ -113,7 +117,7 @@ impl Pipeline {
                 self.shop.store.as_ref(),
                 chain_of(range),
                 start,
-                self.fingerprints.clone(),
+                self.shop.edition.get().fingerprints.clone(),
                 self.encoding,
             )
         })
@@ -127,7 +131,7 @@ impl Pipeline {
         let Some(tail) = tail else {
             return Ok((self.start == Start::Earliest).then_some(range.low));
         };
-        tail.check_log(&self.fingerprints)?;
+        tail.check_log(&self.shop.edition.get().fingerprints)?;
         if tail.next < range.low {
             self.log_halt(range, tail.next);
             return Ok(None);
@@ -173,6 +177,7 @@ impl Pipeline {
             queue: records,
             control: controls,
             share: Arc::clone(&share),
+            edition: None,
             writer: Some(Box::new(writer)),
             open: Open::now(),
         };

@@ -6,6 +6,7 @@ mod fit;
 mod keep;
 mod prune;
 mod show;
+mod versions;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,9 @@ pub(crate) fn run(command: &EnsembleCommand) -> anyhow::Result<()> {
         EnsembleCommand::Compare(args) => compare::run(args),
         EnsembleCommand::Keep(args) => keep::run(args),
         EnsembleCommand::Show(args) => show::run(args),
+        EnsembleCommand::Publish(args) => versions::publish(args),
+        EnsembleCommand::Versions(args) => versions::list(args),
+        EnsembleCommand::RollBack(args) => versions::roll_back(args),
     }
 }
 

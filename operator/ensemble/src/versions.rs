@@ -1,0 +1,182 @@
+//! Versions of a bundle in one folder, of which one is current: what a stream takes up while it runs, and what one command
+//! takes back.
+//!
+//! `versions/NAME` is a bundle, named by the first digits of its digest. `current` names the versions that were in use, the
+//! one that is now first: it is replaced as a whole, so that after a crash it is what it was before or after.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lethe_dictionaries::Dictionary;
+
+use crate::bundle::io;
+use crate::{Bundle, BundleError};
+
+/// The file that names the versions in use.
+const CURRENT: &str = "current";
+/// Where the versions lie.
+const VERSIONS: &str = "versions";
+/// How much of a digest is a name.
+const DIGITS: usize = 16;
+
+/// A folder of versions.
+#[derive(Clone, Debug)]
+pub struct Versions {
+    folder: PathBuf,
+}
+
+impl Versions {
+    /// The versions of a folder; `None` if it holds none, as the folder of a bundle does.
+    pub fn of(folder: &Path) -> Option<Self> {
+        folder.join(CURRENT).is_file().then(|| Self {
+            folder: folder.to_owned(),
+        })
+    }
+
+    /// Makes a bundle a version, and the current one; its name. A folder that is not there, or empty, becomes one of
+    /// versions.
+    ///
+    /// # Errors
+    /// [`BundleError`]: a bundle that cannot be opened, a folder that holds other things, or what the system says.
+    pub fn publish(
+        folder: &Path,
+        bundle: &Path,
+        dictionary: &Arc<Dictionary>,
+    ) -> Result<String, BundleError> {
+        let versions = Self {
+            folder: folder.to_owned(),
+        };
+        let empty = std::fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
+        let mut used = if empty { Vec::new() } else { versions.used()? };
+        let digest = Bundle::open(bundle, dictionary)?.page.digest();
+        let name: String = digest.chars().take(DIGITS).collect();
+        let place = versions.path(&name);
+        if !place.is_dir() {
+            // Renamed when it is whole: whoever finds the name finds all of the bundle.
+            let draft = folder.join(VERSIONS).join(format!(".{name}.part"));
+            if draft.exists() {
+                std::fs::remove_dir_all(&draft).map_err(|source| io(&draft, source))?;
+            }
+            copy(bundle, &draft)?;
+            std::fs::rename(&draft, &place).map_err(|source| io(&place, source))?;
+            sync(&folder.join(VERSIONS))?;
+        }
+        if used.first() != Some(&name) {
+            used.insert(0, name.clone());
+        }
+        versions.replace(&used)?;
+        Ok(name)
+    }
+
+    /// Goes back to the version before the current one, or to the one of this name; what is current then. The versions
+    /// that were in use since are forgotten, but stay in the folder.
+    ///
+    /// # Errors
+    /// [`BundleError::Version`] if there is none such.
+    pub fn roll_back(&self, to: Option<&str>) -> Result<String, BundleError> {
+        let mut used = self.used()?;
+        match to {
+            None => drop(used.drain(..1)),
+            Some(name) => match used.iter().position(|one| one == name) {
+                Some(place) => drop(used.drain(..place)),
+                None => used.insert(0, name.to_owned()),
+            },
+        }
+        let known = self.names()?;
+        let Some(name) = used.first().filter(|name| known.contains(name)).cloned() else {
+            let wanted = to.map_or("no version was in use before".to_owned(), |name| {
+                format!("there is no version `{name}`")
+            });
+            return Err(self.refuse(format!("{wanted}; there are {}", known.join(", "))));
+        };
+        self.replace(&used)?;
+        Ok(name)
+    }
+
+    /// The name of the current version.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`] or, if it names none, [`BundleError::Page`].
+    pub fn current(&self) -> Result<String, BundleError> {
+        let first = self.used()?.into_iter().next();
+        first.ok_or_else(|| self.refuse("it names no version".to_owned()))
+    }
+
+    /// The names of all versions, sorted.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`].
+    pub fn names(&self) -> Result<Vec<String>, BundleError> {
+        let place = self.folder.join(VERSIONS);
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&place).map_err(|source| io(&place, source))? {
+            let name = entry.map_err(|source| io(&place, source))?.file_name();
+            let name = name.to_string_lossy().into_owned();
+            if !name.starts_with('.') {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// The versions that were in use, the current one first.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`].
+    pub fn used(&self) -> Result<Vec<String>, BundleError> {
+        let path = self.folder.join(CURRENT);
+        let text = std::fs::read_to_string(&path).map_err(|source| io(&path, source))?;
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+
+    /// Where a version lies.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(VERSIONS).join(name)
+    }
+
+    fn refuse(&self, message: String) -> BundleError {
+        BundleError::Page {
+            path: self.folder.join(CURRENT),
+            message,
+        }
+    }
+
+    fn replace(&self, used: &[String]) -> Result<(), BundleError> {
+        let (path, draft) = (self.folder.join(CURRENT), self.folder.join(".current.part"));
+        let write = || {
+            let mut file = File::create(&draft)?;
+            file.write_all((used.join("\n") + "\n").as_bytes())?;
+            file.sync_all()?;
+            std::fs::rename(&draft, &path)
+        };
+        write().map_err(|source| io(&path, source))?;
+        sync(&self.folder)
+    }
+}
+
+/// Copies a folder and all that it holds, durably.
+fn copy(from: &Path, to: &Path) -> Result<(), BundleError> {
+    std::fs::create_dir_all(to).map_err(|source| io(to, source))?;
+    for entry in std::fs::read_dir(from).map_err(|source| io(from, source))? {
+        let entry = entry.map_err(|source| io(from, source))?;
+        let (path, copied) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &copied)?;
+        } else {
+            std::fs::copy(&path, &copied)
+                .and_then(|_| File::open(&copied)?.sync_all())
+                .map_err(|source| io(&copied, source))?;
+        }
+    }
+    sync(to)
+}
+
+/// Makes the names in a folder durable.
+fn sync(folder: &Path) -> Result<(), BundleError> {
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|source| io(folder, source))
+}

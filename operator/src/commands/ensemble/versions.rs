@@ -1,0 +1,53 @@
+//! `lethe ensemble publish | versions | roll-back`: which of several bundles a stream redacts by.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use lethe_dictionaries::Dictionary;
+use lethe_ensemble::Versions;
+
+use crate::cli::{PublishArgs, RollBackArgs, VersionsArgs};
+use crate::exit::usage;
+
+/// Makes a bundle the current version.
+pub(crate) fn publish(args: &PublishArgs) -> anyhow::Result<()> {
+    let name = Versions::publish(&args.to, &args.bundle, &Dictionary::builtin()).map_err(usage)?;
+    writeln!(std::io::stdout(), "{name}")?;
+    Ok(())
+}
+
+/// Prints the versions: those that were in use, the current one first, then those that are not.
+pub(crate) fn list(args: &VersionsArgs) -> anyhow::Result<()> {
+    let versions = versions(&args.folder)?;
+    let used = versions.used().map_err(usage)?;
+    let mut to = std::io::stdout().lock();
+    for (place, name) in used.iter().enumerate() {
+        let state = if place == 0 { "current" } else { "before" };
+        writeln!(to, "{name}  {state}")?;
+    }
+    for name in versions.names().map_err(usage)? {
+        if !used.contains(&name) {
+            writeln!(to, "{name}  not in use")?;
+        }
+    }
+    Ok(())
+}
+
+/// Goes back.
+pub(crate) fn roll_back(args: &RollBackArgs) -> anyhow::Result<()> {
+    let name = versions(&args.folder)?
+        .roll_back(args.to.as_deref())
+        .map_err(usage)?;
+    writeln!(std::io::stdout(), "{name}")?;
+    Ok(())
+}
+
+fn versions(folder: &Path) -> anyhow::Result<Versions> {
+    Versions::of(folder).ok_or_else(|| {
+        usage(format!(
+            "{}: no folder of versions; `lethe ensemble publish BUNDLE --to {}` makes it one",
+            folder.display(),
+            folder.display()
+        ))
+    })
+}
