@@ -82,10 +82,12 @@ fn a_stream_takes_up_a_bundle_that_is_published_and_goes_back_to_the_one_before(
     let folder = place.at("bundles");
     let (by_feed, by_pattern) = (bundle(&place, "known"), bundle(&place, "pattern"));
     let first = publish(&by_feed, &folder);
+    // The one that is killed is soon taken for dead.
+    let session = "properties = { \"session.timeout.ms\" = 2000, \"heartbeat.interval.ms\" = 500 }\n";
     let config = format!(
         "[engine]\nbundle = {}\n\n{}{}roll = {{ max_age_seconds = 0.5, max_idle_seconds = 0.5 }}\n",
         quoted(&folder),
-        topic.source(),
+        topic.source_with(session),
         folder_sink(&out)
     );
     let config = place.write("lethe.toml", config);
