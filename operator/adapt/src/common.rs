@@ -76,10 +76,24 @@ impl Marginals for Widened {
                 for (&at, p) in self.to.iter().zip(own) {
                     wide[at] += p;
                 }
+                normalise(wide);
             }
             all
         };
         self.member.marginals(batch).into_iter().map(wide).collect()
+    }
+}
+
+/// Makes a token's row sum to 1. Members that decode in single precision leave out what is right by this where they are
+/// surest: a row of more than 1 in all would outweigh a whole batch in a sum of squares. Where nothing is left of a row, the
+/// token is outside.
+fn normalise(row: &mut [f32]) {
+    let sum: f32 = row.iter().sum();
+    if sum.is_finite() && sum > 0.0 {
+        row.iter_mut().for_each(|p| *p /= sum);
+    } else {
+        row.fill(0.0);
+        row[usize::from(TagSet::OUTSIDE)] = 1.0;
     }
 }
 
@@ -137,5 +151,20 @@ mod tests {
             rows: Vec::new(),
         });
         assert!(Widened::new(bio, &tags(Scheme::Bilou, &["A"])).is_none());
+    }
+
+    #[test]
+    fn rows_that_are_no_probabilities_are_made_some() {
+        let own = tags(Scheme::Bio, &["A"]);
+        let member = Arc::new(Told {
+            tags: own.clone(),
+            rows: vec![vec![3.0, 1.0, 0.0, f32::NAN, 1.0, 0.0, 0.0, 0.0, 0.0]],
+        });
+        let wide = Widened::new(member, &own).unwrap();
+        let batch = NoteBatch::from_texts(["x y z"]).unwrap();
+        assert_eq!(
+            wide.marginals(&batch)[0],
+            [0.75, 0.25, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+        );
     }
 }
