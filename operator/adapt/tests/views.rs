@@ -1,5 +1,10 @@
 //! The views that ship: every label of their sets has a place in them.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests, as tests themselves, say where they fail"
+)]
+
 use std::path::Path;
 
 use lethe_core::{LabelSet, Span};

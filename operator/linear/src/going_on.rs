@@ -26,7 +26,7 @@ use crate::{Data, States};
 pub struct GoOn<'a> {
     /// The folder of the model to go on from.
     pub model: &'a Path,
-    /// The learner's settings; those that are not named are [`defaults`]', then the model's own.
+    /// The learner's settings; those that are not named are what going on has by default, then the model's own.
     pub settings: &'a toml::Table,
     /// What it is fitted to.
     pub documents: &'a [Document],
