@@ -133,7 +133,7 @@ fn what_cannot_be_studied_is_said() {
     let here = place.write("here.jsonl", local(3));
     let bare = place.write(
         "bare.jsonl",
-        "{\"doc_id\": \"a\", \"text\": \"Nada.\", \"spans\": []}\n".to_owned(),
+        "{\"doc_id\": \"a\", \"text\": \"Nada.\", \"spans\": []}\n",
     );
     let out = place.at("out");
     study(&here, &here, &out, &[])
