@@ -1,5 +1,6 @@
 //! A chain of states: what each step weighs, the best path, and how likely each state is.
 
+mod exact;
 mod path;
 mod sums;
 #[cfg(test)]
@@ -13,6 +14,9 @@ const NEGLIGIBLE: f32 = 1e-12;
 
 /// Where a member scores what it found.
 const COARSE: f32 = 1e-5;
+
+/// Where less than this share of a token's mass can go on, what was dropped before it may have been all that counts.
+const DOUBTFUL: f32 = 1e-6;
 
 /// Where each kind of step lies in a flat vector of weights: a row over the free states for every state, one for the
 /// note's start, then for each inner state the step from its label's `B`, then from its `I`.
@@ -91,6 +95,9 @@ pub struct Scratch {
     /// Mass that a token's state passes back, a row a token.
     pub(crate) passed: Vec<f32>,
     marginals: Vec<f32>,
+    exact: exact::Exact,
+    /// Whether the sums are `exact`'s.
+    by_exact: bool,
 }
 
 impl Chain {

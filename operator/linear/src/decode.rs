@@ -15,9 +15,6 @@ use crate::{Columns, States};
 /// Tokens around a span that are weighed when its score is worked out: what is further off hardly bears on it.
 const AROUND: usize = 1;
 
-/// How often the scores of a note are halved at most before its marginals are given as they are.
-const MOST_HALVINGS: i32 = 12;
-
 /// A model, ready to decode. Threads may share it.
 pub struct Decoder {
     model: Model,
@@ -187,17 +184,11 @@ impl Decoder {
                         each(row, &memory.soft);
                     }
                     _ => {
-                        // Where scores lie so far apart that single precision loses every path, they are brought nearer.
-                        for halvings in 0..=MOST_HALVINGS {
-                            let by = self.model.warmth() * 0.5f32.powi(halvings);
-                            memory.soft.clear();
-                            memory.soft.extend(memory.scores.iter().map(|score| score * by));
-                            let (marginals, _) = self.soft.marginals(&memory.soft, &mut memory.scratch);
-                            if halvings == MOST_HALVINGS || marginals.iter().all(|p| p.is_finite()) {
-                                each(row, marginals);
-                                break;
-                            }
-                        }
+                        let by = self.model.warmth();
+                        memory.soft.clear();
+                        memory.soft.extend(memory.scores.iter().map(|score| score * by));
+                        let (marginals, _) = self.soft.marginals(&memory.soft, &mut memory.scratch);
+                        each(row, marginals);
                     }
                 }
             }

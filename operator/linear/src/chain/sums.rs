@@ -1,12 +1,12 @@
 //! Sums over all paths: how likely each state and each step is.
 
-use super::{Chain, Layout, Scratch};
+use super::{Chain, DOUBTFUL, Layout, Scratch};
 use crate::kernel;
 
 impl Chain {
     /// How likely each state is at each token, a row of [`States::width`](crate::States::width) a token that sums to 1;
     /// and the logarithm of the sum over all paths, 0 for a local chain. Forward-backward (Rabiner 1989), scaled at each
-    /// token.
+    /// token; in logarithms where masses lie too far apart for that.
     pub fn marginals<'s>(&self, scores: &[f32], scratch: &'s mut Scratch) -> (&'s [f32], f64) {
         self.marginals_after(None, scores, scratch)
     }
@@ -18,12 +18,15 @@ impl Chain {
         scores: &[f32],
         scratch: &'s mut Scratch,
     ) -> (&'s [f32], f64) {
+        scratch.by_exact = false;
         let log_sum = if self.local {
             self.forward_local(before, scores, scratch)
-        } else {
-            let log_sum = self.forward(before, scores, scratch);
+        } else if let Some(log_sum) = self.forward(before, scores, scratch) {
             self.backward(scores.len() / self.layout.width, scratch);
             log_sum
+        } else {
+            scratch.by_exact = true;
+            scratch.exact.run(self, before, scores, &mut scratch.marginals)
         };
         (&scratch.marginals, log_sum)
     }
@@ -53,7 +56,8 @@ impl Chain {
         }
     }
 
-    fn forward(&self, before: Option<u8>, scores: &[f32], scratch: &mut Scratch) -> f64 {
+    /// `None` where masses lie so far apart that what was dropped may count.
+    fn forward(&self, before: Option<u8>, scores: &[f32], scratch: &mut Scratch) -> Option<f64> {
         let width = self.layout.width;
         for rows in [
             &mut scratch.factors,
@@ -77,6 +81,9 @@ impl Chain {
             }
             kernel::multiply(now, &scratch.factors[at..at + width]);
             let total = kernel::sum(now);
+            if !(DOUBTFUL..=f32::MAX).contains(&total) {
+                return None;
+            }
             let share = 1.0 / total;
             kernel::scale_or_drop(now, share, self.negligible);
             // The factors carry the scale from here on: what is passed back must know it.
@@ -90,9 +97,12 @@ impl Chain {
                 .iter()
                 .map(|&state| last[state as usize])
                 .sum();
+            if ended < DOUBTFUL {
+                return None;
+            }
             log_sum += f64::from(ended).ln();
         }
-        log_sum
+        Some(log_sum)
     }
 
     fn backward(&self, tokens: usize, scratch: &mut Scratch) {
@@ -179,6 +189,9 @@ impl Chain {
     /// Adds to `expected`, in [`Layout`]'s order, how often each step is taken on average, after [`Chain::marginals`] of a
     /// chain that is not local.
     pub(crate) fn add_expected_steps(&self, tokens: usize, scratch: &Scratch, expected: &mut [f64]) {
+        if scratch.by_exact {
+            return scratch.exact.add_expected_steps(self, expected);
+        }
         let Layout { width, free } = self.layout;
         let mut sums = vec![0.0f32; self.layout.len()];
         let (to_free, inner) = sums.split_at_mut((width + 1) * free);

@@ -155,6 +155,67 @@ fn expected_steps_equal_those_of_all_paths() {
     }
 }
 
+/// Cases whose scores lie far apart, the last token's speaking for each state in turn, those that may not end a note among
+/// them.
+fn far_apart() -> impl Iterator<Item = Case> {
+    cases().enumerate().flat_map(|(n, case)| {
+        let wide = [30.0, 60.0, 300.0][n % 3];
+        let width = case.states.width();
+        let states: Vec<usize> = case.states.iter().collect();
+        states.into_iter().map(move |last| {
+            let mut scores: Vec<f32> = case.scores.iter().map(|score| score * wide / 6.0).collect();
+            let start = scores.len() - width;
+            scores[start + last] += wide;
+            Case {
+                states: case.states.clone(),
+                chain: case.chain.clone(),
+                weights: case.weights.clone(),
+                tokens: case.tokens,
+                scores,
+            }
+        })
+    })
+}
+
+#[test]
+fn sums_hold_where_scores_lie_far_apart_and_a_note_ends_in_a_state_that_may_not_end_it() {
+    for case in far_apart() {
+        let mut scratch = Scratch::default();
+        let (found, log_sum) = case.chain.marginals(&case.scores, &mut scratch);
+        let all = paths(&case, false);
+        let best = all.iter().map(|(_, score)| *score).fold(f64::MIN, f64::max);
+        let total: f64 = all.iter().map(|(_, score)| (score - best).exp()).sum();
+        let exact = best + total.ln();
+        assert!((log_sum - exact).abs() < 1e-3, "{log_sum} {exact}");
+        // No path is worth more than all together: what training goes down on stays above 0.
+        assert!(log_sum > best - 1e-3);
+        let width = case.states.width();
+        for t in 0..case.tokens {
+            let row = &found[t * width..][..width];
+            assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-4, "{row:?}");
+            for (state, &marginal) in row.iter().enumerate() {
+                let paths = all.iter().filter(|(path, _)| path[t] == state);
+                let exact: f64 = paths.map(|(_, score)| (score - best).exp() / total).sum();
+                assert!((f64::from(marginal) - exact).abs() < 1e-4, "{marginal} {exact}");
+            }
+        }
+        let layout = Layout::of(&case.states);
+        let mut steps = vec![0.0; layout.len()];
+        case.chain.add_expected_steps(case.tokens, &scratch, &mut steps);
+        let mut exact = vec![0.0; layout.len()];
+        for (path, score) in &all {
+            let mut before = None;
+            for &next in path {
+                exact[layout.at(&case.states, before, next).unwrap()] += (score - best).exp() / total;
+                before = Some(next);
+            }
+        }
+        for (found, exact) in steps.iter().zip(&exact) {
+            assert!((found - exact).abs() < 1e-4, "{found} {exact}");
+        }
+    }
+}
+
 #[test]
 fn a_very_long_note_is_decoded_without_loss() {
     let case = cases().next().unwrap();
