@@ -2,8 +2,8 @@
 //! from each batch before the batch is learnt (Singh 2020, section III).
 //!
 //! In this order for every batch: it is held against what both learners and their mixture say of it, which none of them has
-//! seen; the weight is told anew from it; the learners learn it. So the weight that runs beside the learners after a batch
-//! was told from that batch, of the learners before it.
+//! seen; how much naive Bayes is to be believed, and then the weight, are told anew from it; the learners learn it. So the
+//! weight that runs beside the learners after a batch was told from that batch, of the learners before it.
 
 use std::sync::Arc;
 
@@ -142,13 +142,16 @@ impl Incremental {
     /// [`AdaptError`].
     pub fn weigh(&mut self, documents: &[Document]) -> Result<Step, AdaptError> {
         let batch = batch(documents)?;
-        let pair = self.ask(&batch, &mut None)?;
+        let mut memory = None;
+        let pair = self.ask(&batch, &mut memory)?;
         let mixed = pair.mixed(self.weight(), &batch, &self.ground.labels)?;
         let scores = Scores {
             first: strict(documents, pair.first_marks()),
             second: strict(documents, pair.second_marks()),
             mixture: strict(documents, &mixed),
         };
+        self.second.tell(documents, &self.ground)?;
+        let pair = self.ask(&batch, &mut memory)?;
         self.weigher.next_batch();
         let weigher = &mut self.weigher;
         if pair.tell(&batch, documents, |p, q, gold, tags| {

@@ -13,6 +13,8 @@ use lethe_linear::{
     Bayes, FeatureConfig, GoOn, GoOnError, Learner, LinearMember, MemberError, Task, TrainError, go_on,
 };
 
+use crate::confidence::{CONFIDENCES, Confidence};
+
 /// Why learning by increments failed. Carries no text of a document.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -206,6 +208,7 @@ impl GoingOn {
 #[derive(Clone)]
 pub struct Soft {
     bayes: Bayes,
+    confidence: Confidence,
     member: Option<Arc<dyn Learned>>,
 }
 
@@ -218,6 +221,7 @@ impl Soft {
         let labels = ground.labels.labels().iter().map(|label| label.name.clone());
         Ok(Self {
             bayes: Bayes::empty(&ground.features, labels.collect(), ground.seed)?,
+            confidence: Confidence::default(),
             member: None,
         })
     }
@@ -227,7 +231,11 @@ impl Soft {
     /// # Errors
     /// [`AdaptError`].
     pub fn of(bayes: Bayes, ground: &Ground) -> Result<Self, AdaptError> {
-        let mut soft = Self { bayes, member: None };
+        let mut soft = Self {
+            bayes,
+            confidence: Confidence::default(),
+            member: None,
+        };
         soft.renew(ground)?;
         Ok(soft)
     }
@@ -249,6 +257,24 @@ impl Soft {
     pub fn learn(&mut self, documents: &[Document], ground: &Ground) -> Result<(), AdaptError> {
         if !documents.is_empty() {
             self.bayes.update(documents, &ground.dictionary)?;
+            self.renew(ground)?;
+        }
+        Ok(())
+    }
+
+    /// Tells from documents that are not learnt yet how much it is to be believed.
+    ///
+    /// # Errors
+    /// [`AdaptError`].
+    pub fn tell(&mut self, documents: &[Document], ground: &Ground) -> Result<(), AdaptError> {
+        if self.member.is_none() || documents.is_empty() {
+            return Ok(());
+        }
+        let losses = self.bayes.losses(documents, &CONFIDENCES, &ground.dictionary)?;
+        self.confidence.add(&losses);
+        let best = self.confidence.best();
+        if (best - self.bayes.confidence()).abs() > f32::EPSILON {
+            self.bayes.set_confidence(best);
             self.renew(ground)?;
         }
         Ok(())

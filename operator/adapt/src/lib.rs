@@ -6,6 +6,7 @@
 //! Invariant: what is learnt from a batch is told only after the batch was scored.
 
 mod common;
+mod confidence;
 mod incremental;
 mod learner;
 pub mod study;

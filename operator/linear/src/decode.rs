@@ -212,23 +212,26 @@ impl Decoder {
     }
 }
 
+/// The logarithmic loss of gold's tags, were scores to become log-probabilities by the factor `warmth`.
+pub(crate) fn log_loss(model: &Model, warmth: f32, columns: &Columns, gold: &[Vec<u16>]) -> f64 {
+    let width = model.states().width();
+    let mut warmed = model.clone();
+    warmed.set_warmth(warmth);
+    let decoder = Decoder::new(warmed);
+    let mut loss = 0.0f64;
+    decoder.marginals(columns, |row, marginals| {
+        for (&tag, marginals) in gold[row].iter().zip(marginals.chunks_exact(width)) {
+            let state = decoder.states().of(tag) as usize;
+            loss -= f64::from(marginals[state].max(1e-9)).ln();
+        }
+    });
+    loss
+}
+
 /// Sets the factor by which the model's scores become log-probabilities, so that gold is as likely as can be (Platt 1999,
 /// with one parameter; Guo et al. 2017 call it temperature).
 pub(crate) fn warm(model: &mut Model, columns: &Columns, gold: &[Vec<u16>]) {
-    let width = model.states().width();
-    let loss = |warmth: f32| -> f64 {
-        let mut warmed = model.clone();
-        warmed.set_warmth(warmth);
-        let decoder = Decoder::new(warmed);
-        let mut loss = 0.0f64;
-        decoder.marginals(columns, |row, marginals| {
-            for (&tag, marginals) in gold[row].iter().zip(marginals.chunks_exact(width)) {
-                let state = decoder.states().of(tag) as usize;
-                loss -= f64::from(marginals[state].max(1e-9)).ln();
-            }
-        });
-        loss
-    };
+    let loss = |warmth: f32| log_loss(model, warmth, columns, gold);
     // Golden section over the logarithm, from a 64th to 16 times: the loss has one valley.
     let ratio = (5f32.sqrt() - 1.0) / 2.0;
     let (mut low, mut high) = ((1.0f32 / 64.0).ln(), 16f32.ln());

@@ -17,10 +17,11 @@ use lethe_learn::{Manifest, Scheme, TagSet, Training, Watch};
 use serde::{Deserialize, Serialize};
 
 use crate::bytes::Malformed;
-use crate::member::features;
+use crate::decode::log_loss;
+use crate::member::{Opened, opened};
 use crate::model::{Fitted, Form};
 use crate::registry::Learner;
-use crate::train::{Run, Task, TrainError, Trained, judge, settings};
+use crate::train::{Run, Task, TrainError, Trained, judge, prepare, settings};
 use crate::{Data, FeatureConfig, MemberError, States};
 use counts::{COUNTS, Counts};
 
@@ -71,6 +72,7 @@ pub struct Bayes {
     features: FeatureConfig,
     states: States,
     counts: Counts,
+    confidence: f32,
     training: Training,
 }
 
@@ -120,6 +122,7 @@ impl Bayes {
             features: task.features.clone(),
             counts,
             states,
+            confidence: 1.0,
             training: Training {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 seed: task.seed,
@@ -151,7 +154,35 @@ impl Bayes {
         Ok(())
     }
 
-    /// The model as the counts stand, its confidence set by held-out documents if there are any.
+    /// How much of its own words the model believes: the factor by which scores become log-probabilities. What features say
+    /// is not independent, as naive Bayes takes it to be, so it is surer than it should be.
+    pub const fn confidence(&self) -> f32 {
+        self.confidence
+    }
+
+    /// Sets [`Bayes::confidence`].
+    pub fn set_confidence(&mut self, confidence: f32) {
+        self.confidence = confidence;
+    }
+
+    /// The logarithmic loss of documents' gold tags, for each confidence.
+    ///
+    /// # Errors
+    /// [`TrainError`].
+    pub fn losses(
+        &self,
+        documents: &[Document],
+        confidences: &[f32],
+        dictionary: &Arc<Dictionary>,
+    ) -> Result<Vec<f64>, TrainError> {
+        let model = self.counts.model(&self.config, &self.states);
+        let prepared = prepare(documents, self.states.tags())?;
+        let columns = self.features.build(dictionary)?.columns(&prepared.batch);
+        let loss = |&confidence: &f32| log_loss(&model, confidence, &columns, &prepared.gold);
+        Ok(confidences.iter().map(loss).collect())
+    }
+
+    /// The model as the counts stand; its confidence is set by held-out documents if there are any.
     ///
     /// # Errors
     /// [`TrainError`].
@@ -161,6 +192,7 @@ impl Bayes {
         dictionary: &Arc<Dictionary>,
     ) -> Result<Trained, TrainError> {
         let mut model = self.counts.model(&self.config, &self.states);
+        model.set_warmth(self.confidence);
         let mut training = self.training.clone();
         if let Some(held_out) = held_out {
             let extractor = self.features.build(dictionary)?;
@@ -191,6 +223,7 @@ impl Bayes {
             config,
             features: features.clone(),
             states,
+            confidence: 1.0,
             training: Training {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 seed,
@@ -204,28 +237,28 @@ impl Bayes {
     /// # Errors
     /// [`MemberError`], naming folder or file.
     pub fn open(folder: &Path) -> Result<Self, MemberError> {
-        let manifest = Manifest::read(folder)?;
-        let settings_error = |message: String| MemberError::Settings {
-            folder: folder.to_owned(),
-            message,
-        };
+        let Opened {
+            manifest,
+            features,
+            model,
+        } = opened(folder)?;
         let mut settings = manifest.settings.clone();
         settings.remove("features");
-        let features = features(folder, &manifest, |file| Ok(manifest.file(folder, file)?))?;
         settings.remove("dictionary");
-        let learner: Learner = settings
-            .try_into()
-            .map_err(|error: toml::de::Error| settings_error(error.to_string()))?;
+        let learner: Learner =
+            settings
+                .try_into()
+                .map_err(|error: toml::de::Error| MemberError::Settings {
+                    folder: folder.to_owned(),
+                    message: error.to_string(),
+                })?;
         let Learner::NaiveBayes(config) = learner else {
             return Err(MemberError::Kind {
                 folder: folder.to_owned(),
                 kind: manifest.kind,
             });
         };
-        let states = States::new(manifest.tags.clone()).map_err(|source| MemberError::States {
-            folder: folder.to_owned(),
-            source,
-        })?;
+        let states = model.states().clone();
         let bytes = manifest.file(folder, COUNTS)?;
         let counts = Counts::from_bytes(&states, &bytes).map_err(|source| MemberError::Weights {
             folder: folder.to_owned(),
@@ -236,6 +269,7 @@ impl Bayes {
             features,
             states,
             counts,
+            confidence: model.warmth(),
             training: Training {
                 held_out_f1: None,
                 ..manifest.training

@@ -73,7 +73,11 @@ impl Exact {
             }
         }
         let last = &self.before[scores.len().saturating_sub(width)..];
-        let ends = chain.states.closed().iter().map(|&state| (0, last[state as usize]));
+        let ends = chain
+            .states
+            .closed()
+            .iter()
+            .map(|&state| (0, last[state as usize]));
         let mut total = [f64::NEG_INFINITY];
         add_up(ends, &mut self.most, &mut total);
         self.log_sum = total[0];
