@@ -14,7 +14,7 @@ pub(crate) const CONFIDENCES: [f32; 13] = [
     0.25,
     0.353_553_4,
     0.5,
-    0.707_106_8,
+    std::f32::consts::FRAC_1_SQRT_2,
     1.0,
     std::f32::consts::SQRT_2,
     2.0,
