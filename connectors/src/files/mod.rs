@@ -6,6 +6,7 @@
 
 mod cells;
 mod documents;
+mod follow;
 mod inputs;
 mod jsonl;
 mod lines;
@@ -21,6 +22,7 @@ use serde::Deserialize;
 use crate::format::{Diagnosis, FormatError};
 
 pub use documents::{Document, DocumentId, Documents, DocumentsConfig};
+pub use follow::{Follow, Followed};
 pub use jsonl::JsonlConfig;
 pub use parquet::{Columns, ParquetConfig};
 pub use text::TextFolderConfig;
@@ -100,6 +102,16 @@ pub enum FileError {
         path: PathBuf,
         /// What it is, and what to do.
         problem: &'static str,
+    },
+    /// A file that only grows has lost some of what was read of it.
+    #[error("{}: has {length} bytes, and {read} were read of it before: a file that is followed only grows; put it back, or begin anew with another", path.display())]
+    Shorter {
+        /// The file.
+        path: PathBuf,
+        /// Its bytes.
+        length: u64,
+        /// How many were read.
+        read: u64,
     },
     /// A record that cannot be read, where [`OnBad::Fail`] holds.
     #[error(

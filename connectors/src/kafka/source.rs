@@ -1,8 +1,9 @@
 //! The Kafka consumer: one poll thread that never blocks on a lane and never moves an offset on its own account.
 //!
 //! The sink owns the offsets. At each assignment the lanes say where reading begins; what is committed to Kafka is a
-//! hint for lag and autoscaling, made from [`Receipt`]s alone. A full lane's partition is paused, and its records wait
-//! here in order; polling goes on, so that the group never takes the consumer for dead.
+//! hint for lag and autoscaling, made from [`Receipt`]s alone, or from the journal of a reader that has no chain. A full
+//! lane's partition is paused, and its records wait here in order; polling goes on, so that the group never takes the
+//! consumer for dead.
 
 mod context;
 mod flow;
@@ -112,6 +113,13 @@ pub trait Lanes: Send + Sync {
 pub enum Command {
     /// A file is durable: its offsets may be committed.
     Release(Receipt),
+    /// Whoever reads these records has made all before an offset durable where no chain is: it may be committed.
+    Journalled {
+        /// The partition.
+        partition: Partition,
+        /// One past the last offset.
+        next: i64,
+    },
     /// Another writer's file took a lane's place in the chain: open the lane anew, at the chain's tail.
     Reopen(Partition),
     /// A lane failed for good: drop every lane, leave the group, end.
@@ -248,6 +256,9 @@ fn take_commands(
     loop {
         match commands.try_recv() {
             Ok(Command::Release(receipt)) => consumer.context().flow().release(&receipt),
+            Ok(Command::Journalled { partition, next }) => {
+                consumer.context().flow().journalled(&partition, next)
+            }
             Ok(Command::Reopen(partition)) => consumer.context().reopen(consumer, &partition)?,
             Ok(Command::Fail(error)) => return Err(SourceError::Sink(error)),
             // Every lane and the signal handler hold a sender: none left means that the program is ending.
@@ -267,6 +278,7 @@ fn last_words(
     while let Ok(command) = commands.try_recv() {
         match command {
             Command::Release(receipt) => consumer.context().flow().release(&receipt),
+            Command::Journalled { partition, next } => consumer.context().flow().journalled(&partition, next),
             Command::Fail(error) => result = Err(SourceError::Sink(error)),
             Command::Reopen((topic, partition)) if end == End::Through => {
                 let error = format!(

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use lethe_core::{LabelSet, NoteBatch, Tagger};
 use lethe_corpus::{Counts, Document, Mark};
-use lethe_ensemble::{Weight, Weighted};
 use lethe_learn::TagSet;
+use lethe_members::{Learned, Weight, Weighted, Widened, together};
 
-use crate::common::{Told, Widened, together};
-use crate::learner::{AdaptError, First, Ground, Learned, Said, Soft, marks};
+use crate::common::Told;
+use crate::learner::{AdaptError, First, Ground, Said, Soft, marks};
 use crate::weight::{Weigher, Weighing};
 
 /// Names of the two in a mixture.

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use lethe_core::{BatchError, LabelSet, NoteBatch, TagError, Tagger};
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
-use lethe_ensemble::WeightedError;
-use lethe_learn::{Marginals, Quiet, TagSet};
+use lethe_learn::{Marginals as _, Quiet, TagSet};
 use lethe_linear::{
     Bayes, FeatureConfig, GoOn, GoOnError, Learner, LinearMember, MemberError, Task, TrainError, go_on,
 };
+use lethe_members::{Learned, WeightedError, Widened};
 
 use crate::confidence::{CONFIDENCES, Confidence};
 
@@ -57,11 +57,6 @@ pub enum AdaptError {
         batch: usize,
     },
 }
-
-/// A member that marks spans and tells how likely each tag is.
-pub trait Learned: Tagger + Marginals + Send + Sync {}
-
-impl<T: Tagger + Marginals + Send + Sync> Learned for T {}
 
 /// What learners share: features, the lists behind them, and the labels that members run under.
 #[derive(Clone)]
@@ -306,8 +301,7 @@ impl Said {
         labels: &LabelSet,
     ) -> Result<Self, AdaptError> {
         let name = Tagger::name(member.as_ref()).to_owned();
-        let wide =
-            crate::Widened::new(Arc::clone(member) as _, tags).ok_or(AdaptError::Tags { learner: name })?;
+        let wide = Widened::new(Arc::clone(member) as _, tags).ok_or(AdaptError::Tags { learner: name })?;
         Ok(Self {
             rows: wide.marginals(batch),
             marks: marks(member.as_ref(), batch, labels)?,

@@ -5,7 +5,7 @@
 //! A batch is small, and the weight jumps with it: the same from everything that has arrived so far, each batch with what the
 //! learners said of it then, is told beside it.
 
-use lethe_ensemble::Brier;
+use lethe_members::Brier;
 use serde::Serialize;
 
 /// A probability below this counts as this: a token that both hold impossible must not rule out every weight.

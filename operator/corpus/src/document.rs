@@ -40,10 +40,13 @@ pub struct Document {
 impl Document {
     /// Marks by start, longer first, then by label: the order that readers give them in.
     pub fn sort(&mut self) {
-        let key = |mark: &Mark| (mark.span.start(), std::cmp::Reverse(mark.span.end()));
-        self.marks
-            .sort_by(|a, b| key(a).cmp(&key(b)).then_with(|| a.label.cmp(&b.label)));
+        sort(&mut self.marks);
     }
+}
+
+pub(crate) fn sort(marks: &mut [Mark]) {
+    let key = |mark: &Mark| (mark.span.start(), std::cmp::Reverse(mark.span.end()));
+    marks.sort_by(|a, b| key(a).cmp(&key(b)).then_with(|| a.label.cmp(&b.label)));
 }
 
 impl std::fmt::Debug for Document {

@@ -8,9 +8,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Document;
+use crate::document::sort;
 use crate::error::{CorpusError, Fault, named};
 use crate::places::{Claim, Places, counted, settle};
+use crate::{Document, Mark};
 
 #[derive(Deserialize)]
 struct Line {
@@ -21,13 +22,27 @@ struct Line {
     spans: Vec<Marked>,
 }
 
-#[derive(Deserialize)]
-struct Marked {
-    start: usize,
-    end: usize,
-    label: String,
-    text: Option<String>,
-    score: Option<f32>,
+/// A span as a line has it.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct Marked {
+    /// Its first code point.
+    pub start: usize,
+    /// One past its last.
+    pub end: usize,
+    /// Its label's name.
+    pub label: String,
+    /// The text that it marks, which is checked then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// A prediction's score, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f32>,
+}
+
+impl std::fmt::Debug for Marked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Marked({}..{})", self.start, self.end)
+    }
 }
 
 /// Reads documents. One without `doc_id` is called by its line's number, from 1.
@@ -62,29 +77,43 @@ pub(crate) fn read_numbered(path: &Path) -> Result<Vec<(Document, usize)>, Corpu
     Ok(documents)
 }
 
-fn document(path: &Path, number: usize, line: &str) -> Result<Document, CorpusError> {
-    let line: Line = serde_json::from_str(line).map_err(|error| {
-        let (column, category) = (error.column(), error.classify());
-        CorpusError::at(path, number, Fault::Json { column, category })
-    })?;
+/// The marks of a text that these spans are, sorted.
+///
+/// # Errors
+/// [`Fault`] of the first that is no span of the text, by its number.
+pub fn marks_of(text: &str, spans: Vec<Marked>) -> Result<Vec<Mark>, Fault> {
+    marked(Path::new(""), 0, text, spans).map_err(|error| match error {
+        CorpusError::Place { fault, .. } => fault,
+        _ => Fault::Layout("spans that are none of the text"),
+    })
+}
+
+fn marked(path: &Path, line: usize, text: &str, spans: Vec<Marked>) -> Result<Vec<Mark>, CorpusError> {
     let claim = |(index, marked): (usize, Marked)| Claim {
         which: named("span", None, index),
-        line: number,
+        line,
         parts: vec![(marked.start, marked.end)],
         label: marked.label,
         text: marked.text,
         score: marked.score,
     };
-    let claims: Vec<Claim> = line.spans.into_iter().enumerate().map(claim).collect();
-    let places = Places::of(&line.text);
-    let mut document = Document {
+    let claims: Vec<Claim> = spans.into_iter().enumerate().map(claim).collect();
+    let mut marks = settle(path, text, &[Places::of(text)], &claims)?;
+    sort(&mut marks);
+    Ok(marks)
+}
+
+fn document(path: &Path, number: usize, line: &str) -> Result<Document, CorpusError> {
+    let line: Line = serde_json::from_str(line).map_err(|error| {
+        let (column, category) = (error.column(), error.classify());
+        CorpusError::at(path, number, Fault::Json { column, category })
+    })?;
+    Ok(Document {
         id: line.doc_id.unwrap_or_else(|| number.to_string()),
         patient: line.patient_id,
-        marks: settle(path, &line.text, &[places], &claims)?,
+        marks: marked(path, number, &line.text, line.spans)?,
         text: line.text,
-    };
-    document.sort();
-    Ok(document)
+    })
 }
 
 #[derive(Serialize)]

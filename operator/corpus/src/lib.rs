@@ -27,7 +27,7 @@ pub use error::{CorpusError, Fault};
 pub use folds::{FoldError, Folds, Group, Split, folds, hold_out};
 pub use format::{Format, Stand, read};
 pub use i2b2::write_i2b2;
-pub use jsonl::{read_jsonl, write_jsonl};
+pub use jsonl::{Marked, marks_of, read_jsonl, write_jsonl};
 pub use merge::{Joined, MergeError, Source, merge, source};
 pub use offsets::{Predicted, read_offsets, write_offsets};
 pub use rename::{Rename, RenameError};

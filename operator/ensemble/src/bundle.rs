@@ -213,9 +213,18 @@ impl Page {
                 thresholds,
                 always,
                 cover_beaten,
+                beside,
             } => {
+                let own = self.members.len().saturating_sub(beside.len());
+                let last = self.members.iter().skip(own).map(|part| &part.name);
+                if own == 0 || !last.eq(beside) {
+                    return Err(refused(format!(
+                        "key `combine.beside`: {} are not the last of the members, or the only ones",
+                        beside.join(", ")
+                    )));
+                }
                 // Votes that no span can have would let everything through unseen.
-                let most = self.members.len() as u32;
+                let most = own as u32;
                 let reachable = |needed: u32, key: &str| match needed {
                     1.. if needed <= most => Ok(()),
                     _ => Err(refused(format!(
@@ -233,18 +242,23 @@ impl Page {
                 }
                 let mut set = MemberSet::default();
                 for name in always {
-                    let place = self.members.iter().position(|part| part.name == *name);
+                    let mut voters = self.members.iter().take(own);
+                    let place = voters.position(|part| part.name == *name);
                     set = set.with(place.ok_or_else(|| {
                         refused(format!("key `combine.always`: there is no member `{name}`"))
                     })?);
                 }
-                Ok(Arc::new(Voting {
+                let voting = Arc::new(Voting {
                     threshold: *threshold,
                     thresholds: by_label,
                     always: set,
-                    ranks: (0..self.members.len() as u32).collect(),
+                    ranks: (0..most).collect(),
                     cover_beaten: *cover_beaten,
-                }))
+                });
+                if beside.is_empty() {
+                    return Ok(voting);
+                }
+                Ok(Arc::new(Beside::new(voting, own)))
             }
             Rule::Fitted { kind, digest, beside } => {
                 let path = folder.join(COMBINER);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use lethe_dictionaries::Dictionary;
 
 use crate::bundle::io;
-use crate::{Bundle, BundleError};
+use crate::{Bundle, BundleError, Page};
 
 /// The file that names the versions in use.
 const CURRENT: &str = "current";
@@ -35,6 +35,11 @@ impl Versions {
         })
     }
 
+    /// What a bundle is called as a version.
+    pub fn name(page: &Page) -> String {
+        page.digest().chars().take(DIGITS).collect()
+    }
+
     /// Makes a bundle a version, and the current one; its name. A folder that is not there, or empty, becomes one of
     /// versions.
     ///
@@ -50,8 +55,7 @@ impl Versions {
         };
         let empty = std::fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
         let mut used = if empty { Vec::new() } else { versions.used()? };
-        let digest = Bundle::open(bundle, dictionary)?.page.digest();
-        let name: String = digest.chars().take(DIGITS).collect();
+        let name = Self::name(&Bundle::open(bundle, dictionary)?.page);
         let place = versions.path(&name);
         if !place.is_dir() {
             // Renamed when it is whole: whoever finds the name finds all of the bundle.
@@ -59,7 +63,8 @@ impl Versions {
             if draft.exists() {
                 std::fs::remove_dir_all(&draft).map_err(|source| io(&draft, source))?;
             }
-            copy(bundle, &draft)?;
+            let before = used.first().map(|name| versions.path(name));
+            copy(bundle, &draft, before.as_deref())?;
             std::fs::rename(&draft, &place).map_err(|source| io(&place, source))?;
             sync(&folder.join(VERSIONS))?;
         }
@@ -157,21 +162,39 @@ impl Versions {
     }
 }
 
-/// Copies a folder and all that it holds, durably.
-fn copy(from: &Path, to: &Path) -> Result<(), BundleError> {
+/// Copies a folder and all that it holds, durably. A file that lies the same in the folder of the version before is one with
+/// it: versions are never changed, and many differ in little.
+fn copy(from: &Path, to: &Path, before: Option<&Path>) -> Result<(), BundleError> {
     std::fs::create_dir_all(to).map_err(|source| io(to, source))?;
     for entry in std::fs::read_dir(from).map_err(|source| io(from, source))? {
         let entry = entry.map_err(|source| io(from, source))?;
         let (path, copied) = (entry.path(), to.join(entry.file_name()));
+        let before = before.map(|folder| folder.join(entry.file_name()));
         if path.is_dir() {
-            copy(&path, &copied)?;
-        } else {
+            copy(&path, &copied, before.as_deref())?;
+        } else if !before.is_some_and(|before| linked(&path, &before, &copied)) {
             std::fs::copy(&path, &copied)
                 .and_then(|_| File::open(&copied)?.sync_all())
                 .map_err(|source| io(&copied, source))?;
         }
     }
     sync(to)
+}
+
+/// Makes `to` another name of `before` if that holds what `from` does; whether it did.
+fn linked(from: &Path, before: &Path, to: &Path) -> bool {
+    let size = |path: &Path| {
+        std::fs::symlink_metadata(path)
+            .ok()
+            .filter(std::fs::Metadata::is_file)
+            .map(|file| file.len())
+    };
+    if size(before).is_none() || size(before) != size(from) {
+        return false;
+    }
+    let same = std::fs::read(from).is_ok_and(|bytes| std::fs::read(before).is_ok_and(|other| bytes == other));
+    // Not every file system has links.
+    same && std::fs::hard_link(before, to).is_ok()
 }
 
 /// Makes the names in a folder durable.

@@ -59,6 +59,7 @@ fn page() -> Page {
         thresholds: [(DATE.to_owned(), 1)].into(),
         always: vec!["known".to_owned()],
         cover_beaten: true,
+        beside: Vec::new(),
     };
     let members = vec![Part::model("mira"), Part::model("ogd"), Part::rule("known")];
     Page::new(&LabelSet::meddocan(), rule, Provenance::default(), members)
@@ -161,6 +162,16 @@ fn what_is_wrong_with_a_page_is_named_by_its_key() {
         ),
         ("kind = \"known\"", "kind = \"hmm\"", "unknown variant `hmm`"),
         ("cover_beaten", "cover_eaten", "cover_eaten"),
+        (
+            "always = [\"known\"]",
+            "beside = [\"ogd\"]",
+            "key `combine.beside`: ogd are not the last of the members",
+        ),
+        (
+            "always = [\"known\"]",
+            "always = [\"known\"]\nbeside = [\"known\"]",
+            "there is no member `known`",
+        ),
     ] {
         assert!(text.contains(from), "{text}");
         std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
@@ -169,6 +180,33 @@ fn what_is_wrong_with_a_page_is_named_by_its_key() {
     }
     std::fs::remove_file(&file).unwrap();
     assert!(refusal(&path).contains("bundle.toml"));
+}
+
+#[test]
+fn rules_beside_a_vote_do_not_vote_and_always_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = bundle(folder.path());
+    let mut page = page();
+    page.combine = Rule::Voting {
+        threshold: 2,
+        thresholds: [].into(),
+        always: Vec::new(),
+        cover_beaten: false,
+        beside: vec!["pattern".to_owned()],
+    };
+    page.members[2] = Part::rule("pattern");
+    page.write(&path, |_| None).unwrap();
+    let bundle = Bundle::open(&path, &Dictionary::builtin()).unwrap();
+    let text = "Nombre: Ana.\nVer ana@ejemplo.es hoy.\n";
+    let batch = NoteBatch::from_texts([text]).unwrap();
+    let said: Vec<_> = bundle.members.iter().map(|member| member.tag(&batch)).collect();
+    let said: Vec<_> = said.iter().map(|rows| rows[0].as_ref().unwrap()).collect();
+    let decided = bundle.combiner.decide(batch.note(0), &said);
+    let found: Vec<_> = decided
+        .iter()
+        .map(|d| (d.span.of(text), d.members.len()))
+        .collect();
+    assert_eq!(found, [("Ana", 2), ("ana@ejemplo.es", 1)]);
 }
 
 #[test]
@@ -196,6 +234,14 @@ fn a_version_is_taken_up_and_taken_back_and_nothing_but_a_whole_bundle_becomes_o
     let second = publish().unwrap();
     let versions = Versions::of(&folder).unwrap();
     assert_eq!(versions.used().unwrap(), [second.clone(), first.clone()]);
+    // What both have is there once.
+    let file = |version: &str, name: &str| {
+        let file = std::fs::metadata(versions.path(version).join(name)).unwrap();
+        std::os::unix::fs::MetadataExt::ino(&file)
+    };
+    let (weights, page) = ("members/mira/weights.bin", "bundle.toml");
+    assert_eq!(file(&first, weights), file(&second, weights));
+    assert_ne!(file(&first, page), file(&second, page));
     let current = || {
         Bundle::open(&folder, &dictionary)
             .unwrap()

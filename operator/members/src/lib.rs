@@ -4,6 +4,7 @@
 //! this crate. To add a kind: write it in its crate, then name it in [`registry`] or [`training`].
 
 pub mod cost;
+pub mod mixture;
 mod model;
 mod predict;
 pub mod registry;
@@ -12,6 +13,7 @@ pub mod training;
 mod tuning;
 
 pub use lethe_linear::pos::read_tsv;
+pub use mixture::{Brier, Learned, Probabilistic, Weight, Weighted, WeightedError, Widened, together};
 pub use model::{Model, ModelConfig, OpenError, open};
 pub use predict::{PredictError, predict};
 pub use speech::{POS, train_pos};

@@ -7,8 +7,10 @@ use lethe_core::{LabelError, LabelSet, Tagger};
 use lethe_dictionaries::Dictionary;
 use lethe_learn::{Manifest, ManifestError};
 use lethe_linear::{Learner, LinearMember};
-use lethe_neural::{Network, NetworkError, Recurrent};
+use lethe_neural::{Network, NetworkError, NeuralMember, Recurrent};
 use serde::Deserialize;
+
+use crate::mixture::{self, MIXTURE, MixtureError};
 
 /// Settings of a `model` member: what `lethe train` made.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -55,6 +57,9 @@ pub enum OpenError {
         /// What is wrong.
         source: NetworkError,
     },
+    /// A mixture's folder.
+    #[error(transparent)]
+    Mixture(#[from] MixtureError),
 }
 
 /// A model that was opened.
@@ -128,20 +133,34 @@ fn member(
         let member = LinearMember::open(folder, labels, dictionary)?;
         return Ok(Arc::new(member.named(name)));
     }
-    if Recurrent::KINDS.contains(&manifest.kind.as_str()) {
-        let network = Network::load(folder).and_then(|network| network.member(name, labels, dictionary));
-        return match network {
-            Ok(member) => Ok(Arc::new(member)),
-            // The manifest's own errors name the file.
-            Err(NetworkError::Manifest(error)) => Err(error.into()),
-            Err(source) => Err(OpenError::Network {
-                folder: folder.to_owned(),
-                source,
-            }),
-        };
+    if manifest.kind == MIXTURE {
+        let member = mixture::open(folder, manifest, name, labels, dictionary)?;
+        return Ok(Arc::new(member));
     }
-    Err(OpenError::Kind {
-        folder: folder.to_owned(),
-        kind: manifest.kind.clone(),
+    Ok(Arc::new(network(folder, manifest, name, labels, dictionary)?))
+}
+
+/// Opens a recurrent model's folder.
+pub(crate) fn network(
+    folder: &Path,
+    manifest: &Manifest,
+    name: &str,
+    labels: &LabelSet,
+    dictionary: &Arc<Dictionary>,
+) -> Result<NeuralMember, OpenError> {
+    if !Recurrent::KINDS.contains(&manifest.kind.as_str()) {
+        return Err(OpenError::Kind {
+            folder: folder.to_owned(),
+            kind: manifest.kind.clone(),
+        });
+    }
+    let network = Network::load(folder).and_then(|network| network.member(name, labels, dictionary));
+    network.map_err(|error| match error {
+        // The manifest's own errors name the file.
+        NetworkError::Manifest(error) => error.into(),
+        source => OpenError::Network {
+            folder: folder.to_owned(),
+            source,
+        },
     })
 }

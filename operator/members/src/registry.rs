@@ -66,13 +66,16 @@ impl MemberConfig {
     }
 
     /// A digest of what it reads, wherever that lies: a model's page, which holds those of its files; a checkpoint; another
-    /// tool's predictions. `None` for rules, which are a part of the program.
+    /// tool's predictions; a list of phrases. `None` for rules, which are a part of the program.
     ///
     /// # Errors
     /// [`BuildError`] if it cannot be read.
     pub fn digest(&self) -> Result<Option<String>, BuildError> {
         Ok(match self {
             Self::Rule(RuleConfig::External(config)) => {
+                Some(config.fingerprint().map_err(registry::BuildError::from)?)
+            }
+            Self::Rule(RuleConfig::Phrases(config)) => {
                 Some(config.fingerprint().map_err(registry::BuildError::from)?)
             }
             Self::Rule(_) => None,

@@ -9,10 +9,22 @@ pub(crate) enum AdaptCommand {
     /// Learn from labelled text as it arrives, beside a model from elsewhere: how good each is, and both together, step
     /// by step (Singh 2020)
     Incremental(IncrementalArgs),
+    /// Learn corrections beside a running stream: each batch becomes a new version of its bundle, unless that is worse
+    Corrections(CorrectionsArgs),
     /// Go on from a trained model's weights with local documents (Yang 2019)
     FineTune(FineTuneArgs),
     /// Join corpora with different labels into one, which members can be trained on (Yang 2019)
     Merge(MergeArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct CorrectionsArgs {
+    /// The stream's configuration, with `[corrections]`
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// Stop once everything that was there at the start is learnt
+    #[arg(long)]
+    pub(crate) until_end: bool,
 }
 
 #[derive(Args)]

@@ -69,6 +69,26 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
             }
         }
     }
+    if let Some(corrections) = &config.corrections {
+        corrections.check(&config)?;
+        match corrections.kafka(&config)? {
+            Some(kafka) => {
+                writeln!(
+                    to,
+                    "corrections kafka, {} as group {}",
+                    kafka.topics.join(", "),
+                    kafka.group
+                )?;
+                if args.connect {
+                    match examine(&kafka) {
+                        Ok(found) => writeln!(to, "            {found}")?,
+                        Err(error) => wrong.push(error.to_string()),
+                    }
+                }
+            }
+            None => writeln!(to, "corrections a file")?,
+        }
+    }
     if wrong.is_empty() {
         writeln!(to, "ok")?;
         return Ok(());

@@ -89,6 +89,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
         .sink
         .as_ref()
         .ok_or_else(|| usage("there is no `[sink]`: say where redacted notes go"))?;
+    config.check_corrections()?;
     let recipe = config.engine.build()?;
     let (commands, inbox) = commands();
     let eighth = config.resources.memory()? / 8;
@@ -228,7 +229,7 @@ pub(crate) fn identity(kafka: &KafkaConfig, give_up: impl FnMut() -> bool) -> an
 }
 
 /// Every partition's log as it is now.
-fn logs(kafka: &KafkaConfig, give_up: impl FnMut() -> bool) -> anyhow::Result<Vec<LogRange>> {
+pub(crate) fn logs(kafka: &KafkaConfig, give_up: impl FnMut() -> bool) -> anyhow::Result<Vec<LogRange>> {
     ask(kafka, give_up, |cluster| {
         let mut logs = Vec::new();
         for topic in &kafka.topics {
@@ -297,7 +298,10 @@ async fn report(lanes: Arc<Pipeline>) {
 }
 
 /// SIGTERM and SIGINT drain and leave; a second one ends the program at once.
-fn stop_on_signal(runtime: &Runtime, commands: std::sync::mpsc::Sender<Command>) -> anyhow::Result<()> {
+pub(crate) fn stop_on_signal(
+    runtime: &Runtime,
+    commands: std::sync::mpsc::Sender<Command>,
+) -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let _inside = runtime.enter();
     let mut terminate = signal(SignalKind::terminate()).context("no signal handler")?;

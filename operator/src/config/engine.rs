@@ -99,18 +99,26 @@ impl EngineConfig {
         format!("{version:?} {file:?}")
     }
 
+    /// The dictionary.
+    ///
+    /// # Errors
+    /// A usage error that names the key.
+    pub(crate) fn dictionary(&self) -> anyhow::Result<Arc<Dictionary>> {
+        match &self.dictionary {
+            Some(path) => Dictionary::load(path)
+                .map(Arc::new)
+                .map_err(|error| usage(format!("key `engine.dictionary`: {error}"))),
+            None => Ok(Dictionary::builtin()),
+        }
+    }
+
     /// Builds the engine.
     ///
     /// # Errors
     /// A usage error that names the key.
     pub(crate) fn build(&self) -> anyhow::Result<Recipe> {
         let stamp = self.stamp();
-        let dictionary = match &self.dictionary {
-            Some(path) => Arc::new(
-                Dictionary::load(path).map_err(|error| usage(format!("key `engine.dictionary`: {error}")))?,
-            ),
-            None => Dictionary::builtin(),
-        };
+        let dictionary = self.dictionary()?;
         if let Some(folder) = &self.bundle {
             return self.bundled(folder, &dictionary, stamp);
         }

@@ -1,5 +1,6 @@
 //! Configuration: plain serde data in one TOML file; what it builds is elsewhere.
 
+mod corrections;
 mod engine;
 mod load;
 
@@ -14,6 +15,7 @@ use serde::Deserialize;
 
 use crate::exit::usage;
 
+pub(crate) use corrections::{CorrectionSource, CorrectionsConfig};
 pub(crate) use engine::{EngineConfig, Recipe, label_set};
 pub(crate) use load::{load, parse};
 
@@ -34,6 +36,19 @@ pub(crate) struct Config {
     pub(crate) sink: Option<SinkConfig>,
     /// What the program may use.
     pub(crate) resources: Resources,
+    /// What is learnt beside the stream.
+    pub(crate) corrections: Option<CorrectionsConfig>,
+}
+
+impl Config {
+    /// Whether what is learnt beside the stream, if anything, goes with the rest.
+    ///
+    /// # Errors
+    /// A usage error that names the key.
+    pub(crate) fn check_corrections(&self) -> anyhow::Result<()> {
+        let corrections = self.corrections.as_ref();
+        corrections.map_or(Ok(()), |corrections| corrections.check(self))
+    }
 }
 
 /// Where note events come from.

@@ -12,6 +12,7 @@ pub mod known;
 mod lexicon;
 pub mod pattern;
 mod person;
+pub mod phrases;
 mod reading;
 pub mod registry;
 mod repeats;

@@ -11,6 +11,7 @@ use crate::external::{ExternalConfig, ExternalError};
 use crate::gazetteer::GazetteerConfig;
 use crate::known::KnownConfig;
 use crate::pattern;
+use crate::phrases::{PhrasesConfig, PhrasesError};
 
 /// A member that nobody trains, as configured: `kind = "known"` and the member's own keys.
 #[derive(Clone, Debug, Deserialize)]
@@ -27,6 +28,8 @@ pub enum RuleConfig {
     Gazetteer(GazetteerConfig),
     /// What another tool has found, read from its predictions.
     External(ExternalConfig),
+    /// What a site has listed itself.
+    Phrases(PhrasesConfig),
 }
 
 /// Why a member could not be built.
@@ -39,11 +42,14 @@ pub enum BuildError {
     /// The predictions of another tool cannot be used.
     #[error(transparent)]
     External(#[from] ExternalError),
+    /// The site's own list cannot be used.
+    #[error(transparent)]
+    Phrases(#[from] PhrasesError),
 }
 
 impl RuleConfig {
     /// Every kind, as a configuration names it.
-    pub const KINDS: [&str; 5] = ["known", "pattern", "context", "gazetteer", "external"];
+    pub const KINDS: [&str; 6] = ["known", "pattern", "context", "gazetteer", "external", "phrases"];
 
     /// The member's name in votes and audit.
     pub fn name(&self) -> &str {
@@ -53,13 +59,15 @@ impl RuleConfig {
             Self::Context(_) => "context",
             Self::Gazetteer(_) => "gazetteer",
             Self::External(config) => &config.name,
+            Self::Phrases(config) => &config.name,
         }
     }
 
     /// Builds the member.
     ///
     /// # Errors
-    /// [`BuildError::Label`] if the label set has no place for a label that the member finds; [`BuildError::External`].
+    /// [`BuildError::Label`] if the label set has no place for a label that the member finds; [`BuildError::External`],
+    /// [`BuildError::Phrases`].
     pub fn build(
         &self,
         labels: &LabelSet,
@@ -71,6 +79,7 @@ impl RuleConfig {
             Self::Context(config) => Arc::new(config.build(labels, dictionary)?),
             Self::Gazetteer(config) => Arc::new(config.build(labels, dictionary)?),
             Self::External(config) => Arc::new(config.build(labels)?),
+            Self::Phrases(config) => Arc::new(config.build(labels)?),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What a bundle says of the same notes in a stream and as documents.
+//! A bundle to test with, and what a bundle says of the same notes in a stream and as documents.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,29 @@ use super::{Place, folder_sink, quoted};
 
 /// Spans as (offset of the note, start, end, label), start and end in bytes.
 pub(crate) type Spans = BTreeSet<(i64, u32, u32, String)>;
+
+/// A bundle of one random field, trained on small invented forms.
+pub(crate) fn of_field(place: &Place) -> PathBuf {
+    let (train, model) = (place.write("home.jsonl", super::gold::gold(30)), place.at("crf"));
+    let arguments = ["train", "crf", "--train", train.to_str().unwrap(), "--out"];
+    Lethe::new(arguments.into_iter().chain([model.to_str().unwrap()]))
+        .end()
+        .expect(0);
+    let set = lethe_core::LabelSet::of_names("home", &["NAME", "DATE", "CITY"].map(str::to_owned)).unwrap();
+    let digest = lethe_learn::Manifest::read(&model).unwrap().digest();
+    let page = format!(
+        "format = 1\ntokenizer = {}\nlabels = '''\n{}'''\n\n[combine]\nmethod = \"voting\"\nthreshold = 1\ncover_beaten = true\n\n\
+         [provenance]\nversion = \"test\"\nseed = 1\ndocuments = 0\ndata = \"\"\n\n[[members]]\nname = \"crf\"\ndigest = {digest:?}\n\n\
+         [members.member]\nkind = \"model\"\npath = \"members/crf\"\n",
+        lethe_core::TOKENIZER_VERSION,
+        set.to_toml()
+    );
+    let page = place.write("bundle/bundle.toml", page);
+    let folder = page.parent().unwrap().to_owned();
+    std::fs::create_dir(folder.join("members")).unwrap();
+    std::fs::rename(model, folder.join("members/crf")).unwrap();
+    folder
+}
 
 /// Streams notes of these texts through a bundle: the configuration, and the redacted spans as the audit has them.
 pub(crate) fn through_stream(place: &Place, bundle: &Path, texts: &[String]) -> (PathBuf, Spans) {

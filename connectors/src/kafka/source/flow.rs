@@ -51,8 +51,13 @@ impl Flows {
     /// Notes an offset that may be committed.
     pub(super) fn release(&mut self, receipt: &Receipt) {
         let chain = receipt.chain();
-        if let Some(lane) = self.lanes.get_mut(&(Arc::clone(&chain.topic), chain.partition)) {
-            lane.released = Some(receipt.next());
+        self.journalled(&(Arc::clone(&chain.topic), chain.partition), receipt.next());
+    }
+
+    /// The same of records that are durable where no chain is.
+    pub(super) fn journalled(&mut self, partition: &Partition, next: i64) {
+        if let Some(lane) = self.lanes.get_mut(partition) {
+            lane.released = Some(next);
         }
     }
 }

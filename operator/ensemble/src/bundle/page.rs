@@ -20,6 +20,9 @@ pub struct Page {
     pub tokenizer: u32,
     /// The label set that decisions are in: the name of one that ships, or the set itself as TOML.
     pub labels: String,
+    /// The digest of the bundle that a site's corrections were learnt beside, if this is what came of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrects: Option<String>,
     /// How members are combined.
     pub combine: Rule,
     /// What it was fitted to.
@@ -48,6 +51,9 @@ pub enum Rule {
         always: Vec<String>,
         /// Whether what a beaten span covers beyond the winner is redacted too.
         cover_beaten: bool,
+        /// Rule members that do not vote, the last of the members: whatever they say is redacted.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        beside: Vec<String>,
     },
     /// A combiner that was fitted, in a file of its own.
     Fitted {
@@ -128,6 +134,7 @@ impl Page {
             },
             combine,
             provenance,
+            corrects: None,
             measured: Vec::new(),
             members,
         }

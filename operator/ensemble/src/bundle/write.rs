@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use lethe_learn::Manifest;
+use lethe_members::mixture;
 
 use super::{BundleError, COMBINER, PAGE, Page, Part, Rule, io, sha256};
 use crate::Fitted;
@@ -99,7 +100,8 @@ impl Page {
     }
 }
 
-/// Copies a model's page and the files that it names, and nothing else that lies beside them.
+/// Copies a model's page and the files that it names, of a mixture those of its two models, and nothing else that lies beside
+/// them.
 fn copy(from: &Path, to: &Path) -> Result<(), BundleError> {
     let refused = |error: lethe_learn::ManifestError| BundleError::Page {
         path: from.to_owned(),
@@ -115,5 +117,10 @@ fn copy(from: &Path, to: &Path) -> Result<(), BundleError> {
         .iter()
         .map(|(name, bytes)| (*name, bytes.as_slice()))
         .collect();
+    if manifest.kind == mixture::MIXTURE {
+        for part in mixture::PARTS {
+            copy(&from.join(part), &to.join(part))?;
+        }
+    }
     manifest.write(to, &files).map_err(refused)
 }

@@ -1,5 +1,6 @@
 //! `lethe adapt`: what a site does with a model from elsewhere, given what it has itself.
 
+mod corrections;
 mod fine_tune;
 mod incremental;
 mod merge;
@@ -9,6 +10,7 @@ use crate::cli::AdaptCommand;
 /// Does what was asked.
 pub(crate) fn run(command: &AdaptCommand) -> anyhow::Result<()> {
     match command {
+        AdaptCommand::Corrections(args) => corrections::run(args),
         AdaptCommand::Incremental(args) => incremental::run(args),
         AdaptCommand::FineTune(args) => fine_tune::run(args),
         AdaptCommand::Merge(args) => merge::run(args),

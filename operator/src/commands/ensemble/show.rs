@@ -26,8 +26,10 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
             thresholds,
             always,
             cover_beaten,
+            beside,
         } => {
-            writeln!(to, "votes       {threshold} of {}", page.members.len())?;
+            let voters = page.members.len() - beside.len();
+            writeln!(to, "votes       {threshold} of {voters}")?;
             for (label, needed) in thresholds.iter().filter(|&(_, needed)| needed != threshold) {
                 writeln!(to, "            {needed} for {label}")?;
             }
@@ -41,17 +43,20 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
                 )?;
             }
         }
-        Rule::Fitted { kind, digest, beside } => {
-            writeln!(to, "combined    by {kind} {digest}")?;
-            if !beside.is_empty() {
-                writeln!(
-                    to,
-                    "            beside it counts whatever {} says",
-                    beside.join(", ")
-                )?;
-            }
-        }
+        Rule::Fitted { kind, digest, .. } => writeln!(to, "combined    by {kind} {digest}")?,
         other => writeln!(to, "combined    {other:?}")?,
+    }
+    if let Rule::Voting { beside, .. } | Rule::Fitted { beside, .. } = &page.combine
+        && !beside.is_empty()
+    {
+        writeln!(
+            to,
+            "            beside it counts whatever {} says",
+            beside.join(", ")
+        )?;
+    }
+    if let Some(base) = &page.corrects {
+        writeln!(to, "corrects    {base}")?;
     }
     let from = &page.provenance;
     writeln!(

@@ -15,11 +15,6 @@ use lethe_core::{Annotations, Collector, LabelId, LabelSet, NoteBatch, NoteView,
 use lethe_corpus::Document;
 use lethe_learn::{LabelMap, LabelMapError, Marginals, Scheme, TagSet};
 use lethe_linear::{Chain, Layout, Scratch, States, StatesError};
-use serde::{Deserialize, Serialize};
-
-use crate::saved::{SavedError, pack, unpack};
-
-const KIND: &str = "weighted";
 
 /// A probability below this counts as this: no path is ruled out by one rounded 0.
 const LEAST: f32 = 1e-9;
@@ -84,8 +79,7 @@ impl Brier {
 }
 
 /// What is kept of a mixture: who is mixed, and how.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Weight {
     /// The member that has the weight.
     pub first: String,
@@ -124,27 +118,6 @@ impl Weight {
             second: second.0.to_owned(),
             weight: sums.weight(),
         })
-    }
-
-    /// The bytes that [`Weight::from_bytes`] reads.
-    ///
-    /// # Errors
-    /// [`SavedError::Page`].
-    pub fn to_bytes(&self) -> Result<Vec<u8>, SavedError> {
-        pack(KIND, self, &[])
-    }
-
-    /// Reads what was saved.
-    ///
-    /// # Errors
-    /// [`SavedError`].
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SavedError> {
-        let (read, rest): (Self, _) = unpack(KIND, bytes)?;
-        if rest.is_empty() && (0.0..=1.0).contains(&read.weight) {
-            Ok(read)
-        } else {
-            Err(SavedError::Damaged)
-        }
     }
 }
 

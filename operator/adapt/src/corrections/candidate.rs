@@ -1,0 +1,249 @@
+//! The bundle that corrections make of the base: the same members and the same vote, one member mixed with naive Bayes, and
+//! phrases beside the vote.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use lethe_core::LabelSet;
+use lethe_dictionaries::Dictionary;
+use lethe_ensemble::{Page, Part, Rule};
+use lethe_learn::{Manifest, Training};
+use lethe_linear::pos::PosTagger;
+use lethe_linear::{Bayes, FeatureConfig};
+use lethe_members::mixture::{self, MIXTURE, PARTS, learned};
+use lethe_members::{Learned, OpenError};
+
+use super::CorrectionsError;
+use super::journal::io;
+
+/// What the file of a bundle that holds the phrases is called, before its ending.
+const PHRASES: &str = "phrases";
+/// Kinds of models whose probabilities can be mixed as they are; margins mix badly.
+const PROBABILISTIC: [&str; 4] = ["crf", "memm", "naive-bayes", MIXTURE];
+
+/// The member of a bundle that naive Bayes is mixed with.
+pub(super) struct FirstMember {
+    pub(super) name: String,
+    pub(super) member: Arc<dyn Learned>,
+    /// The features that it reads: naive Bayes reads the same, which a stream then works out once.
+    pub(super) features: FeatureConfig,
+}
+
+impl FirstMember {
+    /// The member of this name, or the only one whose probabilities can be mixed; none where there is none and none was
+    /// asked for.
+    ///
+    /// # Errors
+    /// [`CorrectionsError::First`], naming the members that can be chosen.
+    pub(super) fn of(
+        folder: &Path,
+        page: &Page,
+        wanted: Option<&str>,
+        labels: &LabelSet,
+        dictionary: &Arc<Dictionary>,
+    ) -> Result<Option<Self>, CorrectionsError> {
+        let mut models = Vec::new();
+        for part in &page.members {
+            if let Some(path) = place(part).filter(|_| is_model(part)) {
+                let kind = Manifest::read(&folder.join(&path)).map_err(OpenError::from)?.kind;
+                models.push((part.name.as_str(), path, kind));
+            }
+        }
+        let mixes = models
+            .iter()
+            .filter(|(_, _, kind)| PROBABILISTIC.contains(&kind.as_str()));
+        let names: Vec<&str> = mixes.clone().map(|(name, ..)| *name).collect();
+        let first = |problem: String| CorrectionsError::First { problem };
+        let found = match wanted {
+            Some(name) => {
+                let found = models.iter().find(|(one, ..)| *one == name).ok_or_else(|| {
+                    let all: Vec<&str> = models.iter().map(|(name, ..)| *name).collect();
+                    first(format!(
+                        "the bundle has no trained member `{name}`; it has {}",
+                        listed(&all)
+                    ))
+                })?;
+                Some(found)
+            }
+            None if names.len() > 1 => {
+                return Err(first(format!(
+                    "the bundle has several members whose probabilities can be mixed: say which, of {}",
+                    listed(&names)
+                )));
+            }
+            None => mixes.clone().next(),
+        };
+        let Some((name, path, _)) = found else {
+            return Ok(None);
+        };
+        let path = folder.join(path);
+        let manifest = Manifest::read(&path).map_err(OpenError::from)?;
+        if let Some(label) = manifest
+            .tags
+            .labels()
+            .iter()
+            .find(|label| labels.by_name(label).is_none())
+        {
+            return Err(first(format!(
+                "member `{name}` has a label `{label}` that the bundle's labels call otherwise; choose another"
+            )));
+        }
+        Ok(Some(Self {
+            name: (*name).to_owned(),
+            member: learned(&path, labels, dictionary)?,
+            features: features(&path, &manifest)?,
+        }))
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    if names.is_empty() {
+        return "none".to_owned();
+    }
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}
+
+fn is_model(part: &Part) -> bool {
+    part.member.get("kind").and_then(toml::Value::as_str) == Some("model")
+}
+
+/// Where a member lies in its bundle, if it lies in it.
+fn place(part: &Part) -> Option<PathBuf> {
+    let path = Path::new(part.member.get("path")?.as_str()?);
+    let inside = path.components().all(|one| matches!(one, Component::Normal(_)));
+    inside.then(|| path.to_owned())
+}
+
+/// The features of a linear model, of a mixture those of its first; the usual ones of any other.
+fn features(folder: &Path, manifest: &Manifest) -> Result<FeatureConfig, CorrectionsError> {
+    if manifest.kind == MIXTURE {
+        let inside = folder.join(PARTS[0]);
+        let manifest = Manifest::read(&inside).map_err(OpenError::from)?;
+        return features(&inside, &manifest);
+    }
+    let settings = manifest.settings.get("features").cloned();
+    let Some(Ok(config)) = settings.map(toml::Value::try_into::<FeatureConfig>) else {
+        return Ok(FeatureConfig::default());
+    };
+    let Some(file) = &config.pos else {
+        return Ok(config);
+    };
+    let bytes = manifest.file(folder, file).map_err(OpenError::from)?;
+    match PosTagger::from_bytes(&bytes) {
+        Ok(tagger) => Ok(config.with_tagger(Arc::new(tagger))),
+        // The member itself would not have opened.
+        Err(_) => Ok(FeatureConfig::default()),
+    }
+}
+
+/// What a bundle is made of.
+pub(super) struct Recipe<'r> {
+    /// The base's folder.
+    pub(super) base: &'r Path,
+    /// The member that is mixed, its weight, and naive Bayes.
+    pub(super) mixed: Option<(&'r str, f64, &'r Bayes)>,
+    /// The compiled phrases.
+    pub(super) phrases: Option<&'r [u8]>,
+    pub(super) dictionary: &'r Arc<Dictionary>,
+    pub(super) seed: u64,
+}
+
+impl Recipe<'_> {
+    /// Makes the bundle's folder, in place of whatever was there.
+    ///
+    /// # Errors
+    /// [`CorrectionsError`].
+    pub(super) fn write(&self, folder: &Path) -> Result<Page, CorrectionsError> {
+        clear(folder)?;
+        copy(self.base, folder)?;
+        let mut page = Page::read(self.base)?;
+        page.corrects = Some(page.digest());
+        // They were measured of the base.
+        page.measured.clear();
+        if let Some((name, weight, bayes)) = self.mixed {
+            self.mix(folder, &mut page, name, weight, bayes)?;
+        }
+        if let Some(bytes) = self.phrases {
+            self.add_phrases(folder, &mut page, bytes)?;
+        }
+        page.write(folder, |_| None)?;
+        Ok(page)
+    }
+
+    fn mix(
+        &self,
+        folder: &Path,
+        page: &mut Page,
+        name: &str,
+        weight: f64,
+        bayes: &Bayes,
+    ) -> Result<(), CorrectionsError> {
+        let part = page.members.iter_mut().find(|part| part.name == name);
+        let place = part.as_deref().and_then(place);
+        let (Some(part), Some(place)) = (part, place) else {
+            let problem = format!("the bundle has no trained member `{name}` in its folder");
+            return Err(CorrectionsError::First { problem });
+        };
+        let (path, aside) = (folder.join(place), folder.join(".first"));
+        std::fs::rename(&path, &aside).map_err(io(&path))?;
+        std::fs::create_dir_all(&path).map_err(io(&path))?;
+        let [first, second] = PARTS.map(|part| path.join(part));
+        std::fs::rename(&aside, &first).map_err(io(&first))?;
+        let mut trained = bayes.trained(None, self.dictionary)?;
+        trained.write(&second).map_err(OpenError::from)?;
+        let training = Training {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            seed: self.seed,
+            data: trained.manifest.training.data.clone(),
+            documents: trained.manifest.training.documents,
+            ..Training::default()
+        };
+        mixture::write(&path, weight, training)?;
+        // What the member was measured to do and to cost was without naive Bayes.
+        (part.f1, part.cost) = (None, None);
+        Ok(())
+    }
+
+    fn add_phrases(&self, folder: &Path, page: &mut Page, bytes: &[u8]) -> Result<(), CorrectionsError> {
+        // The base may be a corrected one itself.
+        let free = |name: &String| page.members.iter().all(|part| part.name != *name);
+        let names = std::iter::once(PHRASES.to_owned()).chain((2..).map(|n| format!("{PHRASES}-{n}")));
+        let name = names.into_iter().find(free).unwrap_or_default();
+        let file = format!("{name}.dictionary");
+        let path = folder.join(&file);
+        std::fs::write(&path, bytes).map_err(io(&path))?;
+        let mut part = Part::rule(PHRASES);
+        part.name.clone_from(&name);
+        part.member.insert("path".to_owned(), file.into());
+        part.member.insert("name".to_owned(), name.clone().into());
+        page.members.push(part);
+        match &mut page.combine {
+            Rule::Voting { beside, .. } | Rule::Fitted { beside, .. } => beside.push(name),
+            _ => return Err(CorrectionsError::Combiner),
+        }
+        Ok(())
+    }
+}
+
+/// Removes a folder, if it is there.
+pub(super) fn clear(folder: &Path) -> Result<(), CorrectionsError> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(folder)(error).into()),
+        _ => Ok(()),
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), CorrectionsError> {
+    super::journal::make_folder(to)?;
+    for entry in std::fs::read_dir(from).map_err(io(from))? {
+        let entry = entry.map_err(io(from))?;
+        let (path, copied) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &copied)?;
+        } else {
+            std::fs::copy(&path, &copied).map_err(io(&copied))?;
+        }
+    }
+    Ok(())
+}

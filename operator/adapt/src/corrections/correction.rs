@@ -1,0 +1,188 @@
+//! A correction: a note with all the identifiers that it should have been found to hold, and who says so.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use lethe_core::LabelSet;
+use lethe_corpus::{Document, Marked, marks_of};
+use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
+
+/// Notes of more bytes than this are no notes.
+const MOST: usize = 16 << 20;
+
+/// A correction as it arrives, one JSON object. Prints as its sizes.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct Correction {
+    /// The note's id.
+    pub note: String,
+    /// Its text, as the stream read it.
+    pub text: String,
+    /// All identifiers of the note, and nothing else; offsets count Unicode code points.
+    pub spans: Vec<Marked>,
+    /// Who says so.
+    pub who: String,
+    /// When, as RFC 3339 writes it. Of two corrections of a note the later one counts.
+    pub when: String,
+}
+
+impl fmt::Debug for Correction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Correction({} bytes, {} spans)",
+            self.text.len(),
+            self.spans.len()
+        )
+    }
+}
+
+/// What is wrong with a correction. Holds no word of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A record without a payload, or a line that is too long to be read.
+    #[error("no payload, or a line over the limit")]
+    Empty,
+    /// It is no such object.
+    #[error(
+        "line {line}, column {column}: not a correction of `note`, `text`, `spans`, `who` and `when` ({category:?} error)"
+    )]
+    Json {
+        /// The line in the object, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What kind of error; the parser's own message could quote the text.
+        category: Category,
+    },
+    /// A key that must say something is empty.
+    #[error("key `{0}` is empty")]
+    Blank(&'static str),
+    /// The time is none.
+    #[error("key `when`: not a time as RFC 3339 writes it")]
+    When,
+    /// It is larger than a note can be.
+    #[error("a text of {0} bytes; at most {MOST} are taken")]
+    TooLarge(usize),
+    /// A span is none of the text.
+    #[error("{0}")]
+    Span(String),
+    /// A span has a label that the bundle does not.
+    #[error("span {index}: label set `{set}` has no such label")]
+    Label {
+        /// Its number, from 1.
+        index: usize,
+        /// The label set's id.
+        set: String,
+    },
+}
+
+/// A correction that was understood.
+#[derive(Clone, Debug)]
+pub(crate) struct Read {
+    pub(crate) document: Document,
+    pub(crate) when: Timestamp,
+}
+
+impl Correction {
+    /// Reads a correction and holds it against the labels that it may use.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub(crate) fn read(payload: &[u8], labels: &LabelSet) -> Result<(Self, Read), Fault> {
+        if payload.len() > 6 * MOST {
+            return Err(Fault::TooLarge(payload.len()));
+        }
+        let correction: Self = serde_json::from_slice(payload).map_err(|error| Fault::Json {
+            line: error.line(),
+            column: error.column(),
+            category: error.classify(),
+        })?;
+        let read = correction.check(labels)?;
+        Ok((correction, read))
+    }
+
+    /// The document that it says the note is.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub(crate) fn check(&self, labels: &LabelSet) -> Result<Read, Fault> {
+        for (key, value) in [("note", &self.note), ("text", &self.text), ("who", &self.who)] {
+            if value.trim().is_empty() {
+                return Err(Fault::Blank(key));
+            }
+        }
+        if self.text.len() > MOST {
+            return Err(Fault::TooLarge(self.text.len()));
+        }
+        let when = self.when.parse().map_err(|_| Fault::When)?;
+        let unknown = |span: &Marked| labels.by_name(&span.label).is_none();
+        if let Some(index) = self.spans.iter().position(unknown) {
+            return Err(Fault::Label {
+                index: index + 1,
+                set: labels.id().to_owned(),
+            });
+        }
+        let mut marks =
+            marks_of(&self.text, self.spans.clone()).map_err(|fault| Fault::Span(fault.to_string()))?;
+        marks.iter_mut().for_each(|mark| mark.score = None);
+        Ok(Read {
+            document: Document {
+                id: self.note.clone(),
+                patient: None,
+                text: self.text.clone(),
+                marks,
+            },
+            when,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(payload: &str) -> Result<(Correction, Read), Fault> {
+        Correction::read(payload.as_bytes(), &LabelSet::i2b2_2014())
+    }
+
+    const GOOD: &str = r#"{"note":"n-1","text":"Señor Quill","spans":[{"start":6,"end":11,"label":"PATIENT"}],"who":"mb","when":"2026-03-01T10:00:00+02:00","ward":"x"}"#;
+
+    #[test]
+    fn offsets_are_code_points_and_times_are_compared_across_zones() {
+        let (correction, read_first) = read(GOOD).unwrap();
+        assert_eq!(read_first.document.marks[0].span.of(&correction.text), "Quill");
+        let utc = GOOD.replace("10:00:00+02:00", "08:00:00Z");
+        assert_eq!(read(&utc).unwrap().1.when, read_first.when);
+        // What is kept reads back the same.
+        let kept = serde_json::to_string(&correction).unwrap();
+        assert_eq!(read(&kept).unwrap().0, correction);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_by_its_place_and_no_word_of_it() {
+        for (from, to, told) in [
+            ("\"who\":\"mb\",", "", "column"),
+            ("{\"note\"", "Secret {\"note\"", "line 1, column 1"),
+            ("\"n-1\"", "\"\"", "key `note` is empty"),
+            ("2026-03-01T10:00:00+02:00", "Secret", "key `when`"),
+            ("2026-03-01T10:00:00+02:00", "2026-03-01", "key `when`"),
+            ("\"end\":11", "\"end\":12", "span 1 (6..12 in code points)"),
+            ("\"end\":11", "\"end\":6", "span 1 (6..6"),
+            ("PATIENT", "Secret", "span 1: label set `i2b2-2014`"),
+            ("\"start\":6", "\"start\":\"Secret\"", "Data error"),
+            ("\"label\"", "\"text\":\"Secret\",\"label\"", "the text it gives"),
+        ] {
+            assert!(GOOD.contains(from));
+            let message = read(&GOOD.replace(from, to)).unwrap_err().to_string();
+            assert!(message.contains(told), "{message}");
+            assert!(
+                !message.contains("Secret") && !message.contains("Quill"),
+                "{message}"
+            );
+        }
+        let (correction, kept) = read(GOOD).unwrap();
+        assert!(!format!("{correction:?} {kept:?}").contains("Quill"));
+    }
+}

@@ -1,0 +1,201 @@
+//! What is learnt from the corrections in force: naive Bayes beside a member of the bundle, with its weight, and phrases.
+//!
+//! All of it follows from the corrections and the base bundle alone, whatever happened in between: learning on from batch to
+//! batch gives the same as learning all batches anew.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use lethe_core::{NoteBatch, Span};
+use lethe_corpus::Document;
+use lethe_ensemble::Bundle;
+use lethe_linear::Bayes;
+use lethe_members::Learned;
+
+use super::history::{History, Place};
+use super::judge::decided;
+use super::phrases::{self, PhrasesError};
+use crate::{AdaptError, First, Ground, Incremental, Loss, Over, Soft, Weighing};
+
+/// Batches of corrections are small, and a weight told from the latest alone would jump with each: all that have arrived tell
+/// it, each by what the learners said of it before they learnt it.
+const WEIGHING: Weighing = Weighing {
+    loss: Loss::Brier,
+    over: Over::All,
+};
+
+/// A weight that fewer notes have told is chance: until then the model is alone. With a weight of less than a half, told from
+/// one odd note, a naive Bayes that has seen next to nothing would decide all.
+const TOLD: usize = 10;
+
+/// A corrected note that something is learnt from.
+pub(super) struct Lesson<'d> {
+    pub(super) document: &'d Document,
+    /// Marks that the base bundle leaves a letter or digit of unredacted.
+    pub(super) missed: Vec<Span>,
+}
+
+/// The learners as they stand after some batches.
+pub(super) struct Learnt {
+    ground: Ground,
+    first: Option<Arc<dyn Learned>>,
+    /// The corrections that they have learnt, batch by batch.
+    seen: Vec<Vec<Place>>,
+    pair: Option<Incremental>,
+    /// What the base bundle missed, for each correction that it was asked of.
+    missed: HashMap<Place, Vec<Span>>,
+}
+
+/// What a bundle can be made of.
+pub(super) struct Lessons {
+    /// The model's weight beside naive Bayes; none where there is no model, or too little has told it yet, or it is all.
+    pub(super) weight: Option<f64>,
+    /// The compiled phrases, and how many they are.
+    pub(super) phrases: Option<(Vec<u8>, usize)>,
+    /// How many notes were learnt.
+    pub(super) notes: usize,
+    /// Corrected notes that were kept back.
+    pub(super) kept: Vec<Document>,
+}
+
+impl Learnt {
+    /// Has seen nothing; `first` is the model of the pair.
+    pub(super) fn new(first: Option<Arc<dyn Learned>>, ground: Ground) -> Self {
+        Self {
+            ground,
+            first,
+            seen: Vec::new(),
+            pair: None,
+            missed: HashMap::new(),
+        }
+    }
+
+    /// Naive Bayes as it stands.
+    pub(super) fn bayes(&self) -> Option<&Bayes> {
+        self.pair.as_ref().map(|pair| pair.soft().bayes())
+    }
+
+    /// Learns what is in force now.
+    pub(super) fn learn(&mut self, history: &History, base: &Bundle) -> Result<Lessons, LearnError> {
+        let corrections = history.corrections();
+        let batches: Vec<Vec<Place>> = corrections
+            .iter()
+            .map(|batch| {
+                let learnt = batch.iter().filter(|(_, taken)| !taken.kept);
+                learnt.map(|(place, _)| *place).collect()
+            })
+            .filter(|batch: &Vec<Place>| !batch.is_empty())
+            .collect();
+        let all: Vec<(Place, &Document)> = corrections
+            .iter()
+            .flatten()
+            .map(|(place, taken)| (*place, &taken.document))
+            .collect();
+        let documents: HashMap<Place, &Document> = all.iter().copied().collect();
+        self.take(&batches, &documents)?;
+        let mut order: Vec<Place> = batches.concat();
+        order.sort_unstable();
+        self.ask(&order, &documents, base)?;
+        let lesson = |place: &Place| Lesson {
+            document: documents[place],
+            missed: self.missed.get(place).cloned().unwrap_or_default(),
+        };
+        let lessons: Vec<Lesson<'_>> = order.iter().map(lesson).collect();
+        let kept = corrections.iter().flatten().filter(|(_, taken)| taken.kept);
+        Ok(Lessons {
+            weight: self.weight(),
+            phrases: phrases::listed(&lessons)?,
+            notes: lessons.len(),
+            kept: kept.map(|(_, taken)| taken.document.clone()).collect(),
+        })
+    }
+
+    /// Brings the pair to where these batches lead: on from where it is, if it has learnt the first of them and no other.
+    fn take(
+        &mut self,
+        batches: &[Vec<Place>],
+        documents: &HashMap<Place, &Document>,
+    ) -> Result<(), LearnError> {
+        let Some(first) = &self.first else { return Ok(()) };
+        if self.pair.is_none() || !batches.starts_with(&self.seen) {
+            let soft = Soft::new(&self.ground)?;
+            let first = Some(First::Still(Arc::clone(first)));
+            self.pair = Some(Incremental::new(first, soft, self.ground.clone(), WEIGHING));
+            self.seen.clear();
+        }
+        let Some(pair) = &mut self.pair else { return Ok(()) };
+        for batch in &batches[self.seen.len()..] {
+            let of = |place: &Place| documents[place].clone();
+            let batch_documents: Vec<Document> = batch.iter().map(of).collect();
+            pair.take(&batch_documents)?;
+            self.seen.push(batch.clone());
+        }
+        Ok(())
+    }
+
+    fn weight(&self) -> Option<f64> {
+        // The first batch told nothing: naive Bayes had seen nothing before it.
+        let told: usize = self.seen.iter().skip(1).map(Vec::len).sum();
+        let weight = self.pair.as_ref().filter(|_| told >= TOLD)?.weight();
+        (weight < 1.0).then_some(weight)
+    }
+
+    /// Asks the base bundle of the corrections that it was not asked of before.
+    fn ask(
+        &mut self,
+        order: &[Place],
+        documents: &HashMap<Place, &Document>,
+        base: &Bundle,
+    ) -> Result<(), LearnError> {
+        let new: Vec<Place> = order
+            .iter()
+            .filter(|place| !self.missed.contains_key(place))
+            .copied()
+            .collect();
+        let texts: Vec<&Document> = new.iter().map(|place| documents[place]).collect();
+        for (place, said) in new.iter().zip(decided(base, &texts)?) {
+            let document = documents[place];
+            let found: Vec<Span> = said.unwrap_or_default().iter().map(|mark| mark.span).collect();
+            let missed = document.marks.iter().map(|mark| mark.span);
+            let missed = missed.filter(|span| leaks(&document.text, *span, &found) > 0);
+            self.missed.insert(*place, missed.collect());
+        }
+        Ok(())
+    }
+}
+
+/// How many letters and digits of a span lie in none of these.
+pub(super) fn leaks(text: &str, span: Span, found: &[Span]) -> u64 {
+    let at = span.start();
+    let characters = span.of(text).char_indices();
+    let open = characters.filter(|(offset, c)| {
+        let byte = at + offset;
+        c.is_alphanumeric() && !found.iter().any(|one| one.start() <= byte && byte < one.end())
+    });
+    open.count() as u64
+}
+
+/// Why nothing could be learnt. Carries no text.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LearnError {
+    /// The pair.
+    #[error(transparent)]
+    Adapt(#[from] AdaptError),
+    /// The phrases.
+    #[error(transparent)]
+    Phrases(#[from] PhrasesError),
+    /// Notes make no batch.
+    #[error(transparent)]
+    Batch(#[from] lethe_core::BatchError),
+}
+
+/// Notes in batches that members can take.
+pub(super) fn batches<'d>(
+    documents: &'d [&'d Document],
+) -> impl Iterator<Item = Result<NoteBatch, lethe_core::BatchError>> + 'd {
+    const CHUNK: usize = 64;
+    documents
+        .chunks(CHUNK)
+        .map(|chunk| NoteBatch::from_texts(chunk.iter().map(|document| document.text.as_str())))
+}

@@ -1,0 +1,272 @@
+//! A mixture as a model's folder: two models inside, `first` and `second`, and a page with the weight between them and what
+//! tells both of them from any other.
+//!
+//! So two members whose probabilities are mixed (Singh 2020) can be copied, checked by digest and named by a bundle as any
+//! model can. The two need not have the same labels: what one has none for, it holds impossible.
+
+mod weighted;
+mod widened;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use lethe_core::{LabelSet, Tagger};
+use lethe_dictionaries::Dictionary;
+use lethe_learn::{Manifest, Marginals, Training};
+use lethe_linear::{Learner, LinearMember};
+use serde::{Deserialize, Serialize};
+
+pub use weighted::{Brier, Probabilistic, Weight, Weighted, WeightedError};
+pub use widened::{Widened, together};
+
+use crate::model::{OpenError, network};
+
+/// The kind that a mixture's page says.
+pub const MIXTURE: &str = "mixture";
+
+/// Where the two models lie in the folder.
+pub const PARTS: [&str; 2] = ["first", "second"];
+
+/// A member that marks spans and tells how likely each tag is.
+pub trait Learned: Tagger + Marginals + Send + Sync {}
+
+impl<T: Tagger + Marginals + Send + Sync> Learned for T {}
+
+/// Settings on a mixture's page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// The first model's weight, 0 to 1; the second has the rest.
+    weight: f64,
+    /// [`Manifest::digest`] of the first, which holds those of its files.
+    first: String,
+    /// The same of the second.
+    second: String,
+}
+
+/// Why a mixture's folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MixtureError {
+    /// The page does not say what is mixed, and how.
+    #[error("{}: {message}", folder.display())]
+    Settings {
+        /// The mixture's folder.
+        folder: PathBuf,
+        /// What the parser says.
+        message: String,
+    },
+    /// A model inside is not the one that was mixed.
+    #[error("{}: its digest is not the one in the mixture's page: it was altered; copy the folder again or make it again", folder.display())]
+    Digest {
+        /// The model's folder.
+        folder: PathBuf,
+    },
+    /// The models do not go together.
+    #[error("{}: {source}", folder.display())]
+    Weighted {
+        /// The mixture's folder.
+        folder: PathBuf,
+        /// Why not.
+        source: WeightedError,
+    },
+    /// Their tags do not: one has parts of spans that the common tags lack.
+    #[error("{}: the page's tags are not those that its two models have in common", folder.display())]
+    Tags {
+        /// The mixture's folder.
+        folder: PathBuf,
+    },
+}
+
+/// Makes a folder that holds two models, `first` and `second`, a mixture: writes its page.
+///
+/// # Errors
+/// [`OpenError::Manifest`] of either model's page or of the mixture's; [`MixtureError::Weighted`] for a weight that is none.
+pub fn write(folder: &Path, weight: f64, training: Training) -> Result<Manifest, OpenError> {
+    if !(0.0..=1.0).contains(&weight) {
+        return Err(OpenError::Mixture(MixtureError::Weighted {
+            folder: folder.to_owned(),
+            source: WeightedError::Weight(weight),
+        }));
+    }
+    let [first, second] = PARTS.map(|part| Manifest::read(&folder.join(part)));
+    let (first, second) = (first?, second?);
+    let settings = Settings {
+        weight,
+        first: first.digest(),
+        second: second.digest(),
+    };
+    let refused = |error: toml::ser::Error| MixtureError::Settings {
+        folder: folder.to_owned(),
+        message: error.to_string(),
+    };
+    let settings = toml::Table::try_from(settings).map_err(refused)?;
+    let tags = together(&first.tags, &second.tags);
+    let mut manifest = Manifest::new(MIXTURE, tags, training, settings);
+    manifest.write(folder, &[])?;
+    Ok(manifest)
+}
+
+/// Opens a mixture whose page was read.
+pub(crate) fn open(
+    folder: &Path,
+    manifest: &Manifest,
+    name: &str,
+    labels: &LabelSet,
+    dictionary: &Arc<Dictionary>,
+) -> Result<Weighted, OpenError> {
+    let settings: Settings =
+        toml::Value::Table(manifest.settings.clone())
+            .try_into()
+            .map_err(|error: toml::de::Error| MixtureError::Settings {
+                folder: folder.to_owned(),
+                message: error.message().to_owned(),
+            })?;
+    let part = |part: &str, digest: &str| -> Result<Probabilistic, OpenError> {
+        let inside = folder.join(part);
+        let page = Manifest::read(&inside)?;
+        if page.digest() != digest {
+            return Err(MixtureError::Digest { folder: inside }.into());
+        }
+        let member = learned(&inside, labels, dictionary)?;
+        let wide = Widened::new(member as _, &manifest.tags).ok_or_else(|| MixtureError::Tags {
+            folder: folder.to_owned(),
+        })?;
+        Ok(Arc::new(wide))
+    };
+    let [first, second] = PARTS;
+    let weight = Weight {
+        first: first.to_owned(),
+        second: second.to_owned(),
+        weight: settings.weight,
+    };
+    let members = (part(first, &settings.first)?, part(second, &settings.second)?);
+    let mixed = Weighted::new(name, members.0, members.1, &weight, labels);
+    mixed.map_err(|source| {
+        let folder = folder.to_owned();
+        MixtureError::Weighted { folder, source }.into()
+    })
+}
+
+/// Opens any model's folder as a member that tells how likely each tag is, under the engine's labels.
+///
+/// # Errors
+/// [`OpenError`], naming folder or file.
+pub fn learned(
+    folder: &Path,
+    labels: &LabelSet,
+    dictionary: &Arc<Dictionary>,
+) -> Result<Arc<dyn Learned>, OpenError> {
+    let manifest = Manifest::read(folder)?;
+    if manifest.kind == MIXTURE {
+        return Ok(Arc::new(open(folder, &manifest, MIXTURE, labels, dictionary)?));
+    }
+    if Learner::KINDS.contains(&manifest.kind.as_str()) {
+        return Ok(Arc::new(LinearMember::open(folder, labels, dictionary)?));
+    }
+    Ok(Arc::new(network(
+        folder,
+        &manifest,
+        &manifest.kind,
+        labels,
+        dictionary,
+    )?))
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_core::NoteBatch;
+    use lethe_learn::Quiet;
+
+    use super::*;
+    use crate::training::tests::{documents, job};
+    use crate::{ModelConfig, open, predict, train};
+
+    /// A random field of names and dates, and naive Bayes of names alone, mixed.
+    fn mixed(folder: &Path, weight: f64) -> Manifest {
+        let documents = documents();
+        let mut names = documents.clone();
+        names
+            .iter_mut()
+            .for_each(|document| document.marks.retain(|mark| mark.label == "NAME"));
+        train(&job("crf", &documents, &folder.join("first")), &mut Quiet).unwrap();
+        train(&job("naive-bayes", &names, &folder.join("second")), &mut Quiet).unwrap();
+        write(folder, weight, Training::default()).unwrap()
+    }
+
+    #[test]
+    fn a_mixture_opens_as_any_model_does_and_says_what_its_weight_says() {
+        let (documents, folder) = (documents(), tempfile::tempdir().unwrap());
+        let first = folder.path().join("first");
+        let page = mixed(folder.path(), 1.0);
+        assert_eq!(page.tags.labels(), ["DATE", "NAME"]);
+        let model = open(folder.path(), None).unwrap();
+        assert_eq!(model.member.name(), MIXTURE);
+        let alone = open(&first, Some(&model.labels)).unwrap();
+        let marks = |member: &dyn Tagger| -> Vec<Vec<(usize, String)>> {
+            let predicted = predict(member, &model.labels, &documents).unwrap().into_iter();
+            let each = |mark: lethe_corpus::Mark| (mark.span.start(), mark.label);
+            predicted
+                .map(|document| document.marks.into_iter().map(each).collect())
+                .collect()
+        };
+        let said = marks(model.member.as_ref());
+        assert_eq!(
+            said,
+            marks(alone.member.as_ref()),
+            "all the weight is the first's"
+        );
+        // Without weight it is naive Bayes, which knows no dates.
+        let other = write(folder.path(), 0.0, Training::default()).unwrap();
+        assert_ne!(other.digest(), page.digest());
+        let model = ModelConfig {
+            path: folder.path().to_owned(),
+            name: Some("both".to_owned()),
+        };
+        let member = model.build(
+            &LabelSet::of_names("x", &["NAME", "DATE"].map(str::to_owned)).unwrap(),
+            &Dictionary::builtin(),
+        );
+        let member = member.unwrap();
+        assert_eq!(member.name(), "both");
+        let batch = NoteBatch::from_texts([documents[0].text.as_str()]).unwrap();
+        assert_eq!(member.tag(&batch)[0].as_ref().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_mixture_of_a_mixture_opens_too() {
+        let folder = tempfile::tempdir().unwrap();
+        mixed(&folder.path().join("first"), 0.5);
+        let bayes = folder.path().join("second");
+        train(&job("naive-bayes", &documents(), &bayes), &mut Quiet).unwrap();
+        write(folder.path(), 0.5, Training::default()).unwrap();
+        let model = open(folder.path(), None).unwrap();
+        let found = predict(model.member.as_ref(), &model.labels, &documents()).unwrap();
+        assert_eq!(found[0].marks.len(), 2);
+    }
+
+    #[test]
+    fn a_mixture_whose_models_or_page_were_altered_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        mixed(folder.path(), 0.5);
+        let refused = |expected: &str| {
+            let message = open(folder.path(), None).map(drop).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        };
+        let page = folder.path().join("member.toml");
+        let good = std::fs::read_to_string(&page).unwrap();
+        std::fs::write(&page, good.replace("weight = 0.5", "weight = 1.5")).unwrap();
+        refused("a weight of 1.5");
+        std::fs::write(&page, good.replace("weight = 0.5", "heft = 0.5")).unwrap();
+        refused("heft");
+        std::fs::write(&page, good).unwrap();
+        // Another model than the one that was mixed.
+        let (documents, other) = (documents(), folder.path().join("other"));
+        let of_half = job("naive-bayes", &documents[..18], &other);
+        train(&of_half, &mut Quiet).unwrap();
+        std::fs::remove_dir_all(folder.path().join("second")).unwrap();
+        std::fs::rename(&other, folder.path().join("second")).unwrap();
+        refused("second: its digest is not the one in the mixture's page");
+        assert!(write(folder.path(), -0.1, Training::default()).is_err());
+    }
+}
