@@ -13,11 +13,12 @@ Singh et al. 2020 (incremental learning ensemble) on open data: a model, naive B
 labelled sentences as it arrives, and a mixture of both whose weight is told from each batch before the batch is learnt.
 All of it, this page too, is written by one command:
 
-    benches/adapt/incremental --meddocan DIR --echr-es DIR --grascco DIR
+    benches/adapt/incremental --meddocan DIR --echr-es DIR --grascco DIR --wikigold DIR --btc DIR --wnut17 DIR
 
 F1 is strict micro-F1 in per cent. "At least the better" counts the increments at which the mixture's mean F1, over the
 orders, is no lower than that of the better learner; "below" names the others, with the points lost. Each study's own page has
-the curves, the intervals, the tests and the weight.
+the curves, the intervals, the tests and the weight. How far naive Bayes is believed is told like the weight, from each batch
+before it is learnt.
 """
 
 
@@ -75,7 +76,7 @@ def main(folder):
             *figures, "; ".join(crossings) or "none",
         ])
     out.append("## Curves\n")
-    out.append("F1 of the model, of naive Bayes, and of the mixture (Brier, latest batch).\n")
+    out.append("F1 of the model, of naive Bayes, and of the mixture (Brier, all batches).\n")
     out.append(table(
         ["Study", "orders", "batch", "increments", "F1 at the first", "F1 at the last", "the learners' curves cross"], rows))
     out.append("## Stationary: three quarters of the stream learnt, the weight told from the rest (figure 2, table III)\n")

@@ -73,7 +73,10 @@ impl Report {
     }
 
     fn table(&self, out: &mut String) {
-        out.push_str("| After | learnt | model | naive Bayes | mixture (Brier, latest batch) | less the better | p, model | p, naive Bayes | ");
+        let first = Weighing::default().name();
+        out.push_str(&format!(
+            "| After | learnt | model | naive Bayes | mixture ({first}) | less the better | p, model | p, naive Bayes | "
+        ));
         let others: Vec<&str> = Weighing::ALL[1..].iter().map(|how| how.name()).collect();
         out.push_str(&format!("{} |\n", others.join(" | ")));
         out.push_str(&format!("|{}\n", "---|".repeat(8 + others.len())));
