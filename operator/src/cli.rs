@@ -8,7 +8,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use adapt::{AdaptCommand, CorrectionsArgs, FineTuneArgs, IncrementalArgs, MergeArgs, Unit};
+pub(crate) use adapt::{
+    AdaptCommand, CorrectionsArgs, FineTuneArgs, IncrementalArgs, MergeArgs, SelfTrainArgs, Unit,
+};
 pub(crate) use ensemble::{
     CompareArgs, EnsembleCommand, FitArgs, KeepArgs, Method, ObjectiveArgs, PruneArgs, PublishArgs,
     RollBackArgs, SaidArgs, ShowArgs, VersionsArgs,

@@ -15,6 +15,8 @@ pub(crate) enum Failure {
     Halted = 3,
     /// `inspect` or `check` found something wrong.
     Found = 4,
+    /// A model came out worse than it may be, and was not written.
+    Worse = 5,
 }
 
 /// An error with the exit code that it stands for. The default is [`Failure::Runtime`].

@@ -4,11 +4,13 @@
 mod labels;
 mod manifest;
 mod marginals;
+mod switch_out;
 mod tags;
 mod watch;
 
 pub use labels::{LabelMap, LabelMapError};
 pub use manifest::{FORMAT_VERSION, Manifest, ManifestError, Training};
 pub use marginals::Marginals;
+pub use switch_out::{Pool, SwitchOut};
 pub use tags::{Scheme, Spanned, TagSet};
 pub use watch::{Epoch, Quiet, Watch};

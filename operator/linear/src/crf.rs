@@ -3,7 +3,7 @@
 use crate::batch::{self, Config};
 use crate::chain::{Chain, Layout, Scratch};
 use crate::data::Data;
-use crate::gradient::Loss;
+use crate::gradient::{Gold, Loss};
 use crate::model::{Fitted, Form};
 use crate::train::{Run, TrainError};
 use crate::{States, kernel};
@@ -27,13 +27,14 @@ impl Loss for Likelihood {
         &self,
         chain: &Chain,
         scores: &[f32],
-        gold: &[u8],
+        gold: Gold<'_>,
         pull: &mut [f32],
         steps: &mut [f64],
         scratch: &mut Scratch,
     ) -> f64 {
         let (states, width) = (chain.states(), chain.states().width());
         let layout = Layout::of(states);
+        let gold = gold.states;
         let (marginals, log_sum) = chain.marginals(scores, scratch);
         pull.copy_from_slice(marginals);
         chain.add_expected_steps(gold.len(), scratch, steps);

@@ -195,6 +195,17 @@ impl Decoder {
         });
     }
 
+    /// Calls `each` with every note's row and the scores of its tokens, a row of states a token.
+    pub(crate) fn scores(&self, columns: &Columns, mut each: impl FnMut(usize, &[f32])) {
+        self.with_memory(|memory| {
+            let plan = Plan::new(&self.model, columns, &mut memory.cache);
+            for (row, note) in columns.notes.iter().enumerate() {
+                plan.scores(&self.model, &mut memory.cache, note, &mut memory.scores);
+                each(row, &memory.scores);
+            }
+        });
+    }
+
     /// Strict counts against gold, over all documents.
     pub(crate) fn counts(&self, columns: &Columns, batch: &NoteBatch, documents: &[Document]) -> Counts {
         let labels = self.states().tags().labels();

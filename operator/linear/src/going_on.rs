@@ -155,7 +155,7 @@ impl GoOn<'_> {
     }
 
     /// The model's learner, with the settings to go on by.
-    fn learner(&self, manifest: &Manifest) -> Result<Learner, GoOnError> {
+    pub(crate) fn learner(&self, manifest: &Manifest) -> Result<Learner, GoOnError> {
         let kind = manifest.kind.as_str();
         if kind == "naive-bayes" {
             return Err(GoOnError::Kind {

@@ -12,6 +12,15 @@ use crate::going_on::Start;
 use crate::optimise::Objective;
 use crate::{States, kernel};
 
+/// What is known of a note's states.
+#[derive(Clone, Copy)]
+pub(crate) struct Gold<'a> {
+    /// Which note of the training set it is.
+    pub(crate) note: usize,
+    /// Each token's state.
+    pub(crate) states: &'a [u8],
+}
+
 /// The loss of one note.
 pub(crate) trait Loss: Sync {
     /// Whether steps between states have weights.
@@ -23,7 +32,7 @@ pub(crate) trait Loss: Sync {
         &self,
         chain: &Chain,
         scores: &[f32],
-        gold: &[u8],
+        gold: Gold<'_>,
         pull: &mut [f32],
         steps: &mut [f64],
         scratch: &mut Scratch,
@@ -199,7 +208,8 @@ impl<'d, L: Loss> Whole<'d, L> {
             let mut scratch = Scratch::default();
             let mut scores = Vec::new();
             let (mut total, mut rest) = (0.0, pull);
-            for note in &data.notes[half] {
+            for which in half {
+                let note = &data.notes[which];
                 scores.clear();
                 scores.resize(note.len() * width, 0.0);
                 for (token, row) in note.clone().zip(scores.chunks_exact_mut(width)) {
@@ -209,7 +219,10 @@ impl<'d, L: Loss> Whole<'d, L> {
                 }
                 let (own, others) = rest.split_at_mut(scores.len());
                 rest = others;
-                let gold = &data.gold[note.clone()];
+                let gold = Gold {
+                    note: which,
+                    states: &data.gold[note.clone()],
+                };
                 total += loss.note(chain, &scores, gold, own, steps, &mut scratch);
             }
             total

@@ -4,7 +4,7 @@
 use crate::batch::{self, Config};
 use crate::chain::{Chain, Layout, Scratch};
 use crate::data::Data;
-use crate::gradient::Loss;
+use crate::gradient::{Gold, Loss};
 use crate::model::{Fitted, Form};
 use crate::train::{Run, TrainError};
 use crate::{States, kernel};
@@ -28,7 +28,7 @@ impl Loss for StepLikelihood {
         &self,
         chain: &Chain,
         scores: &[f32],
-        gold: &[u8],
+        gold: Gold<'_>,
         pull: &mut [f32],
         steps: &mut [f64],
         _: &mut Scratch,
@@ -40,7 +40,7 @@ impl Loss for StepLikelihood {
         for ((row, pull), &gold) in scores
             .chunks_exact(width)
             .zip(pull.chunks_exact_mut(width))
-            .zip(gold)
+            .zip(gold.states)
         {
             let gold = gold as usize;
             // Where each state's step lies, the free ones in a row: only closed states and the start lead there.

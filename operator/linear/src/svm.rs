@@ -8,7 +8,7 @@ use crate::States;
 use crate::batch;
 use crate::chain::{Chain, Scratch};
 use crate::data::Data;
-use crate::gradient::Loss;
+use crate::gradient::{Gold, Loss};
 use crate::model::{Fitted, Form};
 use crate::train::{Run, TrainError};
 
@@ -78,7 +78,7 @@ impl Loss for SquaredHinge {
         &self,
         chain: &Chain,
         scores: &[f32],
-        gold: &[u8],
+        gold: Gold<'_>,
         pull: &mut [f32],
         _: &mut [f64],
         _: &mut Scratch,
@@ -98,7 +98,7 @@ impl Loss for SquaredHinge {
         for ((row, pull), &gold) in scores
             .chunks_exact(width)
             .zip(pull.chunks_exact_mut(width))
-            .zip(gold)
+            .zip(gold.states)
         {
             let mut squares = 0.0f32;
             for ((p, s), c) in pull.iter_mut().zip(row).zip(&weight) {

@@ -8,14 +8,16 @@ pub mod mixture;
 mod model;
 mod predict;
 pub mod registry;
+mod self_training;
 mod speech;
 pub mod training;
 mod tuning;
 
 pub use lethe_linear::pos::read_tsv;
 pub use mixture::{Brier, Learned, Probabilistic, Weight, Weighted, WeightedError, Widened, together};
-pub use model::{Model, ModelConfig, OpenError, open};
+pub use model::{Model, ModelConfig, OpenError, open, probabilistic};
 pub use predict::{PredictError, predict};
+pub use self_training::{SelfTrainJob, SelfTrained, self_train};
 pub use speech::{POS, train_pos};
 pub use training::{Job, TrainError, kinds, train};
 pub use tuning::{TuneJob, fine_tune};

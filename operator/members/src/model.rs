@@ -10,7 +10,7 @@ use lethe_linear::{Learner, LinearMember};
 use lethe_neural::{Network, NetworkError, NeuralMember, Recurrent};
 use serde::Deserialize;
 
-use crate::mixture::{self, MIXTURE, MixtureError};
+use crate::mixture::{self, MIXTURE, MixtureError, Probabilistic};
 
 /// Settings of a `model` member: what `lethe train` made.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -105,6 +105,23 @@ pub fn open(folder: &Path, labels: Option<&Arc<LabelSet>>) -> Result<Model, Open
         labels,
         member,
     })
+}
+
+/// Opens a model's folder as a member that tells how likely each tag is; labels as in [`open`].
+///
+/// # Errors
+/// [`OpenError`], naming folder or file; [`OpenError::Kind`] of one that cannot tell.
+pub fn probabilistic(folder: &Path, labels: Option<&Arc<LabelSet>>) -> Result<Probabilistic, OpenError> {
+    let manifest = Manifest::read(folder)?;
+    let labels = match labels {
+        Some(labels) => Arc::clone(labels),
+        None => own_labels(&manifest, folder)?,
+    };
+    let (kind, dictionary) = (manifest.kind.as_str(), Dictionary::builtin());
+    if Learner::KINDS.contains(&kind) {
+        return Ok(Arc::new(LinearMember::open(folder, &labels, &dictionary)?));
+    }
+    Ok(Arc::new(network(folder, &manifest, kind, &labels, &dictionary)?))
 }
 
 fn own_labels(manifest: &Manifest, folder: &Path) -> Result<Arc<LabelSet>, OpenError> {

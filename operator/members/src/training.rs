@@ -49,6 +49,44 @@ pub enum TrainError {
         /// Its kind.
         kind: String,
     },
+    /// Soft labels cannot be fitted to by a model of this kind.
+    #[error(
+        "a `{kind}` cannot be fitted to soft labels; those that train themselves are {}",
+        crate::self_training::soft().join(", ")
+    )]
+    NotSoft {
+        /// Its kind.
+        kind: String,
+    },
+    /// Documents have a label that the model does not.
+    #[error(
+        "label `{label}`: the model has none of this name; rename it, or fine-tune the model first (`lethe adapt fine-tune`)"
+    )]
+    Label {
+        /// Its name.
+        label: String,
+    },
+    /// There is nothing to learn from, or to judge by.
+    #[error("{what}: self-training needs documents with gold, others without, and some that are kept back")]
+    Nothing {
+        /// What is missing.
+        what: &'static str,
+    },
+    /// The model that came of it is worse at home than it may be.
+    #[error(
+        "strict F1 on the documents kept back fell from {:.2} to {:.2} %, more than the {:.2} points of the bound: nothing was written",
+        100.0 * before,
+        100.0 * after,
+        100.0 * bound
+    )]
+    Worse {
+        /// Of the model that was gone on from, 0 to 1.
+        before: f64,
+        /// Of what came of it.
+        after: f64,
+        /// What it might have lost.
+        bound: f64,
+    },
     /// A linear member could not be gone on from.
     #[error(transparent)]
     GoOn(#[from] lethe_linear::GoOnError),
@@ -96,7 +134,13 @@ impl TrainError {
     pub const fn is_usage(&self) -> bool {
         matches!(
             self,
-            Self::Kind { .. } | Self::NotTuned { .. } | Self::Settings { .. } | Self::Done { .. }
+            Self::Kind { .. }
+                | Self::NotTuned { .. }
+                | Self::NotSoft { .. }
+                | Self::Label { .. }
+                | Self::Nothing { .. }
+                | Self::Settings { .. }
+                | Self::Done { .. }
         )
     }
 }
@@ -114,7 +158,7 @@ fn tuned() -> Vec<&'static str> {
 }
 
 /// State of a training under way, within the model's folder; gone when the model is whole.
-const STATE: &str = "training";
+pub(crate) const STATE: &str = "training";
 
 /// Trains a member into a folder. A training that was killed goes on when the same job is asked for again.
 ///

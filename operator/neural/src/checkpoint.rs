@@ -36,15 +36,17 @@ pub enum CheckpointError {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
     pub(crate) epochs: u32,
-    /// Whether the watcher ended it.
+    /// Whether it is to go on no further.
     pub(crate) ended: bool,
+    /// Passes since the best held-out score.
+    pub(crate) since: u32,
     pub(crate) params: Params,
     pub(crate) adam: Adam,
     /// The best held-out score and its parameters.
     pub(crate) best: Option<(f64, Params)>,
 }
 
-const MAGIC: &[u8; 8] = b"lethe-n1";
+const MAGIC: &[u8; 8] = b"lethe-n2";
 
 impl State {
     /// Nothing reached yet.
@@ -52,6 +54,7 @@ impl State {
         Self {
             epochs: 0,
             ended: false,
+            since: 0,
             params: params.clone(),
             adam: Adam::new(params),
             best: None,
@@ -89,6 +92,7 @@ impl State {
         let mut state = Self::new(like);
         state.epochs = number(&mut rest).ok_or_else(cut)? as u32;
         state.ended = number(&mut rest).ok_or_else(cut)? != 0;
+        state.since = number(&mut rest).ok_or_else(cut)? as u32;
         state.adam.steps = number(&mut rest).ok_or_else(cut)?;
         let best = f64::from_bits(number(&mut rest).ok_or_else(cut)?);
         for params in [&mut state.params, &mut state.adam.mean, &mut state.adam.square] {
@@ -114,6 +118,7 @@ impl State {
         for number in [
             u64::from(self.epochs),
             u64::from(self.ended),
+            u64::from(self.since),
             self.adam.steps,
             best.to_bits(),
         ] {

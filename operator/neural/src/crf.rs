@@ -4,6 +4,8 @@
 //! Sums run over probabilities, scaled at every step (Rabiner 1989, section V.A), so that a step of all sequences is one
 //! matrix product; emissions are held above e^-60 of their row's best, so that no step's sum is zero.
 
+mod soft;
+
 use lethe_learn::TagSet;
 
 use crate::bucket::Bucket;

@@ -133,6 +133,11 @@ impl Reader {
         self.knowledge_rows
     }
 
+    /// The type of a word that may stand in no note.
+    pub(crate) fn place(&self, memory: &mut Memory, word: &str, kind: TokenKind) -> u32 {
+        memory.types.place(word, kind, &self.vocabulary, self.casing)
+    }
+
     /// Reads a batch.
     pub(crate) fn read(&self, batch: &NoteBatch, memory: &mut Memory) -> Read {
         let mut read = Read::default();

@@ -17,8 +17,17 @@ pub(crate) struct Sample<'a> {
     pub(crate) contexts: &'a [u32],
     /// Words, by row; 0 where the word is taken as unknown.
     pub(crate) words: &'a [u32],
-    /// Gold tags, by row.
-    pub(crate) gold: &'a [u16],
+    /// What the tags are, by row.
+    pub(crate) gold: Gold<'a>,
+}
+
+/// What is known of rows' tags.
+#[derive(Clone, Copy)]
+pub(crate) enum Gold<'a> {
+    /// A tag a row.
+    Hard(&'a [u16]),
+    /// A share of each tag, row by row.
+    Soft(&'a [f32]),
 }
 
 /// The two directions of the LSTM whose tensors begin at `at`.
@@ -174,9 +183,17 @@ impl Tape<'_> {
                 starts: &mut starts[0].data,
                 ends: &mut ends[0].data,
             };
-            crf.loss(sample.bucket, &mut scores, sample.gold, own)
+            match sample.gold {
+                Gold::Hard(gold) => crf.loss(sample.bucket, &mut scores, gold, own),
+                Gold::Soft(soft) => {
+                    crf.soft_loss(&crf.free(self.allowed), sample.bucket, &mut scores, soft, own)
+                }
+            }
         } else {
-            softmax_loss(&mut scores, width, tags, sample.gold)
+            match sample.gold {
+                Gold::Hard(gold) => softmax_loss(&mut scores, width, tags, gold),
+                Gold::Soft(soft) => soft_loss(&mut scores, width, tags, soft),
+            }
         };
         // Backward.
         let d_top = back_affine(
@@ -372,6 +389,21 @@ fn softmax_loss(scores: &mut Buffer, width: usize, tags: usize, gold: &[u16]) ->
     loss
 }
 
+/// The same by a share of each tag.
+fn soft_loss(scores: &mut Buffer, width: usize, tags: usize, soft: &[f32]) -> f64 {
+    let mut loss = 0.0;
+    for (row, shares) in scores.chunks_exact_mut(width).zip(soft.chunks_exact(tags)) {
+        softmax(&mut row[..tags]);
+        for (p, &q) in row.iter_mut().zip(shares) {
+            if q > 0.0 {
+                loss -= f64::from(q) * f64::from(p.max(1e-30)).ln();
+            }
+            *p -= q;
+        }
+    }
+    loss
+}
+
 /// Scores as probabilities.
 pub(crate) fn softmax(scores: &mut [f32]) {
     let top = scores.iter().copied().fold(f32::MIN, f32::max);
@@ -379,3 +411,6 @@ pub(crate) fn softmax(scores: &mut [f32]) {
     let sum: f32 = scores.iter().sum();
     scores.iter_mut().for_each(|s| *s /= sum);
 }
+
+#[cfg(test)]
+mod tests;

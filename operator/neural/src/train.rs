@@ -2,6 +2,7 @@
 
 mod grow;
 mod pass;
+mod self_training;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -26,6 +27,7 @@ use crate::types::Casing;
 use crate::vectors::{Vectors, VectorsError};
 use grow::grow;
 use pass::pass;
+pub(crate) use self_training::{Ground, self_train};
 
 /// How a network is fitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

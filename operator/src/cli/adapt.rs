@@ -13,6 +13,9 @@ pub(crate) enum AdaptCommand {
     Corrections(CorrectionsArgs),
     /// Go on from a trained model's weights with local documents (Yang 2019)
     FineTune(FineTuneArgs),
+    /// Go on from a trained model's weights with labelled text of the source and unlabelled text of the target, which the model
+    /// itself or an ensemble labels (Liao 2021)
+    SelfTrain(SelfTrainArgs),
     /// Join corpora with different labels into one, which members can be trained on (Yang 2019)
     Merge(MergeArgs),
 }
@@ -100,11 +103,58 @@ pub(crate) struct FineTuneArgs {
     /// Documents to choose the best state by, in place of a share of --train
     #[arg(long, value_name = "GOLD")]
     pub(crate) dev: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) going: GoingArgs,
+}
+
+#[derive(Args)]
+pub(crate) struct SelfTrainArgs {
+    /// The model to go on from: a crf or a recurrent network, a folder of `lethe train` or `lethe adapt fine-tune`
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// The source's documents with gold spans, as the model was trained on them: JSON lines, i2b2 XML or brat, a file or a folder
+    #[arg(long, value_name = "GOLD", required = true)]
+    pub(crate) train: Vec<PathBuf>,
+    /// The target's documents; spans that they have are not looked at
+    #[arg(long, value_name = "DOCUMENTS", required = true)]
+    pub(crate) unlabelled: Vec<PathBuf>,
+    /// Documents of the target that do have gold spans, if there are some: they are trained on as the source's are
+    #[arg(long, value_name = "GOLD")]
+    pub(crate) labelled: Vec<PathBuf>,
+    /// Other documents of the source with gold spans: they choose when the model was best and whether it is kept
+    #[arg(long, value_name = "GOLD", required = true)]
+    pub(crate) kept_back: Vec<PathBuf>,
+    /// Other names for gold's labels, and a teacher's: a TOML table `labels` of new names by old ones, an empty one leaves a label
+    /// out
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rename: Option<PathBuf>,
+    /// A bundle whose members label the target's documents in the model's place, each tag by the share of them that say it
+    #[arg(long, value_name = "BUNDLE")]
+    pub(crate) teacher: Option<PathBuf>,
+    /// How many points of strict F1 the model may lose on --kept-back; if it loses more, nothing is written and the exit code is 5
+    #[arg(long, value_name = "POINTS", default_value_t = 0.5)]
+    pub(crate) bound: f64,
+    /// The target's documents with gold spans, to tell what became of what was wrong; nothing is chosen by them
+    #[arg(long, value_name = "GOLD", requires = "analysis")]
+    pub(crate) test: Vec<PathBuf>,
+    /// The label that is told of; every one if not given
+    #[arg(long, value_name = "LABEL", requires = "analysis")]
+    pub(crate) label: Option<String>,
+    /// The folder for analysis.json and its plots
+    #[arg(long, value_name = "DIR", requires = "test")]
+    pub(crate) analysis: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) going: GoingArgs,
+}
+
+/// What every way of going on from a model shares.
+#[derive(Args)]
+pub(crate) struct GoingArgs {
     /// How the member goes on, a TOML file
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
-    /// One setting, as in `--set schedule.rate=0.0005` for a network, or `--set l2=1` for how firmly a crf holds to its old
-    /// weights; goes before the file's
+    /// One setting, as in `--set schedule.rate=0.0005` for a network, or `--set l2=1` for how firmly a fine-tuned crf holds to its
+    /// old weights; goes before the file's
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// The same seed gives the same model, byte for byte

@@ -6,7 +6,7 @@ use lethe_members::{Job, TrainError, read_tsv, train_pos};
 
 use super::learning::{Gold, Passes, settings};
 use crate::cli::TrainArgs;
-use crate::exit::usage;
+use crate::exit::{Coded, Failure, usage};
 
 /// Trains a member into a folder.
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<()> {
@@ -83,7 +83,9 @@ fn parts_of_speech(args: &TrainArgs) -> anyhow::Result<()> {
 
 /// The same error, with the exit code of wrong usage where it is one.
 pub(crate) fn coded(error: TrainError) -> anyhow::Error {
-    if error.is_usage() {
+    if let TrainError::Worse { .. } = error {
+        Coded(Failure::Worse, error.to_string()).into()
+    } else if error.is_usage() {
         usage(error)
     } else {
         error.into()

@@ -157,3 +157,103 @@ fn the_gradient_of_the_loss_equals_finite_differences() {
         );
     }
 }
+
+/// Random shares of the tags, row by row.
+fn shares(rows: usize) -> Vec<f32> {
+    let n = tags().len();
+    let mut shares: Vec<f32> = numbers(rows * n, 7)
+        .into_iter()
+        .map(|x| (2.0 * x).exp())
+        .collect();
+    for row in shares.chunks_exact_mut(n) {
+        let sum: f32 = row.iter().sum();
+        row.iter_mut().for_each(|p| *p /= sum);
+    }
+    shares
+}
+
+/// A loss with its gradients: of the scores, of pairs, starts and ends.
+fn told(case: &Case, loss: impl Fn(&Crf, &mut Buffer, Grads<'_>) -> f64) -> (f64, Buffer, Vec<f32>) {
+    let n = tags().len();
+    let mut scores = case.scores.clone();
+    let mut all = vec![0.0; n * n + 2 * n];
+    let (pairs, rest) = all.split_at_mut(n * n);
+    let (starts, ends) = rest.split_at_mut(n);
+    let loss = loss(&case.crf, &mut scores, Grads { pairs, starts, ends });
+    (loss, scores, all)
+}
+
+#[test]
+fn soft_labels_that_know_one_path_give_the_loss_and_the_gradient_of_gold() {
+    for isa in Isa::all() {
+        let case = random(isa);
+        let (n, allowed) = (tags().len(), Allowed::new(&tags()));
+        let mut gold = vec![0; case.bucket.rows()];
+        for s in 0..3 {
+            let (path, _) = paths(&case, s).swap_remove(1);
+            path.iter()
+                .enumerate()
+                .for_each(|(t, &tag)| gold[case.bucket.row(s, t)] = tag);
+        }
+        let mut soft = vec![0.0; gold.len() * n];
+        gold.iter()
+            .enumerate()
+            .for_each(|(row, &tag)| soft[row * n + usize::from(tag)] = 1.0);
+        let hard = told(&case, |crf, scores, grads| {
+            crf.loss(&case.bucket, scores, &gold, grads)
+        });
+        let soft = told(&case, |crf, scores, grads| {
+            crf.soft_loss(&crf.free(&allowed), &case.bucket, scores, &soft, grads)
+        });
+        assert!((hard.0 - soft.0).abs() < 1e-4, "{} {}", hard.0, soft.0);
+        let same = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5);
+        assert!(same(&hard.1, &soft.1) && same(&hard.2, &soft.2));
+    }
+}
+
+#[test]
+fn the_gradient_by_soft_labels_equals_differences_of_the_loss() {
+    let isa = Isa::best();
+    let (n, allowed, case) = (tags().len(), Allowed::new(&tags()), random(isa));
+    let soft = shares(case.bucket.rows());
+    let loss = |weights: &[f32], emissions: &[f32]| {
+        let moved = self::case(isa, weights.to_vec(), emissions);
+        told(&moved, |crf, scores, grads| {
+            crf.soft_loss(&crf.free(&allowed), &moved.bucket, scores, &soft, grads)
+        })
+    };
+    let width = case.crf.width();
+    let emissions: Vec<f32> = case
+        .scores
+        .chunks_exact(width)
+        .flat_map(|row| row[..n].to_vec())
+        .collect();
+    let (_, by_scores, by_steps) = loss(&case.weights, &emissions);
+    let close = |difference: f64, g: f32, what: &str, at: usize| {
+        assert!(
+            (difference - f64::from(g)).abs() < 0.01,
+            "{what} {at}: {difference} {g}"
+        );
+    };
+    for at in 0..emissions.len() {
+        let moved = |by: f32| {
+            let mut emissions = emissions.clone();
+            emissions[at] += by;
+            loss(&case.weights, &emissions).0
+        };
+        close(
+            (moved(0.05) - moved(-0.05)) / 0.1,
+            by_scores[at / n * width + at % n],
+            "score",
+            at,
+        );
+    }
+    for at in 0..case.weights.len() {
+        let moved = |by: f32| {
+            let mut weights = case.weights.clone();
+            weights[at] += by;
+            loss(&weights, &emissions).0
+        };
+        close((moved(0.05) - moved(-0.05)) / 0.1, by_steps[at], "step", at);
+    }
+}

@@ -11,7 +11,7 @@ use crate::checkpoint::State;
 use crate::model::Params;
 use crate::reader::Memory;
 use crate::rng::Rng;
-use crate::tape::{Sample, Tape};
+use crate::tape::{Gold, Sample, Tape};
 
 /// One pass over the training data; its mean loss a sequence.
 #[expect(
@@ -59,24 +59,36 @@ pub(super) fn pass(
             types: &types,
             contexts: &take(&corpus.read.contexts),
             words: &words,
-            gold: &gold,
+            gold: Gold::Hard(&gold),
         };
         loss += tape.gradient(&state.params, memory, &sample, &mut rng, grads);
-        let mut touched = words;
-        touched.sort_unstable();
-        touched.dedup();
         let done = f64::from(state.epochs) + i as f64 / of as f64;
-        let rate = schedule.rate * (1.0 - done / f64::from(schedule.epochs)) as f32;
-        let State { params, adam, .. } = state;
-        Adam::step(
-            adam,
-            params,
-            grads,
-            &touched,
-            rate,
-            1.0 / group.len() as f32,
-            schedule.clip,
-        );
+        descend(state, grads, words, schedule, done, group.len());
     }
     loss / corpus.read.sequences.len().max(1) as f64
+}
+
+/// A step of Adam down a gradient that so many sequences added up to, after so many passes; `words` are their rows.
+pub(super) fn descend(
+    state: &mut State,
+    grads: &mut Params,
+    words: Vec<u32>,
+    schedule: &Schedule,
+    done: f64,
+    sequences: usize,
+) {
+    let mut touched = words;
+    touched.sort_unstable();
+    touched.dedup();
+    let rate = schedule.rate * (1.0 - done / f64::from(schedule.epochs)) as f32;
+    let State { params, adam, .. } = state;
+    Adam::step(
+        adam,
+        params,
+        grads,
+        &touched,
+        rate,
+        1.0 / sequences as f32,
+        schedule.clip,
+    );
 }

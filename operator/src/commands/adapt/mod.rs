@@ -4,6 +4,7 @@ mod corrections;
 mod fine_tune;
 mod incremental;
 mod merge;
+mod self_train;
 
 use crate::cli::AdaptCommand;
 
@@ -13,6 +14,7 @@ pub(crate) fn run(command: &AdaptCommand) -> anyhow::Result<()> {
         AdaptCommand::Corrections(args) => corrections::run(args),
         AdaptCommand::Incremental(args) => incremental::run(args),
         AdaptCommand::FineTune(args) => fine_tune::run(args),
+        AdaptCommand::SelfTrain(args) => self_train::run(args),
         AdaptCommand::Merge(args) => merge::run(args),
     }
 }

@@ -1,0 +1,147 @@
+//! Self-training (Liao 2021) of a trained recurrent member: settings, and the one way from a folder to a network.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use lethe_corpus::Document;
+use lethe_dictionaries::Dictionary;
+use lethe_learn::{Manifest, Marginals, SwitchOut, Watch};
+use serde::{Deserialize, Serialize};
+
+use crate::network::{Network, NetworkError};
+use crate::settings::{SettingsError, overlay};
+use crate::train::{Data, Ground, Schedule, self_train};
+use crate::tuning::TuningError;
+
+/// How a network trains itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SelfTraining {
+    /// How it is fitted; one half of each batch has gold.
+    pub schedule: Schedule,
+    /// Noise in training.
+    pub noise: SwitchOut,
+    /// Passes after which the labels are given anew.
+    pub refresh: u32,
+    /// Passes without a better score on what is kept back, after which it ends.
+    pub patience: u32,
+}
+
+impl Default for SelfTraining {
+    /// Liao 2021: 50 passes, labels given anew after 5, batches of 16 (tried beside 32), dropout of 0.2 (beside 0.1), a rate
+    /// of 0.001 (the least of three; the paper's is of plain descent, ours of Adam). The paper does not say how much is
+    /// switched out, nor after how many passes without a gain it is no use to go on.
+    fn default() -> Self {
+        Self {
+            schedule: Schedule {
+                epochs: 50,
+                batch: 16,
+                rate: 0.001,
+                dropout: 0.2,
+                ..Schedule::default()
+            },
+            noise: SwitchOut::default(),
+            refresh: 5,
+            patience: 15,
+        }
+    }
+}
+
+/// What trains itself, on what.
+#[derive(Clone, Copy)]
+pub struct SelfTask<'a> {
+    /// The folder of the model to go on from.
+    pub model: &'a Path,
+    /// Documents with gold, whose labels the model has.
+    pub labelled: &'a [Document],
+    /// Documents whose marks, if they have any, are not looked at.
+    pub unlabelled: &'a [Document],
+    /// Documents with gold that are never fitted to: the pass that scores best on them is kept.
+    pub kept_back: &'a [Document],
+    /// Who gives the labels, of the model's own tags; the model itself if nobody does.
+    pub teacher: Option<&'a (dyn Marginals + Sync)>,
+    /// What its knowledge features come from.
+    pub dictionary: &'a Arc<Dictionary>,
+}
+
+/// A network that trained itself, and the strict micro-F1 on what was kept back of what it was.
+pub struct SelfTrained {
+    /// What it is now.
+    pub network: Network,
+    /// What it scored.
+    pub before: f64,
+    /// What it scores.
+    pub after: f64,
+}
+
+impl SelfTraining {
+    /// The defaults, and what `given` names instead (tables `schedule` and `noise`, `refresh`, `patience`).
+    ///
+    /// # Errors
+    /// [`SettingsError::Key`].
+    pub fn new(given: toml::Table) -> Result<Self, SettingsError> {
+        let key = |error: &dyn std::fmt::Display| SettingsError::Key(error.to_string());
+        let mut table = toml::Table::try_from(Self::default()).map_err(|error| key(&error))?;
+        overlay(&mut table, given);
+        let read: Result<Self, toml::de::Error> = toml::Value::Table(table).try_into();
+        let read = read.map_err(|error| key(&error))?;
+        read.noise.check().map_err(|told| key(&told))?;
+        if read.refresh == 0 || read.patience == 0 {
+            return Err(key(&"refresh and patience must be at least 1"));
+        }
+        Ok(read)
+    }
+
+    /// Trains the model on. A training that was killed goes on from `state`, a folder that is there, from where labels were
+    /// given last, when it is asked for again with the same model, settings and data: to the same bytes.
+    ///
+    /// # Errors
+    /// [`TuningError`].
+    pub fn train(
+        &self,
+        task: &SelfTask<'_>,
+        state: Option<&Path>,
+        watch: &mut dyn Watch,
+    ) -> Result<SelfTrained, TuningError> {
+        let from = Manifest::read(task.model).map_err(NetworkError::from)?.digest();
+        let old = Network::load(task.model)?;
+        let ground = Ground {
+            data: Data {
+                train: task.labelled,
+                held_out: task.kept_back,
+                dictionary: task.dictionary,
+                vectors: None,
+            },
+            unlabelled: task.unlabelled,
+            teacher: task.teacher,
+        };
+        let checkpoint = state.map(|folder| folder.join("checkpoint.bin"));
+        let (mut network, before, after) =
+            self_train(&old, &from, self, ground, checkpoint.as_deref(), watch)?;
+        if old.has_half_words() {
+            network.round_words();
+        }
+        Ok(SelfTrained {
+            network,
+            before,
+            after,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_replaces_the_defaults_one_by_one_and_nonsense_is_refused() {
+        let read = |toml: &str| SelfTraining::new(toml.parse().unwrap());
+        let settings = read("refresh = 2\nnoise = { words = 0.3 }").unwrap();
+        assert_eq!((settings.refresh, settings.noise.words), (2, 0.3));
+        assert_eq!(settings.noise.characters, SwitchOut::default().characters);
+        assert_eq!(settings.schedule, SelfTraining::default().schedule);
+        for wrong in ["colour = 1", "refresh = 0", "noise = { words = 2.0 }"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

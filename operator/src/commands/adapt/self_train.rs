@@ -1,0 +1,118 @@
+//! `lethe adapt self-train`: a trained member goes on with labels that it gives itself, or that an ensemble gives.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use lethe_adapt::{Analysis, EnsembleTeacher, Said};
+use lethe_corpus::Document;
+use lethe_dictionaries::Dictionary;
+use lethe_ensemble::Bundle;
+use lethe_learn::{Manifest, Marginals};
+use lethe_members::{SelfTrainJob, open, predict, probabilistic, self_train};
+
+use crate::cli::SelfTrainArgs;
+use crate::commands::evaluate::rename;
+use crate::commands::learning::{Passes, read, settings_of};
+use crate::commands::train::coded;
+use crate::exit::usage;
+
+/// Trains a model on, into a folder, and tells what became of what was wrong.
+pub(crate) fn run(args: &SelfTrainArgs) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let renamed = |paths: &[PathBuf]| match paths {
+        [] => Ok(Vec::new()),
+        paths => read(paths, args.rename.as_deref()),
+    };
+    let mut labelled = renamed(&args.train)?;
+    labelled.extend(renamed(&args.labelled)?);
+    let (unlabelled, kept_back) = (renamed(&args.unlabelled)?, renamed(&args.kept_back)?);
+    let test = renamed(&args.test)?;
+    let teacher = args
+        .teacher
+        .as_deref()
+        .map(|bundle| teach(args, bundle))
+        .transpose()?;
+    let name = format!("{} trains itself", args.model.display());
+    tracing::info!(
+        "{name}: {} documents with gold, {} without, {} kept back",
+        labelled.len(),
+        unlabelled.len(),
+        kept_back.len()
+    );
+    let mut passes = Passes::new(name);
+    let job = SelfTrainJob {
+        model: &args.model,
+        labelled: &labelled,
+        unlabelled: &unlabelled,
+        kept_back: &kept_back,
+        teacher: teacher.as_ref().map(|teacher| teacher as &(dyn Marginals + Sync)),
+        settings: settings_of(args.going.settings.as_deref(), &args.going.set)?,
+        bound: args.bound / 100.0,
+        seed: args.going.seed,
+        folder: &args.going.out,
+        restart: args.going.restart,
+    };
+    let done = self_train(&job, &mut passes).map_err(coded);
+    passes.finish();
+    let done = done?;
+    tracing::info!(
+        "{} trained itself in {:.0} s; strict F1 on what was kept back {:.4}, before {:.4}; the model is {}",
+        done.manifest.kind,
+        started.elapsed().as_secs_f64(),
+        done.after,
+        done.before,
+        args.going.out.display()
+    );
+    match &args.analysis {
+        Some(folder) => analyse(args, &test, folder),
+        None => Ok(()),
+    }
+}
+
+/// The bundle's members under the model's tags.
+fn teach(args: &SelfTrainArgs, folder: &Path) -> anyhow::Result<EnsembleTeacher> {
+    let bundle = Bundle::open(folder, &Dictionary::builtin()).map_err(usage)?;
+    let tags = Manifest::read(&args.model).map_err(usage)?.tags;
+    let rename = rename(args.rename.as_deref())?;
+    EnsembleTeacher::new(bundle.members, bundle.labels, rename, tags).map_err(usage)
+}
+
+/// What a model says of documents: shares of tags, and spans.
+fn said(
+    folder: &Path,
+    documents: &[Document],
+) -> anyhow::Result<(Arc<dyn Marginals + Send + Sync>, Vec<Document>)> {
+    let model = open(folder, None)?;
+    let spans = predict(model.member.as_ref(), &model.labels, documents)?;
+    Ok((probabilistic(folder, Some(&model.labels))?, spans))
+}
+
+fn analyse(args: &SelfTrainArgs, test: &[Document], folder: &Path) -> anyhow::Result<()> {
+    let (before, after) = (said(&args.model, test)?, said(&args.going.out, test)?);
+    let [before, after] = [&before, &after].map(|(shares, documents)| Said {
+        shares: shares.as_ref(),
+        documents,
+    });
+    let analysis = Analysis::new(test, &before, &after, args.label.as_deref())?;
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let write = |name: &str, content: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, content).with_context(|| path.display().to_string())
+    };
+    write(
+        "analysis.json",
+        &format!("{}\n", serde_json::to_string_pretty(&analysis)?),
+    )?;
+    for (name, drawing) in analysis.figures() {
+        write(name, &drawing)?;
+    }
+    tracing::info!(
+        "strict F1 on the target {:.4}, before {:.4}; what became of what was wrong is in {}",
+        analysis.f1[1],
+        analysis.f1[0],
+        folder.display()
+    );
+    Ok(())
+}
