@@ -1,6 +1,7 @@
 //! A site's corrections, from their arrival to the version that runs: the one object that a process beside the stream holds.
 
 use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -285,8 +286,11 @@ impl Site {
         let kept = [self.setup.kept_back.as_slice(), &lessons.kept].concat();
         let old = self.opened(current, &self.versions.path(current))?;
         let old = score(old, &kept)?;
-        let new = self.opened(&version, &folder)?;
-        let new = score(new, &kept)?;
+        let new = if version == current {
+            old
+        } else {
+            score(self.opened(&version, &folder)?, &kept)?
+        };
         let verdict = Verdict {
             version,
             notes: lessons.notes,
@@ -379,9 +383,11 @@ fn begun(path: &Path, entries: &[Entry], setup: &Setup) -> Result<History, State
 
 /// Two processes with one journal would each lose what the other does.
 fn lock(path: &Path) -> Result<File, StateError> {
-    let file = File::options()
+    let mut options = File::options();
+    let file = options
         .create(true)
         .append(true)
+        .mode(0o600)
         .open(path)
         .map_err(io(path))?;
     match file.try_lock() {

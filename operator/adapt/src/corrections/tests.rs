@@ -108,8 +108,8 @@ fn a_kill_at_any_moment_loses_nothing_and_doubles_nothing() {
     for kept in 1..lines.len() {
         let killed = place.again();
         std::fs::create_dir(killed.path("state")).unwrap();
-        let torn = &lines[kept][..lines[kept].len() / 2];
-        let left = lines[..kept].concat() + torn;
+        let torn = lines[kept].chars().take(lines[kept].len() / 2);
+        let left: String = lines[..kept].concat().chars().chain(torn).collect();
         std::fs::write(killed.path("state/journal.jsonl"), &left).unwrap();
         // Versions that were published before the kill, and the one that was not written down yet.
         let done = lines[..=kept].iter().filter(|line| line.contains("published"));
