@@ -10,7 +10,7 @@ mod flow;
 mod goal;
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 use lethe_core::Coordinates;
@@ -31,6 +31,8 @@ const POLL: Duration = Duration::from_millis(20);
 const COMMIT_EVERY: Duration = Duration::from_secs(1);
 /// How long lanes may drain when everything has been read.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
+/// How long leaving the group may take.
+const LEAVE: Duration = Duration::from_secs(10);
 
 /// A partition of a topic.
 pub type Partition = (Arc<str>, i32);
@@ -196,8 +198,26 @@ pub fn run(
         Err(_) => lanes.lose(&held),
     }
     consumer.context().flow().lanes.clear();
-    consumer.unsubscribe();
+    leave(consumer);
     result.map(drop)
+}
+
+/// Leaves the group, which may take for ever: where a rebalance overtakes the leaving, librdkafka can wait for an end that
+/// does not come. Nothing is owed any more then, and the group takes this member for dead when its session ends.
+fn leave(consumer: BaseConsumer<Context>) {
+    let (sender, left) = channel();
+    std::thread::spawn(move || {
+        consumer.unsubscribe();
+        drop(consumer);
+        // Nobody listens any more if it took too long.
+        sender.send(()).unwrap_or_default();
+    });
+    if left.recv_timeout(LEAVE) == Err(RecvTimeoutError::Timeout) {
+        tracing::warn!(
+            "the group has not let go of this member within {} s; it will when the session ends",
+            LEAVE.as_secs()
+        );
+    }
 }
 
 /// Why polling ended.
