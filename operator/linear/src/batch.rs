@@ -59,15 +59,22 @@ pub(crate) fn fit<L: Loss>(
     states: &States,
     run: &mut Run<'_>,
 ) -> Result<Fitted, TrainError> {
-    let pairs = Pairs::new(data, states, config.all_from, run.start.as_ref());
-    let centre = run.start.as_ref().map(|start| start.centre(&pairs));
+    let pairs = Pairs::new(
+        data,
+        states,
+        config.all_from,
+        run.start.as_ref(),
+        &loss.likely(data),
+    );
+    let old = run.start.as_ref().map(|start| start.centre(&pairs));
+    let (centre, first) = if run.held { (old, None) } else { (None, old) };
     let mut whole = Whole::new(data, states, &pairs, loss, config.l2, centre);
     let limits = Limits {
         l1: config.l1,
         iterations: config.iterations,
         least_gain: config.least_gain,
     };
-    let mut search = Minimiser::new(limits, vec![0.0; whole.size()]);
+    let mut search = Minimiser::new(limits, first.unwrap_or_else(|| vec![0.0; whole.size()]));
     run.resume(|bytes: &mut Reader<'_>| search.restore(bytes))?;
     while search.step(&mut whole) {
         let done = search.done();

@@ -163,26 +163,32 @@ impl GoOn<'_> {
                 kind: kind.to_owned(),
             });
         }
-        let mut settings = manifest.settings.clone();
-        // What is no learner's: the features stay as they are, or the old weights would mean nothing.
-        for other in ["features", "dictionary"] {
-            settings.remove(other);
-            if self.settings.contains_key(other) {
-                let message = format!("`{other}` stays the model's own when it is gone on from");
-                return Err(GoOnError::Setting(message));
-            }
-        }
-        settings.extend(defaults(kind));
+        let mut settings = defaults(kind);
         settings.extend(self.settings.clone());
-        settings.insert("kind".to_owned(), kind.into());
-        let read: Result<Learner, toml::de::Error> = toml::Value::Table(settings).try_into();
-        let learner = read.map_err(|error| GoOnError::Setting(error.message().to_owned()))?;
-        if learner.scheme() != manifest.tags.scheme() {
-            let message = "`scheme` stays the model's own when it is gone on from";
-            return Err(GoOnError::Setting(message.to_owned()));
-        }
-        Ok(learner)
+        learner(manifest, &settings)
     }
+}
+
+/// A model's learner, with its own settings where `given` has no others.
+pub(crate) fn learner(manifest: &Manifest, given: &toml::Table) -> Result<Learner, GoOnError> {
+    let mut settings = manifest.settings.clone();
+    // What is no learner's: the features stay as they are, or the old weights would mean nothing.
+    for other in ["features", "dictionary"] {
+        settings.remove(other);
+        if given.contains_key(other) {
+            let message = format!("`{other}` stays the model's own when it is gone on from");
+            return Err(GoOnError::Setting(message));
+        }
+    }
+    settings.extend(given.clone());
+    settings.insert("kind".to_owned(), manifest.kind.clone().into());
+    let read: Result<Learner, toml::de::Error> = toml::Value::Table(settings).try_into();
+    let learner = read.map_err(|error| GoOnError::Setting(error.message().to_owned()))?;
+    if learner.scheme() != manifest.tags.scheme() {
+        let message = "`scheme` stays the model's own when it is gone on from";
+        return Err(GoOnError::Setting(message.to_owned()));
+    }
+    Ok(learner)
 }
 
 impl std::fmt::Debug for GoOn<'_> {

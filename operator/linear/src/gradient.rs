@@ -37,6 +37,11 @@ pub(crate) trait Loss: Sync {
         steps: &mut [f64],
         scratch: &mut Scratch,
     ) -> f64;
+
+    /// Tokens, and states beside gold's that count as seen there.
+    fn likely(&self, _data: &Data) -> Vec<(usize, u8)> {
+        Vec::new()
+    }
 }
 
 /// Which states a feature has weights for: those seen with it in training, or all for frequent features.
@@ -51,10 +56,17 @@ pub(crate) struct Pairs {
 impl Pairs {
     /// Pairs seen in training; features that at least `all_from` tokens have get every state.
     /// What a training goes on from counts as seen.
-    pub(crate) fn new(data: &Data, states: &States, all_from: u32, start: Option<&Start>) -> Self {
+    pub(crate) fn new(
+        data: &Data,
+        states: &States,
+        all_from: u32,
+        start: Option<&Start>,
+        likely: &[(usize, u8)],
+    ) -> Self {
         let mut seen = vec![[0u64; 4]; data.hashes.len()];
         let mut by_slot = vec![[0u64; 4]; data.slot_count()];
-        for (token, &gold) in data.gold.iter().enumerate() {
+        let gold = data.gold.iter().copied().enumerate();
+        for (token, gold) in gold.chain(likely.iter().copied()) {
             for &slot in data.slots_of(token) {
                 by_slot[slot as usize][gold as usize / 64] |= 1 << (gold % 64);
             }
@@ -303,7 +315,7 @@ pub(crate) mod tests {
     pub(crate) fn check_gradient<L: Loss>(loss: L, all_from: u32) {
         let (columns, gold, states) = invented(11, 6, 2);
         let data = Data::new(&columns, &gold, &states, 1);
-        let pairs = Pairs::new(&data, &states, all_from, None);
+        let pairs = Pairs::new(&data, &states, all_from, None, &[]);
         let mut whole = Whole::new(&data, &states, &pairs, loss, 0.3, None);
         let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(5);
         let layout = Layout::of(&states);

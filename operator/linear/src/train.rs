@@ -72,6 +72,8 @@ pub struct Run<'a> {
     state: Option<PathBuf>,
     /// Weights that it goes on from.
     pub(crate) start: Option<Start>,
+    /// Whether the prior holds it to these, rather than to 0.
+    pub(crate) held: bool,
     /// What the state on disk must be of: learner, settings, seed and documents.
     identity: String,
 }
@@ -91,6 +93,7 @@ impl<'a> Run<'a> {
             seed: task.seed,
             state: task.state.map(|folder| folder.join(STATE)),
             start: None,
+            held: true,
             identity: format!(
                 "{settings}\nseed = {}\ndata = {digest}\nfiles = {beside:?}\n",
                 task.seed
@@ -105,6 +108,7 @@ impl<'a> Run<'a> {
             seed,
             state: None,
             start: None,
+            held: true,
             identity: String::new(),
         }
     }

@@ -5,13 +5,16 @@
 //! all paths, less the score that the labels expect, less the labels' own entropy, which moves nothing and lets a search see
 //! how near it is. Labels that know one path alone give the loss of gold exactly.
 
-use crate::States;
 use crate::chain::{Chain, Layout, Scratch};
 use crate::crf::Likelihood;
 use crate::gradient::{Gold, Loss};
+use crate::{Data, States};
 
 /// A probability below this counts as this: no path is ruled out by one rounded 0.
 const LEAST: f32 = 1e-9;
+
+/// A state that is at least this likely at a token counts as seen with the token's features, and gets weights there.
+const SEEN: f32 = 0.05;
 
 /// What the soft labels of a note expect.
 #[derive(Clone, Debug)]
@@ -122,6 +125,18 @@ impl Loss for SoftLikelihood {
             .zip(&own)
             .for_each(|(to, own)| *to += self.weight * own);
         self.weight * (log_sum - expected.score(chain, scores) - expected.entropy)
+    }
+
+    fn likely(&self, data: &Data) -> Vec<(usize, u8)> {
+        let mut likely = Vec::new();
+        for (note, expected) in data.notes[self.gold..].iter().zip(&self.soft) {
+            let width = expected.marginals.len() / note.len();
+            for (token, row) in note.clone().zip(expected.marginals.chunks_exact(width)) {
+                let states = row.iter().enumerate().filter(|(_, p)| **p >= SEEN);
+                likely.extend(states.map(|(state, _)| (token, state as u8)));
+            }
+        }
+        likely
     }
 }
 
