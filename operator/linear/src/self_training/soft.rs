@@ -146,6 +146,7 @@ mod tests {
 
     use super::*;
     use crate::data::tests::invented;
+    use crate::gradient::Pairs;
     use crate::gradient::tests::check_gradient;
 
     fn chain(states: &States, random: &mut rand_chacha::ChaCha8Rng) -> Chain {
@@ -222,6 +223,31 @@ mod tests {
             assert!(soft.1.iter().zip(&hard.1).all(|(a, b)| (a - b).abs() < 1e-5));
             assert!(soft.2.iter().zip(&hard.2).all(|(a, b)| (a - b).abs() < 1e-5));
         }
+    }
+
+    #[test]
+    fn a_state_that_the_labels_hold_possible_gets_weights_beside_the_likeliest() {
+        let (columns, gold, states) = invented(5, 1, 2);
+        let tags = states.tags().len();
+        // Three parts of four for gold's tag, the rest for the tag after it.
+        let mut shares = vec![0.0; gold[0].len() * tags];
+        for (token, &tag) in shares.chunks_exact_mut(tags).zip(&gold[0]) {
+            token[usize::from(tag)] = 0.75;
+            token[(usize::from(tag) + 1) % tags] = 0.25;
+        }
+        let free = Chain::new(&states, &vec![0.0; Layout::of(&states).len()]);
+        let expected = Expected::of_shares(&free, &shares, &mut Scratch::default()).unwrap();
+        let data = Data::new(&columns, &[expected.tags(&states)], &states, 1);
+        let loss = SoftLikelihood {
+            gold: 0,
+            soft: vec![expected],
+            weight: 1.0,
+        };
+        let alone = Pairs::new(&data, &states, u32::MAX, None, &[]);
+        let likely = Pairs::new(&data, &states, u32::MAX, None, &loss.likely(&data));
+        assert!(likely.len() > alone.len(), "{} {}", likely.len(), alone.len());
+        let everything = data.hashes.len() * states.iter().count();
+        assert!(likely.len() < everything, "{} {everything}", likely.len());
     }
 
     #[test]
