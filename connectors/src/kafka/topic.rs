@@ -16,6 +16,9 @@ use super::config::{FetchBudget, KafkaConfig, KafkaConfigError};
 
 /// How long one request may hold up the look at what librdkafka has reported meanwhile.
 const STEP: Duration = Duration::from_millis(500);
+/// How long reports are served between two requests. With no time at all a poll ends at the first line that librdkafka logs,
+/// and a broker that fails forty times a second logs faster than it is asked.
+const SERVED: Duration = Duration::from_millis(20);
 
 /// Why Kafka cannot be used. Names brokers, topics and groups; never a secret or a note.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -290,6 +293,19 @@ impl Cluster {
         }))
     }
 
+    /// Serves the reports that have come in. Nothing is subscribed to, so no record can be among them.
+    fn serve(&self) {
+        let until = Instant::now() + SERVED;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            // What is polled has been heard by the listener; the error itself says less.
+            drop(self.client.poll(left));
+        }
+    }
+
     /// Asks in short steps, so that a login refused is told at once and a broker that starts late is still found.
     fn ask<T>(
         &self,
@@ -304,8 +320,7 @@ impl Cluster {
                 Ok(answer) => return Ok(answer),
                 Err(error) => code(&error),
             };
-            // Serves the reports that have come in. Nothing is subscribed to, so no record can be among them.
-            while self.client.poll(Duration::ZERO).is_some() {}
+            self.serve();
             let heard = self.client.context().last();
             if let Some((code, reason)) = heard.clone() {
                 match code {
