@@ -181,8 +181,8 @@ A member that one institute has trained goes on with another's text, which nobod
 tables 2, 3 and 4 and of its word- and entity-level analysis. Made by `benches/adapt/self-train`; nothing here is typed by hand.
 
 Of a source's documents a fifth at most is kept back, by which the best round or pass is chosen and a model refused that is worse
-at home by more than {bound} points of strict F1 (`--bound {bound}`; the program's own is half a point, which chance alone gives
-or takes on so few documents). Of a target's documents two thirds are the unlabelled text, the others nobody reads. With each of
+at home by more than {bound} points of strict F1 (`--bound {bound}`; the program's own is half a point, which chance alone gives or takes
+on so few documents). Of a target's documents two thirds are the unlabelled text, the others nobody reads. With each of
 {seeds} seeds other source documents, first weights and noise are drawn. Labels are named by `benches/adapt/english.toml` and
 `benches/adapt/spanish.toml`. Settings are the defaults of `lethe adapt self-train`. F1 is strict, in per cent; intervals draw
 the scored documents and the seeds anew, {draws} times. Where a model was refused, the one it came from is what counts.
@@ -220,6 +220,8 @@ FOUR = """## Labels taken away (table 4, figure 3)
 
 {source} documents of MEDDOCAN's train, of which this share keeps its labels; the others are the unlabelled text. Strict micro-F1
 of all categories on the {dev} documents of dev. With all labels there is no text left to train itself with.
+A network's first training has 25 passes: over few documents those are few steps, and what it wins here is in part the further
+passes over their gold.
 
 {table}
 
