@@ -189,7 +189,8 @@ the scored documents and the seeds anew, {draws} times. Where a model was refuse
 """
 TWO = """## No labels from the target (table 2)
 
-F1 of names.
+F1 of names. A gain is of the target's text and of the further training under noise together: there is no control here that
+trains on with the source's own text in the target's place.
 
 {table}
 
