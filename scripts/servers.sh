@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What scripts/kafka and scripts/s3 have in common: an instance is a folder that holds everything about one running
+# What scripts/kafka, scripts/s3 and scripts/postgres have in common: an instance is a folder that holds everything about one running
 # server (its data, pid, port, log and env file), so that any number run side by side and each can be killed alone.
 # Sourced, never run.
 
@@ -95,8 +95,14 @@ watch_owner() {
   while [[ -d $dir && $(start_time "$owner") == "$born" ]]; do sleep 0.5; done
   if [[ -d $dir ]]; then
     end "$dir" KILL 1
-    rm -rf "$dir"
+    remove_instance "$dir"
   fi
+}
+
+# Removes the instance's folder, and the one outside of it whose path it keeps (scripts/postgres, as root).
+remove_instance() {
+  if [[ -s $1/outside ]]; then rm -rf "$(cat "$1/outside")"; fi
+  rm -rf "$1"
 }
 
 # Is DIR an instance of ours? Asked before anything in it is removed.

@@ -1,9 +1,12 @@
 //! Where notes come from and where they go: note formats, sources and sinks.
 
+pub mod emit;
 pub mod files;
-pub mod format;
 pub mod inspect;
 pub mod kafka;
-pub mod secret;
+pub mod registry;
 pub mod sink;
 pub mod store;
+
+pub use lethe_format as format;
+pub use lethe_format::secret;

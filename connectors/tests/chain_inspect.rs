@@ -49,9 +49,10 @@ async fn inspection_names_each_kind_of_fault() {
     let has = |wanted: fn(&Fault) -> bool| assert!(faults.iter().any(wanted), "{broken}");
     has(|fault| matches!(fault, Fault::NoAudit { .. }));
     has(|fault| matches!(fault, Fault::Unreadable { .. }));
+    has(|fault| matches!(fault, Fault::Digest { .. }));
     has(|fault| matches!(fault, Fault::Missing { from: 5, to: 15, .. }));
     assert_eq!(broken.strays, ["notes/readme.txt"]);
-    assert!(broken.to_string().contains("NOT INTACT: 3 faults"), "{broken}");
+    assert!(broken.to_string().contains("NOT INTACT: 4 faults"), "{broken}");
 }
 
 #[tokio::test]

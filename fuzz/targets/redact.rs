@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use lethe_core::{
-    Action, Annotation, Annotations, Carried, LabelId, LabelSet, Merging, Redactor, Span, Voting,
+    Action, Annotation, Annotations, Carried, LabelId, LabelSet, Merging, NoteBatch, Redactor, Span, Voting,
 };
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
@@ -54,10 +54,12 @@ fuzz_target!(|case: Case<'_>| {
     Merging::default().apply(text, &mut decisions);
     let action = if case.mask { Action::Mask } else { Action::Tag };
     let redactor = Redactor::new(labels, action, Carried::default());
-    let (out, placed) = redactor
-        .redact_text(text, &decisions)
+    let batch = NoteBatch::from_texts([text]).expect("a small batch");
+    let redacted = redactor
+        .redact_note(&batch, 0, &decisions)
         .expect("what the vote and the merging leave are sorted spans of the text without overlaps");
-    assert_eq!(placed.len(), decisions.len());
+    let out = redacted.text;
+    assert_eq!(redacted.placed.len(), decisions.len());
 
     let decided = |at: usize| {
         decisions

@@ -66,11 +66,17 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Redact text or JSON lines: notes in, redacted notes out
     Redact(RedactArgs),
+    /// Make a key file for policies
+    NewKey(NewKeyArgs),
+    /// Give back what a policy sealed or put into its vault: for those who may know
+    Reveal(RevealArgs),
+    /// Publish the messages that notes came in, redacted, from the output to a topic or a folder
+    Emit(EmitArgs),
     /// Annotate JSON lines: documents in, the same documents with `spans` out
     Annotate(AnnotateArgs),
     /// Check a configuration, and with --connect what it points at
     Check(CheckArgs),
-    /// Inspect an output dataset: chains, rows against offsets, labels, orphans
+    /// Inspect an output dataset: chains and their digests, rows against offsets, audit against notes, and why
     Inspect(InspectArgs),
     /// Bridge offsets that the log no longer has, so that a halted lane can go on
     Skip(SkipArgs),
@@ -106,6 +112,9 @@ pub(crate) struct RunArgs {
     /// The configuration
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: PathBuf,
+    /// Redact by this policy rather than the configuration's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
     /// Stop once everything that was there at the start is written, by this process or another of its group
     #[arg(long)]
     pub(crate) until_end: bool,
@@ -119,6 +128,9 @@ pub(crate) struct RedactArgs {
     /// Take members, vote and labels from this bundle
     #[arg(long, value_name = "DIR", conflicts_with = "config")]
     pub(crate) bundle: Option<PathBuf>,
+    /// Redact by this policy rather than the configuration's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
     /// A file, or `-` for standard input; with --format jsonl also a folder of files
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) input: PathBuf,
@@ -128,6 +140,50 @@ pub(crate) struct RedactArgs {
     /// What the input is: one text, or documents, one JSON object a line with the note under `text`
     #[arg(long, default_value = "text")]
     pub(crate) format: InputFormat,
+}
+
+#[derive(Args)]
+pub(crate) struct EmitArgs {
+    /// The configuration: `[sink]` is read, `[emit]` says where messages go
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// Stop once everything that is there is emitted
+    #[arg(long)]
+    pub(crate) until_end: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct NewKeyArgs {
+    /// What the output calls the key: short, and of no meaning to anybody else
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: String,
+    /// The file that becomes the key; must not be there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct RevealArgs {
+    /// The policy that the text was redacted by: its keys and its vault are used
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: PathBuf,
+    /// The patient whose note it was, by the id that the event carried
+    #[arg(
+        long,
+        value_name = "ID",
+        required_unless_present = "note",
+        conflicts_with = "note"
+    )]
+    pub(crate) patient: Option<String>,
+    /// The note, by its id, where the event carried no patient's
+    #[arg(long, value_name = "ID")]
+    pub(crate) note: Option<String>,
+    /// A redacted text, or `-` for standard input
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub(crate) input: PathBuf,
+    /// A file, or `-` for standard output: it will hold what was protected
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -176,6 +232,9 @@ pub(crate) struct CheckArgs {
     /// The configuration
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: PathBuf,
+    /// Redact by this policy rather than the configuration's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
     /// Also reach the brokers, the topics and the store
     #[arg(long)]
     pub(crate) connect: bool,
@@ -189,9 +248,32 @@ pub(crate) struct InspectArgs {
     /// Take the store from this configuration
     #[arg(short, long, value_name = "FILE", conflicts_with = "path")]
     pub(crate) config: Option<PathBuf>,
-    /// Print the report as JSON
+    /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Look at footers, offsets and counts alone, not at whether files are what they were when they were written
+    #[arg(long, conflicts_with_all = ["audit", "heads"])]
+    pub(crate) quick: bool,
+    /// Hold every audit row against its note too
+    #[arg(long)]
+    pub(crate) audit: bool,
+    /// A digest that an earlier inspection gave as a chain's head, or a file with such heads, one a line: whether the
+    /// dataset still holds what it held then
+    #[arg(long = "head", value_name = "DIGEST|FILE")]
+    pub(crate) heads: Vec<String>,
+    /// Tell why each span of a note was redacted, or the one that covers a byte of the redacted text; with --audit, after the
+    /// inspection
+    #[arg(long, value_name = "TOPIC/PARTITION@OFFSET[:BYTE]")]
+    pub(crate) why: Option<lethe_connectors::inspect::Place>,
+    /// Tell what each member voted for, and what it alone caught, by label; with --audit, after the inspection
+    #[arg(long)]
+    pub(crate) by_member: bool,
+    /// Tell it of this member only
+    #[arg(long, value_name = "MEMBER")]
+    pub(crate) only_by: Option<String>,
+    /// List where the spans are that the member alone caught; with --json, an object a line
+    #[arg(long, requires = "only_by")]
+    pub(crate) list: bool,
     /// Remove audit files that no notes file names and that are older than an hour
     #[arg(long)]
     pub(crate) remove_orphans: bool,

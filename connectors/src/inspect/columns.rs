@@ -1,67 +1,181 @@
-//! Reads a few columns of a Parquet file out of a store, a row group at a time: the text of the notes, which is nearly
-//! all of a file, is never fetched.
+//! Reads columns of a Parquet file out of a store, a row group at a time: what is not asked for is never fetched.
 
 use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_schema::Schema;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::statistics::Statistics;
 
-use crate::sink::ChainError;
+use crate::sink::{ChainError, read_metadata};
 use crate::store::Store;
 
-/// Calls `each` with the rows of the named columns, in the file's order. Holds one row group's share of them.
-///
-/// # Errors
-/// [`ChainError::Footer`] if the columns cannot be read, or the store's error.
-pub(super) async fn for_each_batch(
-    store: &dyn Store,
-    name: &str,
-    metadata: Arc<ParquetMetaData>,
+/// Columns that are wanted of a file.
+pub(crate) struct Wanted<'a> {
+    /// What they must be.
+    pub(crate) schema: &'a Schema,
+    /// Those without which the file is of no use.
+    pub(crate) must: &'a [&'a str],
+    /// Those that files of earlier versions lack.
+    pub(crate) may: &'a [&'a str],
+}
+
+/// The rows of some columns of one file, in its order. Holds one row group's share of them.
+pub(crate) struct Batches<'a> {
+    store: &'a dyn Store,
+    name: &'a str,
     size: u64,
-    columns: &[&str],
-    mut each: impl FnMut(&RecordBatch),
-) -> Result<(), ChainError> {
-    let damaged = |_: ParquetError| ChainError::Footer {
-        name: name.into(),
-        why: "its columns cannot be read".into(),
-    };
-    let arrow =
-        ArrowReaderMetadata::try_new(Arc::clone(&metadata), ArrowReaderOptions::new()).map_err(damaged)?;
-    let descriptor = metadata.file_metadata().schema_descr();
-    let wanted: Vec<usize> = (0..descriptor.num_columns())
-        .filter(|&index| columns.contains(&descriptor.column(index).path().string().as_str()))
-        .collect();
-    if wanted.len() != columns.len() {
-        return Err(ChainError::Footer {
-            name: name.into(),
-            why: "it lacks a column".into(),
+    arrow: ArrowReaderMetadata,
+    /// Leaves of the schema.
+    leaves: Vec<usize>,
+    /// The next row group.
+    group: usize,
+    /// The one offset that is looked for, if only one is.
+    only: Option<i64>,
+    reader: Option<ParquetRecordBatchReader>,
+}
+
+impl<'a> Batches<'a> {
+    /// Opens a file. Nothing but its metadata is read yet.
+    ///
+    /// # Errors
+    /// [`ChainError::Footer`] if it lacks a column or has one of another type, or the store's error.
+    pub(crate) async fn open(
+        store: &'a dyn Store,
+        name: &'a str,
+        wanted: &Wanted<'_>,
+    ) -> Result<Self, ChainError> {
+        let (metadata, size) = read_metadata(store, name).await?;
+        let arrow = guarded(|| ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new()))
+            .ok_or_else(|| damaged(name, "its columns cannot be read"))?;
+        let is_of_type = |column: &str| {
+            let theirs = arrow.schema().field_with_name(column);
+            let ours = wanted.schema.field_with_name(column);
+            // What the footer says must be what the reader will give: who takes a column for another type panics.
+            matches!((theirs, ours), (Ok(theirs), Ok(ours)) if theirs.data_type().equals_datatype(ours.data_type()))
+        };
+        let mut columns = Vec::new();
+        for &column in wanted.must.iter().chain(wanted.may) {
+            if is_of_type(column) {
+                columns.push(column);
+            } else if wanted.must.contains(&column) {
+                return Err(damaged(name, "it lacks a column"));
+            }
+        }
+        let descriptor = arrow.metadata().file_metadata().schema_descr();
+        let is_wanted = |leaf: &usize| {
+            let path = descriptor.column(*leaf);
+            let top = path.path().parts().first();
+            top.is_some_and(|top| columns.contains(&top.as_str()))
+        };
+        let leaves = (0..descriptor.num_columns()).filter(is_wanted).collect();
+        Ok(Self {
+            store,
+            name,
+            size,
+            arrow,
+            leaves,
+            group: 0,
+            only: None,
+            reader: None,
+        })
+    }
+
+    /// Passes over row groups whose statistics say that they have no row of this offset.
+    #[must_use]
+    pub(crate) fn of_offset(self, offset: i64) -> Self {
+        Self {
+            only: Some(offset),
+            ..self
+        }
+    }
+
+    /// The next rows; `None` after the last.
+    ///
+    /// # Errors
+    /// [`ChainError::Footer`] if they cannot be read, or the store's error.
+    pub(crate) async fn next(&mut self) -> Result<Option<RecordBatch>, ChainError> {
+        loop {
+            if let Some(reader) = &mut self.reader {
+                let next = guarded(|| reader.next().transpose().map_err(ParquetError::from));
+                match next {
+                    Some(Some(batch)) => return Ok(Some(batch)),
+                    Some(None) => self.reader = None,
+                    None => return Err(damaged(self.name, "its columns cannot be read")),
+                }
+            }
+            let groups = self.arrow.metadata().num_row_groups();
+            while self.group < groups && !self.may_hold(self.group) {
+                self.group += 1;
+            }
+            if self.group >= groups {
+                return Ok(None);
+            }
+            self.reader = Some(self.fetch(self.group).await?);
+            self.group += 1;
+        }
+    }
+
+    fn may_hold(&self, group: usize) -> bool {
+        let Some(offset) = self.only else { return true };
+        let metadata: &ParquetMetaData = self.arrow.metadata();
+        let columns = metadata.row_group(group).columns();
+        let column = columns
+            .iter()
+            .find(|column| column.column_path().string() == "offset");
+        match column.and_then(|column| column.statistics()) {
+            Some(Statistics::Int64(of)) => {
+                of.min_opt().is_none_or(|min| *min <= offset) && of.max_opt().is_none_or(|max| *max >= offset)
+            }
+            _ => true,
+        }
+    }
+
+    async fn fetch(&self, group: usize) -> Result<ParquetRecordBatchReader, ChainError> {
+        let mut parts = Vec::with_capacity(self.leaves.len());
+        for &leaf in &self.leaves {
+            let range = guarded(|| Ok(self.arrow.metadata().row_group(group).column(leaf).byte_range()));
+            let (start, length) = range.ok_or_else(|| damaged(self.name, "its columns cannot be found"))?;
+            let end = start.saturating_add(length).min(self.size);
+            if start >= end {
+                return Err(damaged(self.name, "a column lies outside it"));
+            }
+            parts.push((start, self.store.read_range(self.name, start..end).await?));
+        }
+        let descriptor = self.arrow.metadata().file_metadata().schema_descr();
+        let parts = Parts {
+            parts,
+            size: self.size,
+        };
+        let reader = guarded(|| {
+            ParquetRecordBatchReaderBuilder::new_with_metadata(parts, self.arrow.clone())
+                .with_row_groups(vec![group])
+                .with_projection(ProjectionMask::leaves(descriptor, self.leaves.iter().copied()))
+                .build()
         });
+        reader.ok_or_else(|| damaged(self.name, "its columns cannot be read"))
     }
-    for (index, group) in metadata.row_groups().iter().enumerate() {
-        let mut parts = Vec::with_capacity(wanted.len());
-        for &column in &wanted {
-            let (start, length) = group.column(column).byte_range();
-            let end = start.saturating_add(length).min(size);
-            parts.push((start, store.read_range(name, start..end).await?));
-        }
-        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(Parts { parts, size }, arrow.clone())
-            .with_row_groups(vec![index])
-            .with_projection(ProjectionMask::leaves(descriptor, wanted.iter().copied()))
-            .build()
-            .map_err(damaged)?;
-        for batch in reader {
-            each(&batch.map_err(|error| damaged(error.into()))?);
-        }
+}
+
+/// What the library makes of bytes that may be anybody's: an error or a panic of it is a damaged file.
+fn guarded<T>(read: impl FnOnce() -> ParquetResult<T>) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(read)).ok()?.ok()
+}
+
+fn damaged(name: &str, why: &str) -> ChainError {
+    ChainError::Footer {
+        name: name.into(),
+        why: why.into(),
     }
-    Ok(())
 }
 
 /// The parts of a file that were fetched.

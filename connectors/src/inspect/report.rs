@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::{Fault, Head};
 use crate::sink::ChainId;
 
 /// An output dataset, inspected.
@@ -12,8 +13,14 @@ use crate::sink::ChainId;
 pub struct Report {
     /// The store.
     pub store: String,
+    /// Whether every byte was looked at: whether files are what they were.
+    pub digests: bool,
+    /// Whether audit rows were held against their notes.
+    pub audited: bool,
     /// Every chain, in order.
     pub chains: Vec<ChainReport>,
+    /// What is wrong that no chain answers for: heads that were kept and that no file has.
+    pub faults: Vec<Fault>,
     /// Audit files that no notes file names.
     pub orphans: Vec<Orphan>,
     /// Files below `notes` and `audit` that this program did not name.
@@ -47,6 +54,14 @@ pub struct ChainReport {
     pub codes: BTreeMap<String, u64>,
     /// Redacted spans by label.
     pub labels: BTreeMap<String, u64>,
+    /// Notes that a human should look at.
+    pub review: u64,
+    /// Why, by reason: a note may have several.
+    pub reasons: BTreeMap<String, u64>,
+    /// Files at its beginning that are from before chains had digests: nothing tells whether they are what they were.
+    pub unlinked: u64,
+    /// The last file and its digest, to be kept elsewhere.
+    pub head: Option<Head>,
     /// Where a fingerprint changed along the chain.
     pub changes: Vec<Change>,
     /// What is wrong.
@@ -77,61 +92,6 @@ pub struct Change {
     pub to: String,
 }
 
-/// Something wrong with a chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "fault", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Fault {
-    /// Offsets that no file has.
-    Missing {
-        /// The file before them, empty at the chain's beginning.
-        after: String,
-        /// First offset that is missing.
-        from: i64,
-        /// Offset after the last that is missing.
-        to: i64,
-    },
-    /// Offsets that two files have.
-    Overlap {
-        /// The file that begins too early.
-        file: String,
-        /// Where it should begin.
-        next: i64,
-    },
-    /// A file that cannot be read.
-    Unreadable {
-        /// The file.
-        file: String,
-        /// What is wrong.
-        why: String,
-    },
-    /// A row whose offset is outside its file's, or not after the row before it.
-    Offset {
-        /// The file.
-        file: String,
-        /// The offset.
-        offset: i64,
-    },
-    /// A count that is not what the footer says.
-    Count {
-        /// The file.
-        file: String,
-        /// What was counted.
-        of: &'static str,
-        /// What the footer says.
-        footer: u64,
-        /// What there is.
-        found: u64,
-    },
-    /// An audit file that is named and not there.
-    NoAudit {
-        /// The notes file.
-        file: String,
-        /// The audit file.
-        audit: String,
-    },
-}
-
 /// An audit file that no notes file names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Orphan {
@@ -148,7 +108,7 @@ pub struct Orphan {
 impl Report {
     /// Whether every chain is whole and every count agrees. Orphans and strays harm nothing.
     pub fn is_intact(&self) -> bool {
-        self.chains.iter().all(|chain| chain.faults.is_empty())
+        self.faults.is_empty() && self.chains.iter().all(|chain| chain.faults.is_empty())
     }
 }
 
@@ -167,6 +127,10 @@ impl ChainReport {
             gaps: Vec::new(),
             codes: BTreeMap::new(),
             labels: BTreeMap::new(),
+            review: 0,
+            reasons: BTreeMap::new(),
+            unlinked: 0,
+            head: None,
             changes: Vec::new(),
             faults: Vec::new(),
         }
@@ -217,9 +181,21 @@ impl fmt::Display for Report {
         for stray in &self.strays {
             writeln!(f, "not of this program: {stray}")?;
         }
+        for fault in &self.faults {
+            writeln!(f, "FAULT: {fault}")?;
+        }
         let faults: usize = self.chains.iter().map(|chain| chain.faults.len()).sum();
-        match faults {
-            0 => writeln!(f, "intact: every offset is accounted for once"),
+        match faults + self.faults.len() {
+            0 => {
+                f.write_str("intact: every offset is accounted for once")?;
+                if self.digests {
+                    f.write_str("; every file that is answered for is what it was")?;
+                }
+                if self.audited {
+                    f.write_str("; every audit row fits its note")?;
+                }
+                writeln!(f)
+            }
             1 => writeln!(f, "NOT INTACT: 1 fault"),
             faults => writeln!(f, "NOT INTACT: {faults} faults"),
         }
@@ -246,6 +222,21 @@ impl fmt::Display for ChainReport {
         for Gap { from, to, reason } in &self.gaps {
             writeln!(f, "  gap {from} to {to}: {reason}")?;
         }
+        if self.review > 0 {
+            let reasons: Vec<_> = self
+                .reasons
+                .iter()
+                .map(|(why, count)| format!("{why} {count}"))
+                .collect();
+            writeln!(f, "  to review: {} notes ({})", self.review, reasons.join(", "))?;
+        }
+        if self.unlinked > 0 {
+            writeln!(
+                f,
+                "  not chained: {} files at its beginning, from before chains had digests",
+                self.unlinked
+            )?;
+        }
         for change in &self.changes {
             writeln!(
                 f,
@@ -256,29 +247,12 @@ impl fmt::Display for ChainReport {
         for fault in &self.faults {
             writeln!(f, "  FAULT: {fault}")?;
         }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing { after, from, to } if after.is_empty() => {
-                write!(f, "offsets {from} to {to} are missing at the beginning")
-            }
-            Self::Missing { after, from, to } => {
-                write!(f, "offsets {from} to {to} are missing after {after}")
-            }
-            Self::Overlap { file, next } => write!(f, "{file} begins before offset {next}, which is due"),
-            Self::Unreadable { file, why } => write!(f, "{file}: {why}"),
-            Self::Offset { file, offset } => write!(f, "{file}: offset {offset} is out of place"),
-            Self::Count {
-                file,
-                of,
-                footer,
-                found,
-            } => write!(f, "{file}: {found} {of}, and its footer says {footer}"),
-            Self::NoAudit { file, audit } => write!(f, "{file}: its audit file {audit} is not there"),
+        match &self.head {
+            Some(Head {
+                digest,
+                file: Some(file),
+            }) => writeln!(f, "  head {digest}  {file}"),
+            _ => Ok(()),
         }
     }
 }

@@ -3,6 +3,7 @@
 use lethe_core::RedactedBatch;
 use uuid::Uuid;
 
+use super::digest::digest_whole;
 use super::encode::{Sheet, kind};
 use super::{
     ChainError, ChainId, CommitError, Encoding, Fingerprints, Footer, Receipt, SealedFile, read_tail,
@@ -24,7 +25,8 @@ pub async fn bridge(
     reason: &str,
     fingerprints: &Fingerprints,
 ) -> Result<Receipt, CommitError> {
-    let next = read_tail(store, chain).await?.map_or(0, |tail| tail.next);
+    let tail = read_tail(store, chain).await?;
+    let next = tail.as_ref().map_or(0, |tail| tail.next);
     if next != from || to <= from {
         return Err(CommitError::Fatal(ChainError::Gap {
             chain: chain.to_string(),
@@ -33,6 +35,10 @@ pub async fn bridge(
             to,
         }));
     }
+    let previous = match &tail {
+        Some(tail) => Some(digest_whole(store, &tail.file).await?),
+        None => None,
+    };
     let footer = Footer {
         chain: chain.clone(),
         commit: Uuid::new_v4().to_string(),
@@ -44,6 +50,9 @@ pub async fn bridge(
         quarantined: 0,
         audit: None,
         audit_rows: 0,
+        audit_digest: None,
+        previous,
+        review: 0,
         fingerprints: fingerprints.clone(),
         gap: Some(reason.to_owned()),
     };

@@ -1,6 +1,7 @@
 //! What a notes file says of itself: key-value pairs in its Parquet footer, readable with any Parquet tool.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -21,8 +22,10 @@ pub struct Fingerprints {
     pub topic_id: Option<String>,
     /// SHA-256 of the configuration, hex.
     pub config: String,
-    /// Which policy redacted.
+    /// Which policy redacted: its digest.
     pub policy: String,
+    /// The rule of 45 CFR 164.514 that the policy is under, if it is under one: `safe-harbor` and so on.
+    pub mode: Option<String>,
     /// The bundle that decided, by its digest, if one did.
     pub bundle: Option<String>,
     /// The members that voted.
@@ -45,6 +48,7 @@ impl Fingerprints {
             ("topic_id", self.topic_id.as_deref().unwrap_or_default()),
             ("config", &self.config),
             ("policy", &self.policy),
+            ("mode", self.mode.as_deref().unwrap_or_default()),
             ("bundle", self.bundle.as_deref().unwrap_or_default()),
             ("members", &self.members),
             ("labels", &self.labels),
@@ -64,6 +68,7 @@ impl Fingerprints {
             topic_id: of("topic_id"),
             config: of("config").unwrap_or_default(),
             policy: of("policy").unwrap_or_default(),
+            mode: of("mode"),
             bundle: of("bundle"),
             members: of("members").unwrap_or_default(),
             labels: of("labels").unwrap_or_default(),
@@ -97,6 +102,12 @@ pub struct Footer {
     pub audit: Option<String>,
     /// Rows of the audit file.
     pub audit_rows: u64,
+    /// SHA-256 of the audit file, hex; none in files from before chains had digests.
+    pub audit_digest: Option<String>,
+    /// SHA-256 of the notes file before it, hex; none in a chain's first file, and in files from before chains had digests.
+    pub previous: Option<String>,
+    /// Notes that a human should look at.
+    pub review: u64,
     /// What the content follows from.
     pub fingerprints: Fingerprints,
     /// Why the file stands for offsets that nobody read. Such a file has no rows.
@@ -135,6 +146,13 @@ impl Footer {
         if let Some(audit) = &self.audit {
             put("audit", audit.clone());
         }
+        if let Some(digest) = &self.audit_digest {
+            put("audit_digest", digest.clone());
+        }
+        if let Some(previous) = &self.previous {
+            put("previous", previous.clone());
+        }
+        put("review", self.review.to_string());
         for (name, value) in self.fingerprints.entries() {
             put(&format!("fingerprint.{name}"), value.to_owned());
         }
@@ -164,6 +182,11 @@ impl Footer {
             let parsed = text(key)?.parse::<i64>().ok().filter(|number| *number >= 0);
             parsed.ok_or_else(|| format!("lethe.{key} of the footer is no count"))
         };
+        let digest = |key: &str| match text(key) {
+            Ok(digest) if is_digest(&digest) => Ok(Some(digest)),
+            Ok(_) => Err(format!("lethe.{key} of the footer is no digest")),
+            Err(_) => Ok(None),
+        };
         let format = number("format")?;
         if format != i64::from(FORMAT) {
             return Err(format!("it has format {format}, and this program reads {FORMAT}"));
@@ -183,6 +206,12 @@ impl Footer {
             quarantined: number("quarantined")?.unsigned_abs(),
             audit: text("audit").ok(),
             audit_rows: number("audit_rows")?.unsigned_abs(),
+            audit_digest: digest("audit_digest")?,
+            previous: digest("previous")?,
+            review: match text("review") {
+                Ok(_) => number("review")?.unsigned_abs(),
+                Err(_) => 0,
+            },
             fingerprints: Fingerprints::read(|key| text(key).ok()),
             gap: text("gap").ok(),
         };
@@ -210,12 +239,22 @@ impl Footer {
                 footer.audit.is_some() == (footer.audit_rows > 0),
                 "audit rows without an audit file, or the reverse",
             ),
+            (
+                footer.audit_digest.is_none() || footer.audit.is_some(),
+                "a digest of an audit file, and no audit file",
+            ),
+            (footer.review <= footer.notes, "more notes to review than notes"),
         ];
         match sound.into_iter().find(|(sound, _)| !sound) {
             Some((_, why)) => Err(why.to_owned()),
             None => Ok(footer),
         }
     }
+}
+
+/// Whether these are the 64 small hexadecimal digits of a SHA-256.
+pub(crate) fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Reads the footer of a notes file.
@@ -259,8 +298,10 @@ pub(crate) async fn read_metadata(
     let from = to
         .checked_sub(length)
         .ok_or_else(|| damaged("its metadata are cut off"))?;
-    let metadata = ParquetMetaDataReader::decode_metadata(&end.bytes[from..to])
-        .map_err(|_| damaged("its metadata cannot be decoded"))?;
+    // The bytes may be anybody's: a panic of the library is a damaged file like any other.
+    let decode = || ParquetMetaDataReader::decode_metadata(&end.bytes[from..to]);
+    let metadata = catch_unwind(AssertUnwindSafe(decode)).ok().and_then(Result::ok);
+    let metadata = metadata.ok_or_else(|| damaged("its metadata cannot be decoded"))?;
     Ok((metadata, end.size))
 }
 

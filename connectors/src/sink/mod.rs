@@ -7,11 +7,15 @@
 //! Every chain begins at offset 0: where a log begins later, the first file is one without rows that says so.
 //! Without that, two writers that begin at different offsets would start two chains.
 //!
+//! A file's footer also holds the digests of its audit file and of the file before it, so that nobody can change, drop or
+//! swap one unseen.
+//!
 //! Invariants: a file is never changed. [`Receipt`]s come only from a durable write. The notes file is written after
 //! its audit. No text of a note stands in a footer, a statistic or an error.
 
 mod bridge;
 mod chain;
+mod digest;
 mod encode;
 mod error;
 mod footer;
@@ -22,10 +26,11 @@ mod writer;
 
 pub use bridge::bridge;
 pub use chain::ChainId;
+pub(crate) use digest::digest_file;
 pub use encode::Encoding;
 pub use error::{ChainError, CommitError, PushError};
-pub(crate) use footer::read_metadata;
 pub use footer::{FORMAT, Fingerprints, Footer, read_footer};
+pub(crate) use footer::{is_digest, read_metadata};
 pub use roll::{Held, Roll};
 pub use sealed::{Receipt, SealedFile};
 pub(crate) use tail::read_link;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::digest::digest_of;
 use super::footer::read_footer_at;
 use super::{ChainError, ChainId, CommitError, Footer, read_tail};
 use crate::store::{Store, StoreError, crash};
@@ -13,6 +14,7 @@ use crate::store::{Store, StoreError, crash};
 pub struct Receipt {
     file: String,
     bytes: u64,
+    digest: Arc<str>,
     footer: Arc<Footer>,
 }
 
@@ -42,6 +44,12 @@ impl Receipt {
         self.bytes
     }
 
+    /// SHA-256 of the notes file, hex: the chain's head until the next file. Kept elsewhere it tells later whether this file
+    /// and all before it are what they were.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
     /// All that its footer says: rows by kind, audit file, fingerprints.
     pub fn footer(&self) -> &Footer {
         &self.footer
@@ -53,6 +61,7 @@ pub struct SealedFile {
     name: String,
     notes: Bytes,
     audit: Option<(String, Bytes)>,
+    digest: Arc<str>,
     footer: Arc<Footer>,
 }
 
@@ -61,10 +70,16 @@ impl SealedFile {
         let audit = footer.audit.clone().zip(audit);
         Self {
             name: footer.chain.notes_name(footer.first),
+            digest: digest_of(&notes).into(),
             notes,
             audit,
             footer: Arc::new(footer),
         }
+    }
+
+    /// SHA-256 of the notes file, hex.
+    pub(super) const fn digest(&self) -> &Arc<str> {
+        &self.digest
     }
 
     /// First offset.
@@ -112,6 +127,7 @@ impl SealedFile {
         let receipt = Receipt {
             file: self.name.clone(),
             bytes: self.notes.len() as u64,
+            digest: Arc::clone(&self.digest),
             footer: Arc::clone(&self.footer),
         };
         crash::point("receipt_given");

@@ -1,5 +1,7 @@
 //! The writer of one chain: takes rows, makes files of them, and gives a receipt for what is durable.
 
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array as _, RecordBatch};
@@ -7,6 +9,7 @@ use lethe_core::{AuditBatch, RedactedBatch, RowKind};
 use parquet::file::metadata::KeyValue;
 use uuid::Uuid;
 
+use super::digest::{digest_of, digest_whole};
 use super::encode::{Sheet, kind};
 use super::{
     ChainError, ChainId, CommitError, Encoding, FORMAT, Fingerprints, Footer, PushError, Receipt, SealedFile,
@@ -20,6 +23,7 @@ struct Counts {
     notes: u64,
     tombstones: u64,
     quarantined: u64,
+    review: u64,
 }
 
 /// Appends to one chain.
@@ -37,6 +41,8 @@ pub struct LaneWriter {
     counts: Counts,
     first: i64,
     next: i64,
+    /// Digest of the file before the one under construction.
+    previous: Option<Arc<str>>,
     /// The offset after a sealed file that has no receipt yet.
     awaited: Option<i64>,
     /// That file, if this writer commits it itself.
@@ -60,17 +66,17 @@ impl LaneWriter {
         fingerprints: Fingerprints,
         encoding: Encoding,
     ) -> Result<Self, ChainError> {
-        let next = loop {
+        let (next, previous) = loop {
             if let Some(tail) = read_tail(store, &chain).await? {
                 tail.check_log(&fingerprints)?;
-                break tail.next;
+                break (tail.next, Some(digest_whole(store, &tail.file).await?.into()));
             }
             if start <= 0 {
-                break 0;
+                break (0, None);
             }
             let why = "the log began here when the chain was begun";
             match bridge(store, &chain, 0, start, why, &fingerprints).await {
-                Ok(receipt) => break receipt.next(),
+                Ok(receipt) => break (receipt.next(), Some(receipt.digest().into())),
                 // Another writer began it: see where.
                 Err(CommitError::Lost { .. } | CommitError::Fatal(ChainError::Gap { .. })) => {}
                 Err(CommitError::Transient(error)) => return Err(error.into()),
@@ -86,6 +92,7 @@ impl LaneWriter {
             counts: Counts::default(),
             first: next,
             next,
+            previous,
             awaited: None,
             pending: None,
             spoilt: false,
@@ -200,7 +207,7 @@ impl LaneWriter {
         }
         let commit = Uuid::new_v4();
         let audit_rows = self.audit.rows();
-        let footer = Footer {
+        let mut footer = Footer {
             chain: self.chain.clone(),
             commit: commit.to_string(),
             writer: self.writer.clone(),
@@ -211,20 +218,25 @@ impl LaneWriter {
             quarantined: self.counts.quarantined,
             audit: (audit_rows > 0).then(|| self.chain.audit_name(self.first, commit)),
             audit_rows,
+            audit_digest: None,
+            previous: self.previous.as_deref().map(str::to_owned),
+            review: self.counts.review,
             fingerprints: self.fingerprints.clone(),
             gap: None,
         };
         let audit = (audit_rows > 0).then(|| self.audit.finish(audit_pairs(&footer)));
-        let sealed = self
-            .notes
-            .finish(footer.to_pairs())
-            .and_then(|notes| Ok((notes, audit.transpose()?)));
+        let sealed = audit.transpose().and_then(|audit| {
+            footer.audit_digest = audit.as_deref().map(digest_of);
+            Ok((self.notes.finish(footer.to_pairs())?, audit))
+        });
         match sealed {
             Ok((notes, audit)) => {
+                let sealed = SealedFile::new(footer, notes, audit);
                 self.counts = Counts::default();
                 self.first = self.next;
                 self.awaited = Some(self.next);
-                Ok(Some(SealedFile::new(footer, notes, audit)))
+                self.previous = Some(Arc::clone(sealed.digest()));
+                Ok(Some(sealed))
             }
             Err(error) => {
                 self.spoilt = true;
@@ -321,6 +333,9 @@ impl LaneWriter {
             };
             *count += 1;
         }
+        if let Some(review) = record.column_by_name("review") {
+            counts.review += (review.len() - review.null_count()) as u64;
+        }
         counts
     }
 
@@ -346,18 +361,23 @@ impl std::fmt::Debug for LaneWriter {
     }
 }
 
-/// What an audit file says of itself: which notes file it belongs to, should that have been committed.
+/// What an audit file says of itself: which notes file it belongs to, should that have been committed, what its rows follow
+/// from, and what their spans are counted in.
 fn audit_pairs(footer: &Footer) -> Vec<KeyValue> {
     let pair = |key: &str, value: String| KeyValue::new(format!("lethe.{key}"), value);
-    let bundle = footer.fingerprints.bundle.clone();
-    let bundle = bundle.map(|bundle| pair("fingerprint.bundle", bundle));
-    let pairs = [
+    let mut pairs = vec![
         pair("format", FORMAT.to_string()),
         pair("topic", footer.chain.topic.to_string()),
         pair("partition", footer.chain.partition.to_string()),
+        pair("first_offset", footer.first.to_string()),
+        pair("next_offset", footer.next.to_string()),
         pair("commit", footer.commit.clone()),
         pair("notes", footer.chain.notes_name(footer.first)),
         pair("audit_rows", footer.audit_rows.to_string()),
+        pair("span_unit", AuditBatch::SPAN_UNIT.to_owned()),
     ];
-    pairs.into_iter().chain(bundle).collect()
+    for (name, value) in footer.fingerprints.entries() {
+        pairs.push(pair(&format!("fingerprint.{name}"), value.to_owned()));
+    }
+    pairs
 }

@@ -2,14 +2,22 @@
 #![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+pub mod voted;
+
 use std::sync::{Arc, LazyLock};
 
+use arrow_array::RecordBatch;
+use bytes::Bytes;
 use lethe_connectors::sink::{ChainId, Encoding, Fingerprints, LaneWriter};
 use lethe_connectors::store::Store;
 use lethe_core::{
     Action, AuditBatch, Carried, CarriedField, Coordinates, Decision, LabelSet, MemberSet, NoteBatch,
     NoteEvent, Outcome, QuarantineCode, Record, RedactedBatch, Redactor, Span,
 };
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::KeyValue;
+use sha2::{Digest as _, Sha256};
 
 pub const TOPIC: &str = "notes-in";
 
@@ -22,6 +30,7 @@ pub fn fingerprints() -> Fingerprints {
         cluster: Some("cluster-1".into()),
         topic_id: Some("topic-1".into()),
         config: "c0ffee".into(),
+        mode: Some("safe-harbor".into()),
         policy: "tag".into(),
         bundle: None,
         members: "pattern,known".into(),
@@ -82,9 +91,9 @@ pub fn redact(records: impl IntoIterator<Item = Record>) -> (RedactedBatch, Audi
             })
         })
         .collect();
-    redactor
-        .redact(labels, &["known".to_owned()], &batch, &outcomes)
-        .unwrap()
+    let members = ["known".to_owned()];
+    let (redacted, audit, _) = redactor.redact(labels, &members, &batch, &outcomes).unwrap();
+    (redacted, audit)
 }
 
 /// The redacted records at these offsets.
@@ -105,4 +114,55 @@ pub async fn write(store: &dyn Store, offsets: std::ops::Range<i64>) {
     let (notes, audit) = rows(offsets);
     writer.push(&notes, &audit).unwrap();
     writer.commit(store).await.unwrap();
+}
+
+/// SHA-256, hex.
+pub fn digest(bytes: &[u8]) -> String {
+    lethe_core::hex(&Sha256::digest(bytes))
+}
+
+/// A Parquet file with other rows and another footer: what somebody with any Parquet tool can make of it.
+pub fn rewritten(
+    file: &Bytes,
+    rows: impl FnOnce(RecordBatch) -> RecordBatch,
+    footer: impl FnOnce(&mut Vec<KeyValue>),
+) -> Bytes {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file.clone()).unwrap();
+    let schema = Arc::clone(builder.schema());
+    let pairs = builder.metadata().file_metadata().key_value_metadata();
+    let mut pairs: Vec<KeyValue> = pairs.into_iter().flatten().cloned().collect();
+    pairs.retain(|pair| pair.key.starts_with("lethe."));
+    footer(&mut pairs);
+    let batches: Vec<RecordBatch> = builder.build().unwrap().map(Result::unwrap).collect();
+    let whole = arrow_select::concat::concat_batches(&schema, &batches).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), schema, None).unwrap();
+    writer.write(&rows(whole)).unwrap();
+    pairs
+        .into_iter()
+        .for_each(|pair| writer.append_key_value_metadata(pair));
+    writer.into_inner().unwrap().into()
+}
+
+/// Sets a pair of a footer.
+pub fn set(pairs: &mut Vec<KeyValue>, key: &str, value: impl Into<String>) {
+    pairs.retain(|pair| pair.key != key);
+    pairs.push(KeyValue::new(key.to_owned(), value.into()));
+}
+
+/// Every file of a store, by name.
+pub async fn files(store: &dyn Store) -> Vec<(String, Bytes)> {
+    let mut files = Vec::new();
+    for object in store.list("").await.unwrap() {
+        files.push((object.name.clone(), store.read(&object.name).await.unwrap()));
+    }
+    files
+}
+
+/// A store of these files.
+pub async fn store_of(files: &[(String, Bytes)]) -> lethe_connectors::store::Memory {
+    let store = lethe_connectors::store::Memory::default();
+    for (name, bytes) in files {
+        store.create(name, bytes.clone()).await.unwrap();
+    }
+    store
 }

@@ -10,7 +10,7 @@ use arrow_array::builder::{
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use crate::{BatchError, Decision, LabelSet, MemberSet, NoteBatch, Placed};
+use crate::{BatchError, Decision, LabelSet, MemberSet, NoteBatch, Redacted};
 use beaten::Beat;
 
 /// Audit records as Arrow columns, one row a redacted span, in the order of notes and spans.
@@ -18,8 +18,12 @@ use beaten::Beat;
 pub struct AuditBatch(RecordBatch);
 
 impl AuditBatch {
-    /// `topic`, `partition`, `offset` of the note; `start`, `end`, bytes of the original; `out_start`, `out_end`,
-    /// bytes of the redacted text; `label`, `category`, `hipaa` (letter of 45 CFR 164.514(b)(2)(i)); `action`;
+    /// What the ends of spans are counted in, as files say it: bytes of UTF-8, not characters, not UTF-16 units.
+    pub const SPAN_UNIT: &str = "utf-8 byte";
+
+    /// `topic`, `partition`, `offset` of the note; `start`, `end`, of the original; `out_start`, `out_end`, of the
+    /// redacted text: half-open, counted in [`AuditBatch::SPAN_UNIT`]; `label`, `category`, `hipaa` (letter of 45 CFR 164.514(b)(2)(i)); `action`; `key`, the id of
+    /// the key that it depends on, and `scope`, among which notes the same is replaced alike;
     /// `votes`, `members` (names, comma-separated), `rule` and `score`: why; `needed`, the votes that it needed (0 where
     /// votes are not what counts), and `scores`, how sure each of the members was, in their order; `beat`, what overlapped
     /// it and lost: `start`, `end`, `label`, `members` and `score` of each.
@@ -38,6 +42,8 @@ impl AuditBatch {
             utf8("category"),
             utf8("hipaa"),
             utf8("action"),
+            Field::new("key", DataType::Utf8, true),
+            utf8("scope"),
             number("votes"),
             utf8("members"),
             utf8("rule"),
@@ -94,6 +100,8 @@ pub(crate) struct Trail {
     offset: Int64Builder,
     spans: [UInt32Builder; 4],
     labels: [StringBuilder; 4],
+    key: StringBuilder,
+    scope: StringBuilder,
     votes: UInt32Builder,
     members: StringBuilder,
     rule: StringBuilder,
@@ -111,6 +119,8 @@ impl Default for Trail {
             offset: Int64Builder::default(),
             spans: Default::default(),
             labels: Default::default(),
+            key: StringBuilder::default(),
+            scope: StringBuilder::default(),
             votes: UInt32Builder::default(),
             members: StringBuilder::default(),
             rule: StringBuilder::default(),
@@ -130,11 +140,11 @@ impl Trail {
         labels: &LabelSet,
         members: &[String],
         decisions: &[Decision],
-        placed: &[Placed],
+        redacted: &Redacted,
     ) {
         let (topic, partition, offset) = batch.coordinates(row);
         let mut letter = [0; 4];
-        for (decision, placed) in decisions.iter().zip(placed) {
+        for (decision, placed) in decisions.iter().zip(&redacted.placed) {
             self.topic.append_value(topic);
             self.partition.append_value(partition);
             self.offset.append_value(offset);
@@ -153,11 +163,13 @@ impl Trail {
                 label.name.as_str(),
                 &label.category,
                 label.hipaa.letter().encode_utf8(&mut letter),
-                placed.action.name(),
+                placed.action,
             ];
             for (builder, name) in self.labels.iter_mut().zip(names) {
                 builder.append_value(name);
             }
+            self.key.append_option(placed.key.as_deref());
+            self.scope.append_value(redacted.scope);
             self.votes.append_value(decision.members.len());
             write_names(&mut self.members, decision.members, members);
             self.rule.append_value(decision.rule);
@@ -184,6 +196,8 @@ impl Trail {
             Arc::new(category.finish()),
             Arc::new(hipaa.finish()),
             Arc::new(action.finish()),
+            Arc::new(self.key.finish()),
+            Arc::new(self.scope.finish()),
             Arc::new(self.votes.finish()),
             Arc::new(self.members.finish()),
             Arc::new(self.rule.finish()),
@@ -230,7 +244,7 @@ mod tests {
         let redactor = Redactor::new(&labels, crate::Action::Tag, Carried::default());
         let batch = NoteBatch::from_texts([text]).unwrap();
         let names = ["a", "b", "c"].map(str::to_owned);
-        let (_, audit) = redactor
+        let (_, audit, _) = redactor
             .redact(&labels, &names, &batch, &[Ok(decisions)])
             .unwrap();
         let record = audit.record();

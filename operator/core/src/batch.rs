@@ -12,7 +12,7 @@ use arrow_array::types::{Int32Type, Int64Type, TimestampMillisecondType, UInt8Ty
 use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 
-use crate::{Coordinates, EventKind, NoteEvent, Record, SpanError};
+use crate::{Coordinates, Enclosed, EventKind, NoteEvent, Record, SpanError};
 use rows::Rows;
 use shared::Shared;
 
@@ -66,6 +66,9 @@ pub enum BatchError {
         /// What is wrong with it.
         source: SpanError,
     },
+    /// The redactor cannot do without something that is away for now.
+    #[error("{0}")]
+    Unavailable(&'static str),
     /// Arrow refuses the columns, for instance because together they pass 2 GiB.
     #[error("arrow: {0}")]
     Arrow(#[from] ArrowError),
@@ -87,6 +90,10 @@ pub enum BatchError {
 #[derive(Clone)]
 pub struct NoteBatch {
     record: RecordBatch,
+    /// A message a row, or none at all.
+    enclosed: Arc<[Option<Enclosed>]>,
+    /// The row that the first of this batch's is among them.
+    first: usize,
     shared: Arc<Shared>,
 }
 
@@ -96,8 +103,10 @@ mod column {
     pub(super) const OFFSET: usize = 2;
     pub(super) const ROW_KIND: usize = 3;
     pub(super) const ERROR: usize = 4;
-    pub(super) const EVENT_KIND: usize = 12;
     pub(super) const NOTE_ID: usize = 5;
+    pub(super) const PATIENT_ID: usize = 7;
+    pub(super) const AUTHORED_AT: usize = 11;
+    pub(super) const EVENT_KIND: usize = 12;
     pub(super) const TEXT: usize = 13;
     pub(super) const TOKENS: usize = 14;
     pub(super) const SENTENCE_ENDS: usize = 15;
@@ -195,6 +204,8 @@ impl NoteBatch {
     fn of(record: RecordBatch) -> Self {
         Self {
             record,
+            enclosed: Arc::default(),
+            first: 0,
             shared: Arc::default(),
         }
     }
@@ -219,7 +230,11 @@ impl NoteBatch {
     /// If they are not rows of this batch.
     #[must_use]
     pub fn slice(&self, first: usize, len: usize) -> Self {
-        Self::of(self.record.slice(first, len))
+        Self {
+            enclosed: Arc::clone(&self.enclosed),
+            first: self.first + first,
+            ..Self::of(self.record.slice(first, len))
+        }
     }
 
     /// What row `row` stands for.
@@ -300,6 +315,26 @@ impl NoteBatch {
     pub fn note_id(&self, row: usize) -> Option<&str> {
         let ids = self.strings(column::NOTE_ID);
         ids.is_valid(row).then(|| ids.value(row))
+    }
+
+    /// The row's patient, if its event says whose note it is.
+    pub fn patient_id(&self, row: usize) -> Option<&str> {
+        let ids = self.strings(column::PATIENT_ID);
+        ids.is_valid(row).then(|| ids.value(row))
+    }
+
+    /// When the row's note was written, in milliseconds since 1970-01-01T00:00:00Z.
+    pub fn authored_at(&self, row: usize) -> Option<i64> {
+        let times = self
+            .record
+            .column(column::AUTHORED_AT)
+            .as_primitive::<TimestampMillisecondType>();
+        times.is_valid(row).then(|| times.value(row))
+    }
+
+    /// The message that the row's note came in.
+    pub fn enclosed(&self, row: usize) -> Option<&Enclosed> {
+        self.enclosed.get(self.first + row)?.as_ref()
     }
 
     fn strings(&self, index: usize) -> &StringArray {

@@ -4,8 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::{
-    Annotations, AuditBatch, BatchError, Combine, LabelSet, MemberSet, Merging, NoteBatch, Outcome,
-    QuarantineCode, RedactedBatch, Redactor, TagError, Tagger,
+    Annotations, AuditBatch, BatchError, Combine, Decision, LabelSet, MemberSet, Merging, NoteBatch,
+    NoteView, Outcome, QuarantineCode, Redacted, RedactedBatch, Redactor, Review, ReviewRule, Sweep,
+    TagError, Tagger, Unredacted,
 };
 
 /// Members, and how they are combined and acted upon. Shared by every lane; synchronous and pure.
@@ -15,6 +16,8 @@ pub struct Engine {
     names: Vec<String>,
     combiner: Arc<dyn Combine>,
     merging: Merging,
+    sweep: Option<Sweep>,
+    review: ReviewRule,
     redactor: Redactor,
 }
 
@@ -25,7 +28,7 @@ pub struct Processed {
     pub redacted: RedactedBatch,
     /// One row for each redacted span.
     pub audit: AuditBatch,
-    /// Notes that a member could not handle, by code.
+    /// Notes that could not be handled, by code.
     pub quarantined: Vec<QuarantineCode>,
 }
 
@@ -53,8 +56,22 @@ impl Engine {
             names,
             combiner,
             merging,
+            sweep: None,
+            review: ReviewRule::default(),
             redactor,
         }
+    }
+
+    /// Looks a second time for what was found, if there is a sweep.
+    #[must_use]
+    pub fn sweeping(self, sweep: Option<Sweep>) -> Self {
+        Self { sweep, ..self }
+    }
+
+    /// Flags notes for a human's review by another rule than the default.
+    #[must_use]
+    pub fn reviewing(self, review: ReviewRule) -> Self {
+        Self { review, ..self }
     }
 
     /// The label set that decisions are in.
@@ -69,6 +86,19 @@ impl Engine {
 
     /// What the ensemble decides about each row. An error quarantines that row alone.
     pub fn decide(&self, batch: &NoteBatch) -> Vec<Outcome> {
+        self.judge(batch, |_, _, _| ())
+            .into_iter()
+            .map(|outcome| outcome.map(|(decisions, ())| decisions))
+            .collect()
+    }
+
+    /// What the ensemble decides about each row, and what `look` says of that: it is given the note, what the members said
+    /// and the decisions.
+    fn judge<T>(
+        &self,
+        batch: &NoteBatch,
+        look: impl Fn(NoteView<'_>, &[&Annotations], &[Decision]) -> T,
+    ) -> Vec<Result<(Vec<Decision>, T), QuarantineCode>> {
         let tagged: Vec<_> = self
             .members
             .iter()
@@ -83,35 +113,47 @@ impl Engine {
                 let note = batch.note(row);
                 let mut decisions = self.combiner.decide(note, &said);
                 self.merging.apply(note.text, &mut decisions);
-                Ok(decisions)
+                if let Some(sweep) = &self.sweep {
+                    sweep.apply(note, &mut decisions);
+                }
+                let seen = look(note, &said, &decisions);
+                Ok((decisions, seen))
             })
             .collect()
     }
 
-    /// The redacted text of one row, for callers that write no rows.
+    /// One row redacted, for callers that write no rows.
     ///
     /// # Errors
-    /// The code under which the note would be quarantined.
-    pub fn redact(&self, batch: &NoteBatch, row: usize, outcome: &Outcome) -> Result<String, QuarantineCode> {
-        let decisions = outcome.as_ref().map_err(|code| *code)?;
-        let redacted = self.redactor.redact_text(batch.note(row).text, decisions);
-        redacted
-            .map(|(text, _)| text)
-            .map_err(|_| QuarantineCode::InvalidSpan)
+    /// The code under which the note would be quarantined, or what is away.
+    pub fn redact(&self, batch: &NoteBatch, row: usize, outcome: &Outcome) -> Result<Redacted, Unredacted> {
+        let decisions = outcome.as_ref().map_err(|code| Unredacted::Quarantined(*code))?;
+        self.redactor.redact_note(batch, row, decisions)
     }
 
     /// Tags, decides and redacts a batch.
     ///
     /// # Errors
-    /// [`BatchError::Arrow`] if the redacted texts pass 2 GiB.
+    /// As [`Redactor::redact`].
     pub fn process(&self, batch: &NoteBatch) -> Result<Processed, BatchError> {
-        let outcomes = self.decide(batch);
-        let (redacted, audit) = self
-            .redactor
-            .redact(&self.labels, &self.names, batch, &outcomes)?;
-        let quarantined = outcomes.into_iter().filter_map(Result::err).collect();
+        let judged = self.judge(batch, |note, said, decisions| {
+            self.review.review(note, said, decisions)
+        });
+        let mut reviews = Vec::with_capacity(judged.len());
+        let mut outcomes: Vec<Outcome> = Vec::with_capacity(judged.len());
+        for outcome in judged {
+            let (outcome, review) = match outcome {
+                Ok((decisions, review)) => (Ok(decisions), review),
+                Err(code) => (Err(code), Review::default()),
+            };
+            outcomes.push(outcome);
+            reviews.push(review);
+        }
+        let (redacted, audit, quarantined) =
+            self.redactor
+                .redact(&self.labels, &self.names, batch, &outcomes)?;
         Ok(Processed {
-            redacted,
+            redacted: redacted.reviewed(&reviews)?,
             audit,
             quarantined,
         })
@@ -213,6 +255,30 @@ mod tests {
             ("member_panic", "invalid_span")
         );
         assert_eq!(done.quarantined.len(), 2);
+    }
+
+    #[test]
+    fn a_note_that_a_member_was_outvoted_on_is_flagged_and_a_quarantined_one_is_not() {
+        let both = Voting {
+            threshold: 2,
+            ..Voting::default()
+        };
+        let engine = Engine {
+            combiner: Arc::new(both),
+            ..engine()
+        };
+        let texts = ["Ana fell.", "panic", "Nobody fell.", "stray"];
+        let done = engine.process(&NoteBatch::from_texts(texts).unwrap()).unwrap();
+        let review = done.redacted.record().column_by_name("review").unwrap();
+        let told: Vec<_> = review.as_string::<i32>().iter().collect();
+        assert_eq!(told, [Some("dropped"), None, None, None]);
+        let lax = engine.reviewing(ReviewRule {
+            score: 2.0,
+            ..ReviewRule::default()
+        });
+        let done = lax.process(&NoteBatch::from_texts(texts).unwrap()).unwrap();
+        let review = done.redacted.record().column_by_name("review").unwrap();
+        assert_eq!(review.null_count(), 4);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::Enclosed;
+
 /// Text that may identify somebody. Prints as its length, whatever asks for it.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sensitive(String);
@@ -177,6 +179,8 @@ pub struct NoteEvent {
     pub text: Sensitive,
     /// The patient's own identifiers.
     pub known: Vec<Known>,
+    /// The message that it came in, where that is to be given back.
+    pub enclosed: Option<Enclosed>,
 }
 
 /// Why an event became a quarantined row. The name of a code is all that is ever written of the fault.
@@ -195,6 +199,10 @@ pub enum QuarantineCode {
     MemberPanic,
     /// A member's span fails a check.
     InvalidSpan,
+    /// The policy has no replacement for something that was found.
+    NoReplacement,
+    /// The message that the note came in could not be put together again.
+    MessageNotClosed,
 }
 
 impl QuarantineCode {
@@ -207,6 +215,8 @@ impl QuarantineCode {
             Self::MemberError => "member_error",
             Self::MemberPanic => "member_panic",
             Self::InvalidSpan => "invalid_span",
+            Self::NoReplacement => "no_replacement",
+            Self::MessageNotClosed => "message_not_closed",
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{StringBuilder, UInt32Builder};
+use arrow_array::builder::{BinaryBuilder, StringBuilder, UInt32Builder};
+use arrow_array::cast::AsArray as _;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
-use crate::{BatchError, NoteBatch, QuarantineCode, RowKind};
+use crate::{BatchError, NoteBatch, QuarantineCode, Reason, Redacted, Review, RowKind};
 
 /// Metadata that a policy may carry from the event to the output row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
@@ -85,7 +86,9 @@ pub struct RedactedBatch(RecordBatch);
 impl RedactedBatch {
     /// `topic`, `partition`, `offset`; `row_kind` (`note`, `tombstone`, `quarantined`); `error`, the code of a
     /// quarantined row; `event_kind`; the carried metadata, null where the policy does not carry it; `text`, redacted,
-    /// null unless the row is a note; `redactions`, the number of spans replaced.
+    /// null unless the row is a note; `redactions`, the number of spans replaced; `message`, the message that the note came
+    /// in, redacted alike, null unless it is to be given back; `review`, why a human should look at the note ([`Reason`]s, with
+    /// commas between), null where nobody need.
     pub fn schema() -> SchemaRef {
         let mut fields = vec![
             Field::new("topic", DataType::Utf8, false),
@@ -98,12 +101,50 @@ impl RedactedBatch {
         fields.extend(CarriedField::ALL.map(|field| Field::new(field.name(), field.data_type(), true)));
         fields.push(Field::new("text", DataType::Utf8, true));
         fields.push(Field::new("redactions", DataType::UInt32, false));
+        fields.push(Field::new("message", DataType::Binary, true));
+        fields.push(Field::new("review", DataType::Utf8, true));
         Arc::new(Schema::new(fields))
     }
 
     /// The Arrow form.
     pub const fn record(&self) -> &RecordBatch {
         &self.0
+    }
+
+    /// Flags rows for a human's review. Rows that are no notes keep no flag.
+    ///
+    /// # Errors
+    /// [`BatchError::Schema`] unless there is one review a row.
+    pub fn reviewed(self, reviews: &[Review]) -> Result<Self, BatchError> {
+        let schema = self.0.schema();
+        let kinds = self
+            .0
+            .column_by_name("row_kind")
+            .map(|column| column.as_string::<i32>());
+        let (Some(kinds), true) = (kinds, reviews.len() == self.len()) else {
+            return Err(BatchError::Schema);
+        };
+        let told = kinds.iter().zip(reviews).map(|(kind, review)| {
+            let is_note = kind == Some(RowKind::Note.name());
+            (is_note && !review.is_empty()).then(|| {
+                let names: Vec<_> = review.reasons().map(Reason::name).collect();
+                names.join(",")
+            })
+        });
+        let told: ArrayRef = Arc::new(StringArray::from_iter(told));
+        let columns = schema
+            .fields()
+            .iter()
+            .zip(self.0.columns())
+            .map(|(field, column)| {
+                if field.name() == "review" {
+                    Arc::clone(&told)
+                } else {
+                    Arc::clone(column)
+                }
+            });
+        let columns = columns.collect();
+        Ok(Self(RecordBatch::try_new(schema, columns)?))
     }
 
     /// Number of rows.
@@ -135,6 +176,7 @@ pub(crate) struct Rows {
     event_kind: Vec<&'static str>,
     text: StringBuilder,
     redactions: UInt32Builder,
+    message: BinaryBuilder,
 }
 
 impl Rows {
@@ -146,6 +188,7 @@ impl Rows {
             event_kind: Vec::with_capacity(rows),
             text: StringBuilder::with_capacity(rows, bytes),
             redactions: UInt32Builder::with_capacity(rows),
+            message: BinaryBuilder::new(),
         }
     }
 
@@ -154,18 +197,20 @@ impl Rows {
         &mut self,
         batch: &NoteBatch,
         row: usize,
-        redacted: Result<(&str, usize), QuarantineCode>,
+        redacted: Result<(&Redacted, usize), QuarantineCode>,
     ) {
         let came_as = batch.row_kind(row);
-        let (kind, error, text, redactions) = match (came_as, redacted) {
-            (RowKind::Note, Ok((text, redactions))) => (RowKind::Note, None, Some(text), redactions),
+        let (kind, error, note, redactions) = match (came_as, redacted) {
+            (RowKind::Note, Ok((note, redactions))) => (RowKind::Note, None, Some(note), redactions),
             (RowKind::Note, Err(code)) => (RowKind::Quarantined, Some(code.name()), None, 0),
             _ => (came_as, batch.error(row), None, 0),
         };
         self.row_kind.push(kind.name());
         self.error.append_option(error);
         self.event_kind.push(batch.event_kind(row));
-        self.text.append_option(text);
+        self.text.append_option(note.map(|note| &note.text));
+        self.message
+            .append_option(note.and_then(|note| note.message.as_deref()));
         self.redactions
             .append_value(u32::try_from(redactions).unwrap_or(u32::MAX));
     }
@@ -194,6 +239,8 @@ impl Rows {
         }
         columns.push(Arc::new(self.text.finish()));
         columns.push(Arc::new(self.redactions.finish()));
+        columns.push(Arc::new(self.message.finish()));
+        columns.push(new_null_array(&DataType::Utf8, rows));
         Ok(RedactedBatch(RecordBatch::try_new(
             RedactedBatch::schema(),
             columns,

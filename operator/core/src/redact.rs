@@ -1,120 +1,147 @@
 //! Redaction: the only way from a note to text that may leave.
 
+use std::sync::Arc;
+
+use crate::replace::Plain;
 use crate::{
-    AuditBatch, BatchError, Carried, Decision, LabelId, LabelSet, NoteBatch, QuarantineCode, RedactedBatch,
-    Span, SpanError, audit, output,
+    Action, AuditBatch, BatchError, Carried, Decision, Enclosed, LabelSet, NoteBatch, QuarantineCode,
+    RedactedBatch, ReplaceError, Replaced, Replacer, Span, SpanError, Subject, audit, output,
 };
-
-/// What is written in a span's place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Action {
-    /// Its label in brackets, for instance `[PATIENT]`.
-    #[default]
-    Tag,
-    /// One `*` for each character that is no white space. Line breaks stay, lengths show.
-    Mask,
-}
-
-impl Action {
-    /// The name written to the audit.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tag => "tag",
-            Self::Mask => "mask",
-        }
-    }
-}
 
 /// One note's outcome: its decisions, or why it is quarantined.
 pub type Outcome = Result<Vec<Decision>, QuarantineCode>;
 
-/// Where a decision's span came to lie in the redacted text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where a decision's span came to lie in the redacted text, and what was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
     /// Bytes of the redacted text.
     pub out: Span,
     /// What was done.
-    pub action: Action,
+    pub action: &'static str,
+    /// The key that it depends on.
+    pub key: Option<Arc<str>>,
 }
 
-/// Replaces decided spans, a label's way.
+/// One redacted note.
+#[derive(Clone, Default)]
+pub struct Redacted {
+    /// Its text.
+    pub text: String,
+    /// Where each decision came to lie.
+    pub placed: Vec<Placed>,
+    /// The message that it came in, redacted alike, if it came in one.
+    pub message: Option<Vec<u8>>,
+    /// As [`Replaced::scope`].
+    pub scope: &'static str,
+}
+
+/// Why a note is not redacted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unredacted {
+    /// It becomes a quarantined row.
+    Quarantined(QuarantineCode),
+    /// It is tried again.
+    Unavailable(&'static str),
+}
+
+impl From<ReplaceError> for Unredacted {
+    fn from(error: ReplaceError) -> Self {
+        match error {
+            ReplaceError::Unavailable(why) => Self::Unavailable(why),
+            ReplaceError::Failed => Self::Quarantined(QuarantineCode::NoReplacement),
+        }
+    }
+}
+
+impl From<SpanError> for Unredacted {
+    fn from(_: SpanError) -> Self {
+        Self::Quarantined(QuarantineCode::InvalidSpan)
+    }
+}
+
+/// Replaces decided spans, and carries metadata to the output.
 #[derive(Clone, Debug)]
 pub struct Redactor {
-    actions: Vec<Action>,
-    tags: Vec<String>,
+    replacer: Arc<dyn Replacer>,
     carried: Carried,
 }
 
 impl Redactor {
     /// A redactor that does `action` to every label of the set, and carries `carried` to the output.
     pub fn new(labels: &LabelSet, action: Action, carried: Carried) -> Self {
-        let tags = labels
-            .labels()
-            .iter()
-            .map(|label| format!("[{}]", label.name))
-            .collect();
-        Self {
-            actions: vec![action; labels.labels().len()],
-            tags,
-            carried,
-        }
+        Self::by(Arc::new(Plain::new(labels, action)), carried)
     }
 
-    /// Does something else to one label.
-    ///
-    /// # Panics
-    /// If the label is of another set.
-    #[must_use]
-    pub fn with(mut self, label: LabelId, action: Action) -> Self {
-        self.actions[usize::from(label.0)] = action;
-        self
+    /// A redactor that writes what `replacer` says.
+    pub const fn by(replacer: Arc<dyn Replacer>, carried: Carried) -> Self {
+        Self { replacer, carried }
     }
 
-    /// Redacts one text. `decisions` must be sorted and free of overlaps, as the vote leaves them.
+    /// Redacts one note. `decisions` must be sorted and free of overlaps, as the vote leaves them.
     ///
     /// # Errors
-    /// A [`SpanError`] if a decision is not a span of the text, or lies before the end of the one before it. Then
-    /// nothing is given out: no note leaves half-redacted.
-    pub fn redact_text(
+    /// [`Unredacted`]: if a decision is not a span of the text, or lies before the end of the one before it; if there is
+    /// no replacement; if its message cannot be put together again. Then nothing is given out: no note leaves
+    /// half-redacted.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn redact_note(
         &self,
-        text: &str,
+        batch: &NoteBatch,
+        row: usize,
         decisions: &[Decision],
-    ) -> Result<(String, Vec<Placed>), SpanError> {
-        let mut out = String::with_capacity(text.len() + decisions.len() * 4);
-        let mut placed = Vec::with_capacity(decisions.len());
+    ) -> Result<Redacted, Unredacted> {
+        let note = batch.note(row);
         let mut at = 0;
         for decision in decisions {
-            decision.span.check(text)?;
-            out.push_str(Span::new(at, decision.span.start())?.of(text));
-            let start = out.len();
-            let action = self.actions[usize::from(decision.label.0)];
-            match action {
-                Action::Tag => out.push_str(&self.tags[usize::from(decision.label.0)]),
-                Action::Mask => out.extend(
-                    decision
-                        .span
-                        .of(text)
-                        .chars()
-                        .map(|c| if c.is_whitespace() { c } else { '*' }),
-                ),
-            }
-            placed.push(Placed {
-                out: Span::new(start, out.len())?,
-                action,
-            });
+            decision.span.check(note.text)?;
+            Span::new(at, decision.span.start())?;
             at = decision.span.end();
         }
-        out.push_str(Span::new(at, text.len())?.of(text));
-        Ok((out, placed))
+        let enclosed = batch.enclosed(row);
+        let subject = Subject {
+            note,
+            patient_id: batch.patient_id(row),
+            note_id: batch.note_id(row),
+            authored_at: batch.authored_at(row),
+            at: batch.coordinates(row),
+            decisions,
+            identifiers: enclosed.map_or(&[], |enclosed| enclosed.0.identifiers()),
+        };
+        let replaced = self.replacer.replace(&subject)?;
+        if replaced.spans.len() != decisions.len() || replaced.identifiers.len() != subject.identifiers.len()
+        {
+            return Err(ReplaceError::Failed.into());
+        }
+        let (text, outs) = write(note.text, decisions, &replaced)?;
+        let message = enclosed
+            .map(|enclosed| close(enclosed, decisions, &text, &outs, &replaced))
+            .transpose()?;
+        let placed = replaced
+            .spans
+            .into_iter()
+            .zip(outs)
+            .map(|(replacement, out)| Placed {
+                out,
+                action: replacement.action,
+                key: replacement.key,
+            });
+        Ok(Redacted {
+            text,
+            placed: placed.collect(),
+            message,
+            scope: replaced.scope,
+        })
     }
 
     /// Redacts a batch: one output row for each input row, and one audit row for each redacted span.
     ///
-    /// A note whose outcome is an error, or whose decisions fail a check, becomes a quarantined row without text.
+    /// A note whose outcome is an error, or that cannot be redacted, becomes a quarantined row without text; its code is
+    /// among those that are given back.
     ///
     /// # Errors
-    /// [`BatchError::Arrow`] if the redacted texts pass 2 GiB.
+    /// [`BatchError::Arrow`] if the redacted texts pass 2 GiB; [`BatchError::Unavailable`] if the batch is to be tried again.
     ///
     /// # Panics
     /// If there is not one outcome a row.
@@ -124,35 +151,84 @@ impl Redactor {
         members: &[String],
         batch: &NoteBatch,
         outcomes: &[Outcome],
-    ) -> Result<(RedactedBatch, AuditBatch), BatchError> {
+    ) -> Result<(RedactedBatch, AuditBatch, Vec<QuarantineCode>), BatchError> {
         assert_eq!(batch.len(), outcomes.len(), "one outcome a row");
         let bytes = batch.notes().map(|note| note.text.len()).sum::<usize>();
         let mut rows = output::Rows::new(batch.len(), bytes + bytes / 32);
         let mut trail = audit::Trail::default();
-        for (note, outcome) in batch.notes().zip(outcomes) {
+        let mut quarantined = Vec::new();
+        for (row, outcome) in outcomes.iter().enumerate() {
             let redacted = match outcome {
                 Ok(decisions) => self
-                    .redact_text(note.text, decisions)
-                    .map(|(text, placed)| (text, decisions, placed))
-                    .map_err(|_| QuarantineCode::InvalidSpan),
-                Err(code) => Err(*code),
+                    .redact_note(batch, row, decisions)
+                    .map(|note| (note, decisions)),
+                Err(code) => Err(Unredacted::Quarantined(*code)),
             };
             match redacted {
-                Ok((text, decisions, placed)) => {
-                    trail.push(batch, note.row, labels, members, decisions, &placed);
-                    rows.push(batch, note.row, Ok((&text, decisions.len())));
+                Ok((note, decisions)) => {
+                    trail.push(batch, row, labels, members, decisions, &note);
+                    rows.push(batch, row, Ok((&note, decisions.len())));
                 }
-                Err(code) => rows.push(batch, note.row, Err(code)),
+                Err(Unredacted::Quarantined(code)) => {
+                    quarantined.push(code);
+                    rows.push(batch, row, Err(code));
+                }
+                Err(Unredacted::Unavailable(why)) => return Err(BatchError::Unavailable(why)),
             }
         }
-        Ok((rows.finish(batch, &self.carried)?, trail.finish()?))
+        Ok((rows.finish(batch, &self.carried)?, trail.finish()?, quarantined))
     }
+}
+
+/// The text with its spans replaced, and where the replacements lie in it.
+fn write(text: &str, decisions: &[Decision], replaced: &Replaced) -> Result<(String, Vec<Span>), SpanError> {
+    let mut out = String::with_capacity(text.len() + decisions.len() * 4);
+    let mut outs = Vec::with_capacity(decisions.len());
+    let mut at = 0;
+    for (decision, replacement) in decisions.iter().zip(&replaced.spans) {
+        out.push_str(Span::new(at, decision.span.start())?.of(text));
+        let start = out.len();
+        out.push_str(&replacement.text);
+        outs.push(Span::new(start, out.len())?);
+        at = decision.span.end();
+    }
+    out.push_str(Span::new(at, text.len())?.of(text));
+    Ok((out, outs))
+}
+
+/// The message with its parts as they lie in the redacted text. A replacement that reaches from one part into the next
+/// stays with the first.
+fn close(
+    enclosed: &Enclosed,
+    decisions: &[Decision],
+    text: &str,
+    outs: &[Span],
+    replaced: &Replaced,
+) -> Result<Vec<u8>, Unredacted> {
+    let moved = |at: usize| {
+        let before = decisions.partition_point(|decision| decision.span.start() < at);
+        let Some(last) = before.checked_sub(1) else {
+            return at;
+        };
+        let (from, to) = (decisions[last].span, outs[last]);
+        // What lies within a span that is replaced moves to its end.
+        to.end() + at.saturating_sub(from.end())
+    };
+    let parts = enclosed.0.parts().iter().map(|part| {
+        let span = Span::new(moved(part.start()), moved(part.end()))?;
+        span.check(text)?;
+        Ok(span.of(text))
+    });
+    let parts = parts.collect::<Result<Vec<_>, SpanError>>()?;
+    let identifiers: Vec<&str> = replaced.identifiers.iter().map(|one| one.text.as_str()).collect();
+    let closed = enclosed.0.close(&parts, &identifiers);
+    closed.map_err(|_| Unredacted::Quarantined(QuarantineCode::MessageNotClosed))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MemberSet;
+    use crate::{Envelope, EnvelopeError, Identifier, MemberSet, NoteEvent, Record};
     use proptest::prelude::*;
 
     fn decision(labels: &LabelSet, label: &str, start: u32, end: u32) -> Decision {
@@ -165,24 +241,25 @@ mod tests {
         )
     }
 
+    fn redact(redactor: &Redactor, text: &str, decisions: &[Decision]) -> Result<Redacted, Unredacted> {
+        redactor.redact_note(&NoteBatch::from_texts([text]).unwrap(), 0, decisions)
+    }
+
     #[test]
     fn tag_writes_the_label_and_mask_keeps_the_length() {
         let labels = LabelSet::i2b2_2014();
-        let redactor = Redactor::new(&labels, Action::Tag, Carried::default())
-            .with(labels.by_name("CITY").unwrap(), Action::Mask);
+        let plain = Plain::new(&labels, Action::Tag).with(labels.by_name("CITY").unwrap(), Action::Mask);
+        let redactor = Redactor::by(Arc::new(plain), Carried::default());
         let decisions = [
             decision(&labels, "PATIENT", 0, 9),
             decision(&labels, "CITY", 16, 21),
         ];
-        let (out, placed) = redactor
-            .redact_text("Ana María, from Cádiz.", &decisions[..1])
-            .unwrap();
-        assert_eq!(out, "[PATIENT]a, from Cádiz.");
-        assert_eq!(placed[0].out, Span::between(0, 9));
-        let (out, _) = redactor
-            .redact_text("Ana Mara, from Málaga X", &[decision(&labels, "CITY", 15, 22)])
-            .unwrap();
-        assert_eq!(out, "Ana Mara, from ****** X");
+        let done = redact(&redactor, "Ana María, from Cádiz.", &decisions[..1]).unwrap();
+        assert_eq!(done.text, "[PATIENT]a, from Cádiz.");
+        assert_eq!(done.placed[0].out, Span::between(0, 9));
+        let city = [decision(&labels, "CITY", 15, 22)];
+        let done = redact(&redactor, "Ana Mara, from Málaga X", &city).unwrap();
+        assert_eq!(done.text, "Ana Mara, from ****** X");
     }
 
     #[test]
@@ -190,8 +267,76 @@ mod tests {
         let labels = LabelSet::i2b2_2014();
         let redactor = Redactor::new(&labels, Action::Tag, Carried::default());
         let overlapping = [decision(&labels, "CITY", 0, 4), decision(&labels, "CITY", 2, 6)];
-        assert!(redactor.redact_text("abcdefgh", &overlapping).is_err());
-        assert!(redactor.redact_text("abc", &overlapping[1..]).is_err());
+        assert!(redact(&redactor, "abcdefgh", &overlapping).is_err());
+        assert!(redact(&redactor, "abc", &overlapping[1..]).is_err());
+    }
+
+    #[derive(Debug)]
+    struct Away;
+
+    impl Replacer for Away {
+        fn replace(&self, _: &Subject<'_>) -> Result<Replaced, ReplaceError> {
+            Err(ReplaceError::Unavailable("the vault is away"))
+        }
+    }
+
+    #[test]
+    fn a_batch_whose_replacements_are_away_for_now_is_given_back_whole() {
+        let labels = LabelSet::i2b2_2014();
+        let redactor = Redactor::by(Arc::new(Away), Carried::default());
+        let batch = NoteBatch::from_texts(["a"]).unwrap();
+        let told = redactor.redact(&labels, &[], &batch, &[Ok(Vec::new())]);
+        assert!(matches!(told, Err(BatchError::Unavailable("the vault is away"))));
+    }
+
+    /// Two parts and a name, put together again with bars.
+    struct Barred([Span; 2], [Identifier; 1]);
+
+    impl Envelope for Barred {
+        fn parts(&self) -> &[Span] {
+            &self.0
+        }
+
+        fn identifiers(&self) -> &[Identifier] {
+            &self.1
+        }
+
+        fn close(&self, parts: &[&str], identifiers: &[&str]) -> Result<Vec<u8>, EnvelopeError> {
+            Ok([parts, identifiers].concat().join("|").into_bytes())
+        }
+    }
+
+    #[test]
+    fn a_message_gets_its_own_parts_back_and_its_identifiers_by_the_same_policy() {
+        let labels = LabelSet::i2b2_2014();
+        let redactor = Redactor::new(&labels, Action::Tag, Carried::default());
+        let name = Identifier {
+            label: "PATIENT",
+            value: "Ruiz^Ana".into(),
+        };
+        let text = "Ana Ruiz came.\n\nAna left Reus";
+        let event = NoteEvent {
+            text: text.into(),
+            enclosed: Some(Enclosed(Arc::new(Barred(
+                [Span::between(0, 14), Span::between(16, 29)],
+                [name],
+            )))),
+            ..NoteEvent::default()
+        };
+        let batch = NoteBatch::from_records([Record::Note(event)]).unwrap();
+        let closed = |decisions: &[Decision]| {
+            let message = redactor.redact_note(&batch, 0, decisions).unwrap().message;
+            String::from_utf8(message.unwrap()).unwrap()
+        };
+        assert_eq!(closed(&[]), "Ana Ruiz came.|Ana left Reus|[PATIENT]");
+        let each = [
+            decision(&labels, "PATIENT", 0, 8),
+            decision(&labels, "PATIENT", 16, 19),
+            decision(&labels, "CITY", 25, 29),
+        ];
+        assert_eq!(closed(&each), "[PATIENT] came.|[PATIENT] left [CITY]|[PATIENT]");
+        let across = [decision(&labels, "PATIENT", 9, 19)];
+        assert_eq!(closed(&across), "Ana Ruiz [PATIENT]| left Reus|[PATIENT]");
     }
 
     proptest! {
@@ -200,15 +345,15 @@ mod tests {
             let labels = LabelSet::i2b2_2014();
             let cuts: Vec<_> = cuts.into_iter().filter(|&cut| text.is_char_boundary(cut)).collect();
             let decisions: Vec<_> = cuts.chunks_exact(2).map(|pair| decision(&labels, "CITY", pair[0] as u32, pair[1] as u32)).collect();
-            let (out, placed) = Redactor::new(&labels, Action::Tag, Carried::default()).redact_text(&text, &decisions).unwrap();
+            let done = redact(&Redactor::new(&labels, Action::Tag, Carried::default()), &text, &decisions).unwrap();
             let mut rebuilt = String::new();
             let mut at = 0;
-            for (decision, placed) in decisions.iter().zip(&placed) {
-                rebuilt.push_str(Span::between(at, placed.out.start() as u32).of(&out));
+            for (decision, placed) in decisions.iter().zip(&done.placed) {
+                rebuilt.push_str(Span::between(at, placed.out.start() as u32).of(&done.text));
                 rebuilt.push_str(decision.span.of(&text));
                 at = placed.out.end() as u32;
             }
-            rebuilt.push_str(Span::between(at, out.len() as u32).of(&out));
+            rebuilt.push_str(Span::between(at, done.text.len() as u32).of(&done.text));
             prop_assert_eq!(rebuilt, text);
         }
     }

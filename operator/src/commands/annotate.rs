@@ -14,7 +14,7 @@ use crate::exit::usage;
 pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
     let engine = match &args.member {
         Some(folder) => alone(folder)?,
-        None => recipe(args.config.as_deref(), args.bundle.as_deref())?.engine,
+        None => recipe(args.config.as_deref(), args.bundle.as_deref(), None)?.engine,
     };
     let documents = process(
         &engine,

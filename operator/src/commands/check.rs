@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use lethe_connectors::kafka::Cluster;
 use lethe_connectors::kafka::KafkaConfig;
+use lethe_connectors::registry;
 
 use lethe_connectors::store::verify;
 
@@ -16,16 +17,16 @@ use crate::exit::{Coded, Failure, usage};
 
 /// Checks a configuration, and with `--connect` what it points at.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
-    let config = load(&args.config)?;
+    let config = load(&args.config)?.with_policy(args.policy.as_ref())?;
     let recipe = config.engine.build()?;
-    config
-        .format
-        .build()
-        .map_err(|error| usage(format!("`[format]`, key {error}")))?;
+    registry::build(&config.format).map_err(|error| usage(format!("`[format]`, key {error}")))?;
     let mut to = std::io::stdout().lock();
     writeln!(to, "members     {}", recipe.engine.members().join(", "))?;
     writeln!(to, "labels      {}", recipe.labels)?;
     writeln!(to, "dictionary  {}", recipe.dictionary)?;
+    if let Some(mode) = recipe.mode {
+        writeln!(to, "policy      {mode}, {}", recipe.policy)?;
+    }
     let mut wrong = Vec::new();
     match &config.source {
         Some(SourceConfig::Kafka(kafka)) => {

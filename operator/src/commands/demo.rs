@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use lethe_connectors::kafka::EmbeddedBroker;
 use lethe_core::NoteBatch;
 
+use super::documents::explain;
 use super::run::{operate, runtime};
 use crate::cli::DemoArgs;
 use crate::config::{Config, parse};
@@ -89,7 +90,8 @@ fn show(out: &Path, config: &Config, events: usize, summary: &str) -> anyhow::Re
     let after = recipe
         .engine
         .redact(&batch, 0, &recipe.engine.decide(&batch)[0])
-        .map_err(|code| anyhow::anyhow!("{}", code.name()))?;
+        .map_err(|why| anyhow::anyhow!(explain(why)))?
+        .text;
     let mut to = std::io::stdout().lock();
     writeln!(
         to,

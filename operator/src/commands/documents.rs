@@ -1,17 +1,17 @@
 //! Documents through the engine, in order, on all cores: what `redact` and `annotate` share.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, Read as _, Write};
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 
 use anyhow::Context as _;
 use lethe_connectors::files::{Document, Documents, DocumentsConfig};
-use lethe_core::{Engine, NoteBatch, Outcome, QuarantineCode, Record};
+use lethe_core::{Engine, NoteBatch, Outcome, Record, Unredacted};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::config::{EngineConfig, Recipe, load};
+use crate::config::{Config, EngineConfig, Recipe, load};
 use crate::progress::Progress;
 
 /// Documents that one thread works on at a time.
@@ -23,15 +23,35 @@ pub(crate) type Change<'a> =
     dyn Fn(&Engine, &NoteBatch, usize, &Outcome, &mut Map<String, Value>) -> anyhow::Result<()> + Sync + 'a;
 
 /// The engine of a configuration file or of a bundle, or the default one.
-pub(crate) fn recipe(config: Option<&Path>, bundle: Option<&Path>) -> anyhow::Result<Recipe> {
-    let engine = match config {
-        Some(path) => load(path)?.engine,
-        None => EngineConfig {
-            bundle: bundle.map(Path::to_owned),
-            ..EngineConfig::default()
+pub(crate) fn recipe(
+    config: Option<&Path>,
+    bundle: Option<&Path>,
+    policy: Option<&PathBuf>,
+) -> anyhow::Result<Recipe> {
+    let config = match config {
+        Some(path) => load(path)?,
+        None => Config {
+            engine: EngineConfig {
+                bundle: bundle.map(Path::to_owned),
+                ..EngineConfig::default()
+            },
+            ..Config::default()
         },
     };
-    engine.build()
+    config.with_policy(policy)?.engine.build()
+}
+
+/// A file as text, or standard input for `-`.
+pub(crate) fn read_text(path: &Path) -> anyhow::Result<String> {
+    let name = path.display();
+    let mut bytes = Vec::new();
+    let read = match path == Path::new("-") {
+        true => io::stdin().lock().read_to_end(&mut bytes),
+        false => File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
+    };
+    read.with_context(|| format!("cannot read {name}"))?;
+    String::from_utf8(bytes)
+        .map_err(|error| anyhow::anyhow!("{name}: not UTF-8 from byte {}", error.utf8_error().valid_up_to()))
 }
 
 /// Creates a file, or takes standard output for `-`.
@@ -141,7 +161,7 @@ fn chunk(
             let at = document.record.at();
             let place = || format!("{}, line {}", at.topic, at.offset + 1);
             if let Err(code) = outcome {
-                anyhow::bail!("{}: {}", place(), explain(*code));
+                anyhow::bail!("{}: {}", place(), explain(Unredacted::Quarantined(*code)));
             }
             let mut object = object(document).with_context(place)?;
             change(engine, &batch, row, outcome, &mut object).with_context(place)?;
@@ -172,9 +192,10 @@ fn object(document: &Document) -> anyhow::Result<Map<String, Value>> {
 }
 
 /// What a code means to somebody who runs one file.
-pub(crate) fn explain(code: QuarantineCode) -> String {
-    format!(
-        "the note could not be handled ({}); nothing of it was written",
-        code.name()
-    )
+pub(crate) fn explain(why: Unredacted) -> String {
+    let why = match why {
+        Unredacted::Quarantined(code) => code.name(),
+        Unredacted::Unavailable(why) => why,
+    };
+    format!("the note could not be handled ({why}); nothing of it was written")
 }

@@ -1,10 +1,14 @@
-//! `lethe inspect`: is an output dataset whole.
+//! `lethe inspect`: is an output dataset whole and what it was, and why does it say what it says.
 
-use std::io::Write as _;
+use std::io::{self, Write};
+use std::path::Path;
 use std::time::Duration;
 
-use lethe_connectors::inspect;
-use lethe_connectors::store::{FolderConfig, StoreConfig};
+use anyhow::Context as _;
+use lethe_connectors::inspect::{self, Caught, Head, MemberReport, Report, Scope, Why};
+use lethe_connectors::store::{FolderConfig, Store, StoreConfig};
+use serde_json::{Map, Value};
+use tokio::runtime::Runtime;
 
 use super::run::runtime;
 use crate::cli::InspectArgs;
@@ -15,7 +19,7 @@ use crate::progress::Progress;
 /// An audit file younger than this may be one that a writer is about to name.
 const ORPHAN_AGE: Duration = Duration::from_secs(3600);
 
-/// Inspects a dataset.
+/// Inspects a dataset, or answers questions about it.
 pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
     let store = match (&args.path, &args.config) {
         (Some(path), _) if !path.is_dir() => {
@@ -30,29 +34,185 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
         }
         (None, None) => return Err(usage("give a folder or --config")),
     };
+    let heads = heads(&args.heads)?;
     let runtime = runtime()?;
     let store = store.build()?;
-    let mut progress = Progress::start("inspecting", "files", None);
-    let report = runtime.block_on(inspect::inspect(store.as_ref(), |now| {
-        progress.reach(now.files, now.of)
-    }))?;
-    progress.finish();
-    let mut to = std::io::stdout().lock();
-    if args.json {
-        serde_json::to_writer_pretty(&mut to, &report)?;
-        writeln!(to)?;
-    } else {
-        write!(to, "{report}")?;
-    }
-    if args.remove_orphans {
-        let removed = runtime.block_on(inspect::remove_orphans(store.as_ref(), &report, ORPHAN_AGE))?;
-        for name in &removed {
-            writeln!(to, "removed {name}")?;
+    let store = store.as_ref();
+    let asked = args.why.is_some() || args.by_member || args.only_by.is_some();
+    let mut answers = Answers {
+        json: args.json,
+        alone: !asked && !args.remove_orphans,
+        values: Map::new(),
+    };
+    let mut intact = true;
+    if !asked || args.audit || args.remove_orphans || !heads.is_empty() {
+        let scope = Scope {
+            digests: !args.quick,
+            audit: args.audit,
+            heads,
+        };
+        let report = look(&runtime, store, scope)?;
+        intact = report.is_intact();
+        answers.give("report", &report)?;
+        if args.remove_orphans {
+            answers.give("removed", &remove(&runtime, store, &report)?)?;
         }
-        writeln!(to, "{} orphans removed", removed.len())?;
     }
-    match report.is_intact() {
+    if let Some(place) = &args.why {
+        let why = runtime.block_on(inspect::why(store, place))?;
+        let why = why.ok_or_else(|| usage("no chain of the dataset reaches that offset"))?;
+        intact &= why.audit_intact != Some(false);
+        answers.give("why", &Asked(&why, place.byte))?;
+    }
+    if args.by_member || args.only_by.is_some() {
+        let only = args.only_by.as_deref();
+        let report = members(&runtime, store, only, args.list.then_some(args.json))?;
+        answers.give("members", &report)?;
+    }
+    answers.end()?;
+    match intact {
         true => Ok(()),
         false => Err(Coded(Failure::Found, "the dataset is not intact; see above".to_owned()).into()),
+    }
+}
+
+/// Inspects the dataset.
+fn look(runtime: &Runtime, store: &dyn Store, scope: Scope) -> anyhow::Result<Report> {
+    let mut progress = Progress::start("inspecting", "files", None);
+    let report = runtime.block_on(inspect::inspect_within(store, scope, |now| {
+        progress.reach(now.files, now.of);
+    }))?;
+    progress.finish();
+    Ok(report)
+}
+
+/// Heads as they were given: digests, and files of them.
+fn heads(given: &[String]) -> anyhow::Result<Vec<Head>> {
+    let mut heads = Vec::new();
+    for one in given {
+        if let Some(head) = Head::parse(one) {
+            heads.push(head);
+            continue;
+        }
+        let path = Path::new(one);
+        if !path.is_file() {
+            return Err(usage(format!("--head: {one} is neither a SHA-256 nor a file")));
+        }
+        let text = std::fs::read_to_string(path).with_context(|| one.clone())?;
+        let read = Head::parse_all(&text);
+        heads.extend(read.map_err(|line| usage(format!("{one}: line {line} is no head")))?);
+    }
+    Ok(heads)
+}
+
+/// Counts what members caught, of one if only it is asked for, and lists what it alone did if that is asked for too.
+fn members(
+    runtime: &Runtime,
+    store: &dyn Store,
+    only: Option<&str>,
+    list_as_json: Option<bool>,
+) -> anyhow::Result<MemberReport> {
+    let mut progress = Progress::start("reading the audit", "files", None);
+    let mut written = Ok(());
+    let list = |caught: &Caught<'_>| {
+        let Some(json) = list_as_json.filter(|_| Some(caught.member) == only && written.is_ok()) else {
+            return;
+        };
+        let mut to = io::stdout().lock();
+        written = match json {
+            true => serde_json::to_writer(&mut to, caught)
+                .map_err(io::Error::from)
+                .and_then(|()| writeln!(to)),
+            false => writeln!(to, "{caught}"),
+        };
+    };
+    let report = inspect::by_member(store, list, |now| progress.reach(now.files, now.of));
+    let mut report = runtime.block_on(report)?;
+    progress.finish();
+    written?;
+    if let Some(only) = only {
+        let names: Vec<_> = report.members.keys().cloned().collect();
+        if !report.members.contains_key(only) {
+            let names = names.join(", ");
+            return Err(usage(format!("no member {only} voted here; there are: {names}")));
+        }
+        report.members.retain(|name, _| name == only);
+    }
+    Ok(report)
+}
+
+/// Removes what nobody names; the names.
+fn remove(runtime: &Runtime, store: &dyn Store, report: &Report) -> anyhow::Result<Removed> {
+    let removed = runtime.block_on(inspect::remove_orphans(store, report, ORPHAN_AGE))?;
+    Ok(Removed(removed))
+}
+
+/// Audit files that were removed.
+#[derive(serde::Serialize)]
+struct Removed(Vec<String>);
+
+impl std::fmt::Display for Removed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for name in &self.0 {
+            writeln!(f, "removed {name}")?;
+        }
+        writeln!(f, "{} orphans removed", self.0.len())
+    }
+}
+
+/// An answer, and the byte that was asked about.
+struct Asked<'a>(&'a Why, Option<u32>);
+
+impl serde::Serialize for Asked<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl std::fmt::Display for Asked<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)?;
+        match self.1 {
+            Some(byte) if self.0.spans.is_empty() && self.0.audit_intact != Some(false) => {
+                writeln!(f, "  byte {byte} of the redacted text stood so in the original")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is printed: as it comes, or as one JSON object in the end.
+struct Answers {
+    json: bool,
+    /// Whether nothing but the report is printed: then the JSON is the report itself.
+    alone: bool,
+    values: Map<String, Value>,
+}
+
+impl Answers {
+    fn give(
+        &mut self,
+        name: &str,
+        value: &(impl serde::Serialize + std::fmt::Display),
+    ) -> anyhow::Result<()> {
+        if self.json {
+            self.values.insert(name.to_owned(), serde_json::to_value(value)?);
+        } else {
+            write!(io::stdout().lock(), "{value}")?;
+        }
+        Ok(())
+    }
+
+    fn end(self) -> anyhow::Result<()> {
+        if !self.json {
+            return Ok(());
+        }
+        let mut to = io::stdout().lock();
+        match self.values.get("report").filter(|_| self.alone) {
+            Some(report) => serde_json::to_writer_pretty(&mut to, report)?,
+            None => serde_json::to_writer_pretty(&mut to, &self.values)?,
+        }
+        writeln!(to)?;
+        Ok(())
     }
 }

@@ -7,11 +7,14 @@ mod crossval;
 mod demo;
 mod dictionary;
 mod documents;
+mod emit;
 mod ensemble;
 mod evaluate;
 mod inspect;
 mod learning;
+mod new_key;
 mod redact;
+mod reveal;
 mod run;
 mod skip;
 mod train;
@@ -23,7 +26,10 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Demo(args) => demo::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Emit(args) => emit::run(&args),
         Command::Redact(args) => redact::run(&args),
+        Command::NewKey(args) => new_key::run(&args),
+        Command::Reveal(args) => reveal::run(&args),
         Command::Annotate(args) => annotate::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Inspect(args) => inspect::run(&args),

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use lethe_connectors::kafka::source::{self, Command, LogRange, SourceSettings, commands};
 use lethe_connectors::kafka::{Cluster, FetchBudget, KafkaConfig, KafkaProblem, Start};
+use lethe_connectors::registry;
 use lethe_connectors::sink::Fingerprints;
 use lethe_core::hex;
 use sha2::{Digest as _, Sha256};
@@ -31,7 +32,7 @@ const REPORT_EVERY: Duration = Duration::from_secs(30);
 
 /// Runs the operator of a configuration file.
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
-    let config = load(&args.config)?;
+    let config = load(&args.config)?.with_policy(args.policy.as_ref())?;
     let runtime = runtime()?;
     let summary = operate(&config, &runtime, args.until_end)?;
     tracing::info!("done: {summary}");
@@ -204,9 +205,7 @@ fn shop(
         .map_err(|error| anyhow::anyhow!("`[sink.store]`: {error}"))?;
     Ok(Shop {
         edition: Current::new(edition),
-        format: config
-            .format
-            .build()
+        format: registry::build(&config.format)
             .map_err(|error| usage(format!("`[format]`, key {error}")))?
             .into(),
         store,
@@ -281,6 +280,7 @@ pub(crate) fn fingerprints(config: &Config, recipe: &Recipe, cluster: Option<Str
         topic_id: None,
         config: hex(&Sha256::digest(settings.as_bytes())),
         policy: recipe.policy.clone(),
+        mode: recipe.mode.map(str::to_owned),
         bundle: recipe.bundle.clone(),
         members: recipe.engine.members().join(","),
         labels: recipe.labels.clone(),

@@ -5,14 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lethe_core::{
-    Action, Carried, CarriedField, Engine, LabelSet, MemberSet, Merging, Redactor, Voting, hex,
+    Action, Carried, CarriedField, Engine, LabelSet, MemberSet, Merging, Plain, Redactor, ReviewRule, Sweep,
+    Voting, hex,
 };
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Bundle, Versions};
 use lethe_members::registry::{MemberConfig, default_rules};
+use lethe_policy::carried_by_default;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
+use super::PolicySource;
 use crate::exit::usage;
 
 /// The `[engine]` table.
@@ -32,8 +35,13 @@ pub(crate) struct EngineConfig {
     pub(crate) pass_through: bool,
     /// How members are combined.
     pub(crate) vote: Option<VoteConfig>,
-    /// What is done to what was found.
+    /// What is done to what was found, where no policy says it, and what goes to the output beside it.
     pub(crate) redaction: RedactionConfig,
+    /// When a note is flagged for a human's review.
+    pub(crate) review: ReviewRule,
+    /// The policy: a table of its own in the file, or a file of its own.
+    #[serde(skip)]
+    pub(crate) policy: Option<PolicySource>,
 }
 
 /// The `[engine.vote]` table.
@@ -62,12 +70,20 @@ impl Default for VoteConfig {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RedactionConfig {
-    /// What is written in a span's place.
-    pub(crate) action: Action,
+    /// What is written in a span's place: `tag` or `mask`. A policy says it in its own words.
+    pub(crate) action: Option<Action>,
     /// Another action for some labels.
     pub(crate) labels: BTreeMap<String, Action>,
     /// Metadata carried from the event to the output row.
     pub(crate) carry: Option<Vec<CarriedField>>,
+}
+
+/// What is done to what is found.
+struct Act {
+    redactor: Redactor,
+    sweep: Option<Sweep>,
+    digest: String,
+    mode: Option<&'static str>,
 }
 
 /// An engine, and what it was made of, for the output's footers.
@@ -78,8 +94,10 @@ pub(crate) struct Recipe {
     pub(crate) labels: String,
     /// The dictionary's digest.
     pub(crate) dictionary: String,
-    /// Digest of members, vote and redaction as configured.
+    /// The policy's digest; where there is none, that of members, vote and redaction as configured.
     pub(crate) policy: String,
+    /// The rule of 45 CFR 164.514 that the policy is under, if there is one.
+    pub(crate) mode: Option<&'static str>,
     /// The digest of the bundle, if it is one's.
     pub(crate) bundle: Option<String>,
     /// What [`EngineConfig::stamp`] said before it was built.
@@ -168,15 +186,23 @@ impl EngineConfig {
             never,
             ..Merging::default()
         };
-        let redactor = self.redactor(&labels)?;
-        let policy = format!("{identities:?}|{vote:?}|{:?}", self.redaction);
+        let plain = format!("{identities:?}|{vote:?}|{:?}", self.redaction);
+        let act = self.act(&labels, &dictionary, &plain)?;
+        let engine = Engine::new(
+            Arc::clone(&labels),
+            members,
+            Arc::new(voting),
+            merging,
+            act.redactor,
+        );
         Ok(Recipe {
             labels: format!("{} v{}", labels.id(), labels.version()),
             dictionary: hex(dictionary.digest()),
-            policy: hex(&Sha256::digest(policy.as_bytes())),
+            policy: act.digest,
+            mode: act.mode,
             bundle: None,
             stamp,
-            engine: Arc::new(Engine::new(labels, members, Arc::new(voting), merging, redactor)),
+            engine: Arc::new(engine.sweeping(act.sweep).reviewing(self.review)),
         })
     }
 
@@ -196,33 +222,60 @@ impl EngineConfig {
         let bundle = Bundle::open(folder, dictionary)
             .map_err(|error| usage(format!("key `engine.bundle`: {error}")))?;
         let labels = bundle.labels;
-        let redactor = self.redactor(&labels)?;
-        let merging = Merging::none(&labels);
         let digest = bundle.page.digest();
-        let policy = format!("{digest}|{:?}", self.redaction);
+        let act = self.act(&labels, dictionary, &format!("{digest}|{:?}", self.redaction))?;
+        let merging = Merging::none(&labels);
+        let engine = Engine::new(
+            Arc::clone(&labels),
+            bundle.members,
+            bundle.combiner,
+            merging,
+            act.redactor,
+        );
         Ok(Recipe {
             labels: format!("{} v{}", labels.id(), labels.version()),
             dictionary: hex(dictionary.digest()),
-            policy: hex(&Sha256::digest(policy.as_bytes())),
+            policy: act.digest,
+            mode: act.mode,
             bundle: Some(digest),
             stamp,
-            engine: Arc::new(Engine::new(
-                labels,
-                bundle.members,
-                bundle.combiner,
-                merging,
-                redactor,
-            )),
+            engine: Arc::new(engine.sweeping(act.sweep).reviewing(self.review)),
         })
     }
 
-    fn redactor(&self, labels: &LabelSet) -> anyhow::Result<Redactor> {
+    /// What is done to what is found. `plain` is what the digest is of where there is no policy.
+    fn act(&self, labels: &Arc<LabelSet>, dictionary: &Arc<Dictionary>, plain: &str) -> anyhow::Result<Act> {
+        let Some(source) = &self.policy else {
+            return Ok(Act {
+                redactor: self.plain(labels)?,
+                sweep: None,
+                digest: hex(&Sha256::digest(plain.as_bytes())),
+                mode: None,
+            });
+        };
+        if self.redaction.action.is_some() || !self.redaction.labels.is_empty() {
+            return Err(usage(
+                "keys `engine.redaction.action` and `engine.redaction.labels`: the policy says what is done; leave them out",
+            ));
+        }
+        let default = || carried_by_default(source.file.mode);
+        let carried = self.redaction.carry.clone().unwrap_or_else(default);
+        let policy = source.build(labels, dictionary, &carried)?;
+        Ok(Act {
+            redactor: Redactor::by(policy.replacer, Carried(carried)),
+            sweep: policy.sweep,
+            digest: policy.digest,
+            mode: Some(policy.mode.name()),
+        })
+    }
+
+    fn plain(&self, labels: &LabelSet) -> anyhow::Result<Redactor> {
         let carried = self
             .redaction
             .carry
             .clone()
             .map_or_else(Carried::default, Carried);
-        let mut redactor = Redactor::new(labels, self.redaction.action, carried);
+        let mut plain = Plain::new(labels, self.redaction.action.unwrap_or_default());
         for (name, &action) in &self.redaction.labels {
             let label = labels.by_name(name).ok_or_else(|| {
                 usage(format!(
@@ -230,9 +283,9 @@ impl EngineConfig {
                     labels.id()
                 ))
             })?;
-            redactor = redactor.with(label, action);
+            plain = plain.with(label, action);
         }
-        Ok(redactor)
+        Ok(Redactor::by(Arc::new(plain), carried))
     }
 }
 

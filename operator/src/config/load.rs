@@ -27,11 +27,14 @@ pub(crate) fn parse(text: &str, origin: &str) -> anyhow::Result<Config> {
     for (key, value) in &mut table {
         fill_in(value, key).map_err(|(key, why)| at(text, origin, &key, &why))?;
     }
-    serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
+    let config: Result<Config, _> = serde_path_to_error::deserialize(Value::Table(table));
+    let mut config = config.map_err(|error| {
         let path = error.path().to_string();
         let message = without_value(error.into_inner().message());
         at(text, origin, &offending_key(&path, &message), &message)
-    })
+    })?;
+    config.take_policy(origin)?;
+    Ok(config)
 }
 
 /// The message without the value at fault, which may be a secret: `password = 12345` is of the wrong type.

@@ -3,14 +3,18 @@
 mod corrections;
 mod engine;
 mod load;
+mod policy;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
+use lethe_connectors::emit::KafkaEmitConfig;
 use lethe_connectors::files::{FileSourceConfig, JsonlConfig, ParquetConfig, TextFolderConfig};
 use lethe_connectors::format::FormatConfig;
 use lethe_connectors::kafka::KafkaConfig;
 use lethe_connectors::sink::{Encoding, Roll};
 use lethe_connectors::store::StoreConfig;
+use lethe_policy::PolicyFile;
 use serde::Deserialize;
 
 use crate::exit::usage;
@@ -18,6 +22,7 @@ use crate::exit::usage;
 pub(crate) use corrections::{CorrectionSource, CorrectionsConfig};
 pub(crate) use engine::{EngineConfig, Recipe, label_set};
 pub(crate) use load::{load, parse};
+pub(crate) use policy::PolicySource;
 
 /// The least memory that the program can be held to.
 const LEAST_MEMORY: usize = 384 << 20;
@@ -30,10 +35,16 @@ pub(crate) struct Config {
     pub(crate) source: Option<SourceConfig>,
     /// What an event's payload looks like.
     pub(crate) format: FormatConfig,
-    /// What is PHI and what is done to it.
+    /// What is PHI.
     pub(crate) engine: EngineConfig,
+    /// What is done to it.
+    pub(crate) policy: Option<PolicyFile>,
+    /// A file that says what is done to it, rather than `[policy]`.
+    pub(crate) policy_file: Option<PathBuf>,
     /// Where redacted notes go.
     pub(crate) sink: Option<SinkConfig>,
+    /// Where the messages go that notes came in, redacted.
+    pub(crate) emit: Option<EmitConfig>,
     /// What the program may use.
     pub(crate) resources: Resources,
     /// What is learnt beside the stream.
@@ -94,6 +105,22 @@ pub(crate) struct SinkConfig {
     /// How files are encoded.
     #[serde(default)]
     pub(crate) encoding: Encoding,
+}
+
+/// Where `lethe emit` publishes messages.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum EmitConfig {
+    /// A topic of a Kafka cluster, each message exactly once.
+    Kafka(KafkaEmitConfig),
+    /// A folder or a bucket, each message a file.
+    Files {
+        /// Which.
+        store: StoreConfig,
+        /// What file names end in, for instance `.json`.
+        #[serde(default)]
+        suffix: String,
+    },
 }
 
 /// What the program may use.

@@ -8,7 +8,7 @@ use lethe_connectors::format::Format;
 use lethe_connectors::kafka::source::{Command, Partition, RawRecord};
 use lethe_connectors::sink::{CommitError, Held, LaneWriter, Receipt, Roll, SealedFile};
 use lethe_connectors::store::{Store, crash};
-use lethe_core::{Coordinates, NoteBatch, Processed, QuarantineCode, Record};
+use lethe_core::{BatchError, Coordinates, NoteBatch, Processed, QuarantineCode, Record};
 use tokio::sync::{mpsc, oneshot};
 
 use super::budget::{Relief, Share};
@@ -248,7 +248,7 @@ impl Lane {
         Ok(now)
     }
 
-    async fn step(&mut self, records: Vec<Incoming>, bytes: usize) -> Result<(), End> {
+    async fn step(&mut self, mut records: Vec<Incoming>, bytes: usize) -> Result<(), End> {
         let edition = self.edition().await?;
         let Some(mut writer) = self.writer.take() else {
             return Err(End::Failed(
@@ -256,17 +256,30 @@ impl Lane {
             ));
         };
         let was_empty = writer.rows() == 0;
-        let shop = Arc::clone(&self.shop);
-        let done = self.shop.pool.run(move || {
-            let processed = transform(&shop, &edition, records);
-            let result = processed.and_then(|processed| {
-                writer
-                    .push(&processed.redacted, &processed.audit)
-                    .map_err(|error| error.to_string())
+        let mut wait = BACKOFF.0;
+        let result = loop {
+            let (shop, edition) = (Arc::clone(&self.shop), Arc::clone(&edition));
+            let done = self.shop.pool.run(move || {
+                let result = transform(&shop, &edition, records).and_then(|processed| {
+                    let pushed = writer.push(&processed.redacted, &processed.audit);
+                    pushed.map_err(|error| Fault::Broken(error.to_string()))
+                });
+                (writer, result)
             });
-            (writer, result)
-        });
-        let (writer, result) = done.await.map_err(|error| End::Failed(error.to_string()))?;
+            let (back, result) = done.await.map_err(|error| End::Failed(error.to_string()))?;
+            writer = back;
+            match result {
+                Ok(()) => break Ok(()),
+                Err(Fault::Broken(error)) => break Err(error),
+                Err(Fault::Away(again, why)) => {
+                    let place = format!("{}/{}", self.partition.0, self.partition.1);
+                    tracing::warn!(%place, why, "trying again in {} ms", wait.as_millis());
+                    tokio::time::sleep(wait).await;
+                    wait = (wait * 2).min(BACKOFF.1);
+                    records = again;
+                }
+            }
+        };
         let buffered = writer.buffered_bytes();
         self.writer = Some(writer);
         self.share.give(bytes);
@@ -309,7 +322,7 @@ impl Lane {
         }
         self.rebook(0);
         self.shop.counters.file(receipt.bytes());
-        tracing::debug!(%place, next = receipt.next(), "file committed");
+        tracing::debug!(%place, next = receipt.next(), head = receipt.digest(), "file committed");
         Ok(Some(receipt))
     }
 }
@@ -331,10 +344,25 @@ async fn upload(store: &dyn Store, place: &str, sealed: &SealedFile) -> Result<R
     }
 }
 
+/// Why a batch has no rows.
+enum Fault {
+    /// Something that reading or redacting needs is away: its records, to be tried again.
+    Away(Vec<Incoming>, String),
+    /// It will never have any.
+    Broken(String),
+}
+
 /// From payloads to redacted rows. A panic costs the record that caused it.
-fn transform(shop: &Shop, edition: &Edition, records: Vec<Incoming>) -> Result<Processed, String> {
+fn transform(shop: &Shop, edition: &Edition, records: Vec<Incoming>) -> Result<Processed, Fault> {
+    if let Some(why) = records.iter().find_map(|record| missing(shop, record)) {
+        return Err(Fault::Away(records, why));
+    }
     let records: Vec<Record> = records.into_iter().map(|record| decode(shop, record)).collect();
     let processed = match catch_unwind(AssertUnwindSafe(|| handle(edition, records.clone()))) {
+        Ok(Err(BatchError::Unavailable(why))) => {
+            let again = records.into_iter().map(Incoming::Read).collect();
+            return Err(Fault::Away(again, why.to_owned()));
+        }
         Ok(processed) => processed,
         // Outside the members, which are isolated one by one: find the record that does it.
         Err(_) => handle(
@@ -344,26 +372,37 @@ fn transform(shop: &Shop, edition: &Edition, records: Vec<Incoming>) -> Result<P
                 .map(|record| survivor(edition, record))
                 .collect(),
         ),
-    }?;
+    };
+    let processed = processed.map_err(|error| Fault::Broken(error.to_string()))?;
     shop.counters.count(processed.redacted.record());
     Ok(processed)
 }
 
-fn handle(edition: &Edition, records: Vec<Record>) -> Result<Processed, String> {
+fn handle(edition: &Edition, records: Vec<Record>) -> Result<Processed, BatchError> {
     for record in &records {
         if let Record::Note(event) = record {
             crash::panic_on(event.text.expose());
         }
     }
-    let batch = NoteBatch::from_records(records).map_err(|error| error.to_string())?;
-    edition.engine.process(&batch).map_err(|error| error.to_string())
+    edition.engine.process(&NoteBatch::from_records(records)?)
 }
 
 fn survivor(edition: &Edition, record: Record) -> Record {
     match catch_unwind(AssertUnwindSafe(|| handle(edition, vec![record.clone()]))) {
-        Ok(Ok(_)) => record,
+        Ok(Ok(_) | Err(BatchError::Unavailable(_))) => record,
         _ => Record::Quarantined(record.at().clone(), QuarantineCode::MemberPanic),
     }
+}
+
+/// What the format needs for this record and cannot have now, such as its schema.
+fn missing(shop: &Shop, record: &Incoming) -> Option<String> {
+    let Incoming::Raw(record) = record else {
+        return None;
+    };
+    let payload = record.payload.as_ref()?;
+    // A panic is the payload's, and told when it is read.
+    let prepared = catch_unwind(AssertUnwindSafe(|| shop.format.prepare(&payload.0)));
+    prepared.ok()?.err().map(|unavailable| unavailable.to_string())
 }
 
 fn decode(shop: &Shop, record: Incoming) -> Record {

@@ -12,7 +12,7 @@ use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, Field};
 
 use super::{BatchError, NoteBatch, RowKind, known_fields, token_fields};
-use crate::{EventKind, NoteEvent, Record, Token, sentence_ends, tokenize};
+use crate::{Enclosed, EventKind, NoteEvent, Record, Token, sentence_ends, tokenize};
 
 /// Columns under construction.
 #[derive(Default)]
@@ -38,6 +38,7 @@ pub(super) struct Rows {
     known_value: StringBuilder,
     known_offsets: Vec<i32>,
     scratch: Vec<Token>,
+    enclosed: Vec<Option<Enclosed>>,
 }
 
 impl Rows {
@@ -85,6 +86,7 @@ impl Rows {
         for (builder, value) in self.strings.iter_mut().zip(carried) {
             builder.append_option(value);
         }
+        self.enclosed.push(event.enclosed);
         self.version.append_option(event.version);
         self.authored_at.push(event.authored_at);
         self.event_kind.append_value(event.kind as u8);
@@ -149,7 +151,15 @@ impl Rows {
             list(self.sentence_offsets, Arc::new(self.sentences.finish()))?,
             list(self.known_offsets, Arc::new(known))?,
         ];
-        Ok(NoteBatch::of(RecordBatch::try_new(NoteBatch::schema(), columns)?))
+        let batch = NoteBatch::of(RecordBatch::try_new(NoteBatch::schema(), columns)?);
+        Ok(if self.enclosed.iter().any(Option::is_some) {
+            NoteBatch {
+                enclosed: self.enclosed.into(),
+                ..batch
+            }
+        } else {
+            batch
+        })
     }
 }
 

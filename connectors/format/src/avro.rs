@@ -1,0 +1,159 @@
+//! The `avro` format: a note event as an Avro record (Apache Avro 1.12, binary encoding).
+//!
+//! Fields are those of [`json`](crate::JsonFormat), mapped by the same paths: a path goes through records and maps, and
+//! a union counts as whichever of its types was written. Beside strings and integers
+//!
+//! | Avro | counts as |
+//! |---|---|
+//! | `enum` | its symbol; for `event` its capitals do not matter |
+//! | `timestamp-millis`, `-micros`, `-nanos` | milliseconds since 1970-01-01T00:00:00Z |
+//! | `date`, `local-timestamp-*` | a date as it is written, which as `authored_at` lacks an offset |
+//! | `uuid` | its 36 characters |
+//! | `null` | a field that is not there |
+//!
+//! and `known` may be an array of records `{kind, value}`, a map, or a record whose fields are kinds. The schema comes
+//! from a registry, by the id in the frame before each payload, or from a file.
+//!
+//! The schema is read by the `apache-avro` crate. Its reader of payloads is not used: it makes a tree of the whole
+//! payload, takes a length at its word up to a limit that the process shares, and recurses as deep as a payload of a
+//! recursive schema asks. [`walk`] goes over the payload once, copies what is mapped, and skips the rest.
+
+mod shape;
+mod walk;
+
+use std::path::PathBuf;
+
+use lethe_core::NoteEvent;
+use serde::Deserialize;
+
+use crate::cursor::Cursor;
+use crate::fields::{Fields, Mapping, default_required};
+use crate::registry::{Catalogue, Language, Open, RegistryConfig, Schema, Unavailable, read_file, schema_id};
+use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
+use shape::Shape;
+
+/// Settings of the `avro` format.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AvroConfig {
+    /// Where each field stands, if not at the top under its own name.
+    pub fields: Fields,
+    /// Fields besides `text` without which an event is quarantined. Default: `note_id`.
+    pub required: Vec<String>,
+    /// Notes whose text is over this many bytes are quarantined.
+    pub max_note_bytes: usize,
+    /// The registry of the schemas that payloads name.
+    pub registry: Option<RegistryConfig>,
+    /// The schema (`.avsc`) of all payloads, where there is no registry.
+    pub schema_file: Option<PathBuf>,
+    /// With a file: payloads are framed, and name this schema. Without: they are bare.
+    pub schema_id: Option<u32>,
+}
+
+impl Default for AvroConfig {
+    fn default() -> Self {
+        Self {
+            fields: Fields::default(),
+            required: default_required(),
+            max_note_bytes: MAX_NOTE_BYTES,
+            registry: None,
+            schema_file: None,
+            schema_id: None,
+        }
+    }
+}
+
+impl AvroConfig {
+    /// The decoder; `open` is called for the registry, if there is one.
+    ///
+    /// # Errors
+    /// [`FormatError`].
+    pub fn build(&self, open: Open<'_>) -> Result<AvroFormat, FormatError> {
+        let mapping = Mapping::new(&self.fields, &self.required, self.max_note_bytes)?;
+        let schemas = match (&self.registry, &self.schema_file) {
+            (Some(registry), None) if self.schema_id.is_none() => {
+                Schemata::Asked(Catalogue::new(open(registry)?, shape))
+            }
+            (None, Some(path)) => {
+                let schema = Schema {
+                    language: Language::Avro,
+                    text: read_file(path)?,
+                    references: Vec::new(),
+                };
+                let shape = shape(&schema).map_err(|why| FormatError::SchemaFile {
+                    path: path.display().to_string(),
+                    why,
+                })?;
+                Schemata::Given(shape, self.schema_id)
+            }
+            (Some(_), None) => {
+                return Err(FormatError::Schema {
+                    key: "schema_id",
+                    why: "goes with `schema_file`; with a registry each payload names its own",
+                });
+            }
+            _ => {
+                return Err(FormatError::Schema {
+                    key: "registry",
+                    why: "give either `registry` or `schema_file`",
+                });
+            }
+        };
+        Ok(AvroFormat { mapping, schemas })
+    }
+}
+
+fn shape(schema: &Schema) -> Result<Shape, String> {
+    if schema.language != Language::Avro {
+        return Err("it is not written in Avro".to_owned());
+    }
+    Shape::compile(schema)
+}
+
+/// Decodes note events in Avro.
+#[derive(Debug)]
+pub struct AvroFormat {
+    mapping: Mapping,
+    schemas: Schemata,
+}
+
+#[derive(Debug)]
+enum Schemata {
+    Asked(Catalogue<Shape>),
+    /// One for all payloads, and the id that each names, if they are framed.
+    Given(Shape, Option<u32>),
+}
+
+impl Format for AvroFormat {
+    fn prepare(&self, payload: &[u8]) -> Result<(), Unavailable> {
+        match (&self.schemas, schema_id(&mut Cursor::new(payload))) {
+            (Schemata::Asked(catalogue), Ok(id)) => catalogue.prepare(id),
+            _ => Ok(()),
+        }
+    }
+
+    fn read(&self, payload: &[u8]) -> Result<NoteEvent, Diagnosis> {
+        let mut cursor = Cursor::new(payload);
+        let fail = |problem| Diagnosis {
+            field: None,
+            byte: 0,
+            problem,
+        };
+        match &self.schemas {
+            Schemata::Given(shape, None) => walk::event(shape, &self.mapping, cursor),
+            Schemata::Given(shape, Some(expected)) => {
+                let id = schema_id(&mut cursor).map_err(fail)?;
+                if id != *expected {
+                    return Err(fail(Problem::UnknownSchema));
+                }
+                walk::event(shape, &self.mapping, cursor)
+            }
+            Schemata::Asked(catalogue) => {
+                let id = schema_id(&mut cursor).map_err(fail)?;
+                let entry = catalogue.get(id).unwrap_or(Err(Problem::SchemaUnavailable));
+                let shape = entry.map_err(fail)?;
+                walk::event(&shape, &self.mapping, cursor)
+            }
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! One pass over a payload along its schema and the trie of paths, straight into a note event.
+//!
+//! Bounded whatever the bytes are: a length is compared with what is left before anything is taken, a list's elements
+//! take a byte each or are not counted out, and what lies inside what is counted. Apache Avro 1.12 specification,
+//! "Binary encoding".
+
+use std::borrow::Cow;
+
+use lethe_core::{Known, KnownKind, NoteEvent};
+
+use super::shape::{Id, Shape, Type};
+use crate::cursor::Cursor;
+use crate::fields::{Children, Field, Mapping, Node, a_leaf};
+use crate::known::{kind, push};
+use crate::visit::Draft;
+use crate::{Diagnosis, Problem};
+
+/// Values inside values, at most: as many as JSON's reader allows.
+const MAX_DEPTH: usize = 128;
+
+type Step = Result<(), Problem>;
+
+/// Reads an event that begins where the cursor stands and ends where the payload does.
+pub(super) fn event(shape: &Shape, mapping: &Mapping, cursor: Cursor<'_>) -> Result<NoteEvent, Diagnosis> {
+    let mut walk = Walk {
+        shape,
+        cursor,
+        draft: Draft::new(mapping.max_note_bytes),
+        placed: 0,
+        depth: 0,
+    };
+    let read = walk.object(shape.root(), &mapping.root, true);
+    let read = read.and_then(|()| match walk.cursor.left() {
+        0 => Ok(()),
+        _ => Err(Problem::NotOfSchema),
+    });
+    let at = walk.cursor.at();
+    let fail = |field: Option<Field>, problem| Diagnosis {
+        field: field.map(Field::name),
+        byte: at,
+        problem,
+    };
+    read.map_err(|problem| fail(walk.draft.reading, problem))?;
+    match walk.draft.missing(mapping.required) {
+        None => Ok(walk.draft.event),
+        Some(field) if walk.placed & field.bit() == 0 => Err(fail(Some(field), Problem::NotInSchema)),
+        Some(field) => Err(fail(Some(field), Problem::Missing)),
+    }
+}
+
+/// A value that a field may be made of.
+enum Scalar<'a> {
+    Null,
+    Text(Cow<'a, str>),
+    Integer(i64),
+    Other,
+}
+
+struct Walk<'s, 'p> {
+    shape: &'s Shape,
+    cursor: Cursor<'p>,
+    draft: Draft,
+    /// Bits of the fields that the schema has a place for.
+    placed: u16,
+    depth: usize,
+}
+
+impl<'s, 'p> Walk<'s, 'p> {
+    /// Runs a step one level further in.
+    fn within(&mut self, step: impl FnOnce(&mut Self) -> Step) -> Step {
+        if self.depth == MAX_DEPTH {
+            return Err(Problem::TooDeep);
+        }
+        self.depth += 1;
+        step(self)?;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    /// A record, or a map, whose fields are looked for in the trie.
+    fn object(&mut self, id: Id, children: &Children, top: bool) -> Step {
+        let shape = self.shape;
+        let mut seen = 0_u32;
+        match shape.get(id) {
+            Type::Union(types) => {
+                let chosen = self.choice(types)?;
+                self.within(|walk| walk.object(chosen, children, top))
+            }
+            // Stands for an inner record that is not there.
+            Type::Null if !top => Ok(()),
+            Type::Record(fields) => self.within(|walk| {
+                fields
+                    .iter()
+                    .try_for_each(|(name, field)| walk.member(name, *field, children, &mut seen))
+            }),
+            Type::Map(values) => {
+                self.within(|walk| walk.pairs(|walk, key| walk.member(key, *values, children, &mut seen)))
+            }
+            _ => Err(Problem::NotAnObject),
+        }
+    }
+
+    /// A record's field or a map's value.
+    fn member(&mut self, name: &str, id: Id, children: &Children, seen: &mut u32) -> Step {
+        let Some(child) = children.iter().position(|(child, _)| child == name) else {
+            return self.skip(id);
+        };
+        let node = &children[child].1;
+        // At most ten children: there are ten fields.
+        if *seen & (1 << child) != 0 {
+            self.draft.reading = Some(a_leaf(node));
+            return Err(Problem::Duplicate);
+        }
+        *seen |= 1 << child;
+        let field = match node {
+            Node::Object(inner) => return self.object(id, inner, false),
+            Node::Leaf(field) => *field,
+        };
+        self.placed |= field.bit();
+        self.draft.reading = Some(field);
+        if field == Field::Known {
+            self.known(id)?;
+            self.draft.seen |= field.bit();
+        } else {
+            match self.scalar(id, field == Field::Event)? {
+                Scalar::Null => {}
+                Scalar::Text(text) => self.draft.string(field, &text)?,
+                Scalar::Integer(number) => self.draft.integer(field, number)?,
+                Scalar::Other => return Err(Problem::WrongType),
+            }
+        }
+        self.draft.reading = None;
+        Ok(())
+    }
+
+    /// A value that is no list and no record. Symbols of an enum are lowered if that is asked for.
+    fn scalar(&mut self, id: Id, lower: bool) -> Result<Scalar<'p>, Problem> {
+        let shape = self.shape;
+        Ok(match shape.get(id) {
+            Type::Null => Scalar::Null,
+            // A union holds no union, so this goes one level down and no further.
+            Type::Union(types) => {
+                let chosen = self.choice(types)?;
+                return match shape.get(chosen) {
+                    Type::Union(_) => Err(Problem::NotOfSchema),
+                    _ => self.scalar(chosen, lower),
+                };
+            }
+            Type::String => Scalar::Text(self.text()?.into()),
+            Type::Integer => Scalar::Integer(self.cursor.zigzag()?),
+            Type::Enum(symbols) => {
+                let symbol = &symbols[self.index(symbols.len())?];
+                Scalar::Text(Cow::Owned(if lower {
+                    symbol.to_ascii_lowercase()
+                } else {
+                    symbol.clone()
+                }))
+            }
+            // Rounded down, as a moment before 1970 is by its milliseconds too.
+            Type::Moment(units) => Scalar::Integer(self.cursor.zigzag()?.div_euclid(*units)),
+            Type::Date => Scalar::Text(local(self.cursor.zigzag()?.checked_mul(86_400), 0, true)?.into()),
+            Type::Local(units) => {
+                let since = self.cursor.zigzag()?;
+                let nanos = since.rem_euclid(*units) * (1_000_000_000 / units);
+                Scalar::Text(local(Some(since.div_euclid(*units)), nanos, false)?.into())
+            }
+            Type::Uuid => {
+                let bytes: [u8; 16] = self.cursor.array()?;
+                Scalar::Text(hyphenated(bytes).into())
+            }
+            _ => Scalar::Other,
+        })
+    }
+
+    /// The patient's identifiers: a list of `{kind, value}`, or kinds and their values.
+    fn known(&mut self, id: Id) -> Step {
+        let shape = self.shape;
+        match shape.get(id) {
+            Type::Null => Ok(()),
+            Type::Union(types) => {
+                let chosen = self.choice(types)?;
+                self.within(|walk| walk.known(chosen))
+            }
+            Type::Array(items) => self.within(|walk| walk.items(*items, |walk| walk.entry(*items))),
+            Type::Map(values) => self.within(|walk| walk.pairs(|walk, key| walk.values(kind(key), *values))),
+            Type::Record(fields) => self.within(|walk| {
+                fields
+                    .iter()
+                    .try_for_each(|(name, field)| walk.values(kind(name), *field))
+            }),
+            _ => Err(Problem::WrongType),
+        }
+    }
+
+    /// One `{kind, value}`; fields besides these two are ignored.
+    fn entry(&mut self, id: Id) -> Step {
+        let shape = self.shape;
+        match shape.get(id) {
+            Type::Union(types) => {
+                let chosen = self.choice(types)?;
+                self.within(|walk| walk.entry(chosen))
+            }
+            Type::Record(fields) => {
+                let first = self.draft.event.known.len();
+                let (mut named, mut valued) = (None, false);
+                for (name, field) in fields {
+                    match name.as_str() {
+                        "kind" => match self.scalar(*field, true)? {
+                            Scalar::Text(name) => named = Some(kind(&name)),
+                            _ => return Err(Problem::WrongType),
+                        },
+                        "value" => {
+                            valued = true;
+                            self.values(KnownKind::Other, *field)?;
+                        }
+                        _ => self.skip(*field)?,
+                    }
+                }
+                // The value may stand before its kind.
+                let kind = named.filter(|_| valued).ok_or(Problem::WrongType)?;
+                self.draft.event.known[first..]
+                    .iter_mut()
+                    .for_each(|known: &mut Known| known.kind = kind);
+                Ok(())
+            }
+            _ => Err(Problem::WrongType),
+        }
+    }
+
+    /// A string, an integer, or a list of these.
+    fn values(&mut self, kind: KnownKind, id: Id) -> Step {
+        let shape = self.shape;
+        match shape.get(id) {
+            Type::Union(types) => {
+                let chosen = self.choice(types)?;
+                self.within(|walk| walk.values(kind, chosen))
+            }
+            Type::Array(items) => self.within(|walk| walk.items(*items, |walk| walk.values(kind, *items))),
+            _ => {
+                let known = |walk: &mut Self, value: &str| push(&mut walk.draft.event.known, kind, value);
+                match self.scalar(id, false)? {
+                    Scalar::Null => {}
+                    Scalar::Text(text) => known(self, &text),
+                    Scalar::Integer(number) => known(self, &number.to_string()),
+                    Scalar::Other => return Err(Problem::WrongType),
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Passes over a value.
+    fn skip(&mut self, id: Id) -> Step {
+        let shape = self.shape;
+        if shape.is_empty(id) {
+            return Ok(());
+        }
+        match shape.get(id) {
+            Type::Null => Ok(()),
+            Type::Boolean => match self.cursor.array()? {
+                [0 | 1] => Ok(()),
+                _ => Err(Problem::NotOfSchema),
+            },
+            Type::Integer | Type::Time | Type::Moment(_) | Type::Local(_) | Type::Date => {
+                self.cursor.varint().map(drop)
+            }
+            Type::Skipped(size) => self.cursor.take(*size).map(drop),
+            Type::Uuid => self.cursor.take(16).map(drop),
+            Type::Bytes | Type::String => self.bytes().map(drop),
+            Type::Enum(symbols) => self.index(symbols.len()).map(drop),
+            Type::Union(types) => {
+                let chosen = self.choice(types)?;
+                self.within(|walk| walk.skip(chosen))
+            }
+            Type::Array(items) => self.within(|walk| walk.items(*items, |walk| walk.skip(*items))),
+            Type::Map(values) => self.within(|walk| walk.pairs(|walk, _| walk.skip(*values))),
+            Type::Record(fields) => {
+                self.within(|walk| fields.iter().try_for_each(|&(_, field)| walk.skip(field)))
+            }
+        }
+    }
+
+    /// The items of an array, one by one. Items that take no byte count once: there is nothing to tell them by.
+    fn items(&mut self, item: Id, mut each: impl FnMut(&mut Self) -> Step) -> Step {
+        let empty = self.shape.is_empty(item);
+        self.blocks(|walk, count| {
+            let count = if empty { 1 } else { count };
+            (0..count).try_for_each(|_| each(walk))
+        })
+    }
+
+    /// The keys of a map; `each` reads the value.
+    fn pairs(&mut self, mut each: impl FnMut(&mut Self, &str) -> Step) -> Step {
+        self.blocks(|walk, count| {
+            (0..count).try_for_each(|_| {
+                let key = walk.text()?;
+                each(walk, key)
+            })
+        })
+    }
+
+    /// The blocks of an array or a map, up to the one of no items that ends it; `each` reads so many items.
+    ///
+    /// A block may say how long it is, so that it can be passed over. It is read all the same: were the length wrong,
+    /// two readers could find two texts in one payload.
+    fn blocks(&mut self, mut each: impl FnMut(&mut Self, u64) -> Step) -> Step {
+        loop {
+            let count = self.cursor.zigzag()?;
+            let bytes = match count {
+                0 => return Ok(()),
+                1.. => None,
+                // A negative count is followed by the block's length.
+                _ => Some(self.length()?),
+            };
+            let begin = self.cursor.at();
+            each(self, count.unsigned_abs())?;
+            let read = (self.cursor.at() - begin) as u64;
+            if bytes.is_some_and(|bytes| bytes != read) {
+                return Err(Problem::NotOfSchema);
+            }
+        }
+    }
+
+    /// The type that was chosen of a union.
+    fn choice(&mut self, types: &[Id]) -> Result<Id, Problem> {
+        Ok(types[self.index(types.len())?])
+    }
+
+    /// A place in a list of `len`.
+    fn index(&mut self, len: usize) -> Result<usize, Problem> {
+        usize::try_from(self.cursor.zigzag()?)
+            .ok()
+            .filter(|&index| index < len)
+            .ok_or(Problem::NotOfSchema)
+    }
+
+    fn length(&mut self) -> Result<u64, Problem> {
+        u64::try_from(self.cursor.zigzag()?).map_err(|_| Problem::NotOfSchema)
+    }
+
+    fn bytes(&mut self) -> Result<&'p [u8], Problem> {
+        let length = self.length()?;
+        self.cursor.take_long(length)
+    }
+
+    fn text(&mut self) -> Result<&'p str, Problem> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| Problem::NotUtf8)
+    }
+}
+
+/// A date, or a date and time, of which it is not said where: ISO 8601 without an offset.
+fn local(seconds: Option<i64>, nanos: i64, date_only: bool) -> Result<String, Problem> {
+    let nanos = i32::try_from(nanos).map_err(|_| Problem::NotADate)?;
+    let at = seconds
+        .and_then(|seconds| jiff::Timestamp::new(seconds, nanos).ok())
+        .ok_or(Problem::NotADate)?;
+    let at = jiff::tz::Offset::UTC.to_datetime(at);
+    Ok(if date_only {
+        at.date().to_string()
+    } else {
+        at.to_string()
+    })
+}
+
+/// Sixteen bytes in the customary five groups (RFC 9562 section 4).
+fn hyphenated(bytes: [u8; 16]) -> String {
+    let group = |from: usize, to: usize| -> String {
+        let bytes = bytes.get(from..to).unwrap_or_default();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    };
+    [(0, 4), (4, 6), (6, 8), (8, 10), (10, 16)]
+        .map(|(from, to)| group(from, to))
+        .join("-")
+}

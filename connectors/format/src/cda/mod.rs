@@ -1,0 +1,139 @@
+//! The `cda` format: a clinical document of HL7 CDA release 2 (C-CDA among them), read.
+//!
+//! The document is one note: the titles and texts of its sections, or the body that is no XML, with empty lines between
+//! them. Its header says who is known: the patient, guardians and relatives, authors, the encounter, the custodian.
+//!
+//! | field | from |
+//! |---|---|
+//! | `note_id` | `setId`, the same for all versions, else `id`: its extension, or its root |
+//! | `version` | `versionNumber` |
+//! | `patient_id` | the first `id` of the `patientRole` that is no social security number |
+//! | `encounter_id`, `author_id` | the first `id` of the `encompassingEncounter`, of an `assignedAuthor` |
+//! | `note_type` | the `code`'s name, else the title |
+//! | `authored_at` | `effectiveTime`; without an offset it is UTC |
+//! | `event` | `amend` if the version is over 1 or it replaces or appends to another document |
+//!
+//! A document type declaration is refused, and with it every entity that is not XML's own. A CDA document is not given
+//! back: `keep_message` says so when the settings are read.
+
+mod header;
+mod reader;
+mod times;
+
+use lethe_core::{EventKind, NoteEvent};
+use serde::Deserialize;
+
+use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
+
+/// Settings of the `cda` format.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CdaConfig {
+    /// Notes whose text is over this many bytes are quarantined, and so are documents of over four times as many.
+    pub max_note_bytes: usize,
+    /// Whether the message is kept with the note, to be given back redacted. A CDA document cannot be.
+    pub keep_message: bool,
+}
+
+impl Default for CdaConfig {
+    fn default() -> Self {
+        Self {
+            max_note_bytes: MAX_NOTE_BYTES,
+            keep_message: false,
+        }
+    }
+}
+
+impl CdaConfig {
+    /// The decoder.
+    ///
+    /// # Errors
+    /// [`FormatError::NotGivenBack`] if the message is to be kept.
+    pub const fn build(&self) -> Result<CdaFormat, FormatError> {
+        if self.keep_message {
+            return Err(FormatError::NotGivenBack { format: "cda" });
+        }
+        Ok(CdaFormat {
+            max_note_bytes: self.max_note_bytes,
+        })
+    }
+}
+
+/// Decodes CDA documents.
+#[derive(Clone, Copy, Debug)]
+pub struct CdaFormat {
+    max_note_bytes: usize,
+}
+
+impl Format for CdaFormat {
+    fn read(&self, payload: &[u8]) -> Result<NoteEvent, Diagnosis> {
+        let missing = |field| Diagnosis {
+            field: Some(field),
+            byte: payload.len(),
+            problem: Problem::Missing,
+        };
+        let header = document(payload, self.max_note_bytes)?;
+        if !header.has_body {
+            return Err(missing("component"));
+        }
+        let note_id = header.set_id.or(header.id).ok_or_else(|| missing("id"))?;
+        let amended = header.replaces || header.version > Some(1);
+        Ok(NoteEvent {
+            note_id: note_id.into(),
+            version: header.version,
+            patient_id: header.patient_id.map(Into::into),
+            encounter_id: header.encounter_id.map(Into::into),
+            note_type: header.code_name.or(header.title),
+            author_id: header.author_id.map(Into::into),
+            authored_at: header.effective.as_deref().and_then(times::millis),
+            kind: if amended {
+                EventKind::Amend
+            } else {
+                EventKind::Create
+            },
+            text: header.text.into(),
+            known: header.known,
+            ..NoteEvent::default()
+        })
+    }
+}
+
+/// Reads a whole document.
+pub(crate) fn document(payload: &[u8], max_note_bytes: usize) -> Result<header::Header, Diagnosis> {
+    let fail = |byte, problem| Diagnosis {
+        field: None,
+        byte,
+        problem,
+    };
+    if payload.len() / 4 > max_note_bytes.saturating_add(1 << 12) {
+        return Err(fail(payload.len(), Problem::TooLarge));
+    }
+    let text = decode(payload).ok_or(fail(0, Problem::NotUtf8))?;
+    reader::Reader::new(&text, max_note_bytes).read()
+}
+
+/// The document as text, by its byte order mark or the encoding that it declares; UTF-8 otherwise.
+fn decode(payload: &[u8]) -> Option<std::borrow::Cow<'_, str>> {
+    let marked = encoding_rs::Encoding::for_bom(payload);
+    let (encoding, skip) = match marked {
+        Some((encoding, len)) => (encoding, len),
+        None => (declared(payload).unwrap_or(encoding_rs::UTF_8), 0),
+    };
+    encoding.decode_without_bom_handling_and_without_replacement(payload.get(skip..)?)
+}
+
+fn declared(payload: &[u8]) -> Option<&'static encoding_rs::Encoding> {
+    let head = payload.get(..200).unwrap_or(payload);
+    let end = head.windows(2).position(|two| two == b"?>")?;
+    let declaration = std::str::from_utf8(head.get(..end)?)
+        .ok()?
+        .strip_prefix("<?xml")?;
+    let value = declaration
+        .split_once("encoding")?
+        .1
+        .trim_start()
+        .strip_prefix('=')?
+        .trim_start();
+    let label = value.split(['"', '\'']).nth(1)?;
+    encoding_rs::Encoding::for_label(label.as_bytes()).filter(|known| known.is_ascii_compatible())
+}

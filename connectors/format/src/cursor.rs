@@ -1,0 +1,142 @@
+//! A place in a payload, moving forward: what Avro, Protobuf and the frame before them have in common.
+
+use crate::Problem;
+
+/// A payload, how much of it was read, and where to stop.
+#[derive(Clone, Copy)]
+pub(crate) struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// How many bytes were read.
+    pub(crate) const fn at(&self) -> usize {
+        self.at
+    }
+
+    /// How many bytes are left.
+    pub(crate) const fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    /// The next `n` bytes.
+    ///
+    /// # Errors
+    /// [`Problem::Truncated`] if there are fewer. Nothing is reserved for a length that is only claimed.
+    pub(crate) fn take(&mut self, n: usize) -> Result<&'a [u8], Problem> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let taken = rest.get(..n).ok_or(Problem::Truncated)?;
+        self.at += n;
+        Ok(taken)
+    }
+
+    /// The next `n` bytes, whose length came as a number of 64 bits.
+    ///
+    /// # Errors
+    /// As [`Cursor::take`].
+    pub(crate) fn take_long(&mut self, n: u64) -> Result<&'a [u8], Problem> {
+        self.take(usize::try_from(n).map_err(|_| Problem::Truncated)?)
+    }
+
+    /// The next `n` bytes as a payload of their own, whose places are those of the whole.
+    ///
+    /// # Errors
+    /// As [`Cursor::take`].
+    pub(crate) fn inner(&mut self, n: u64) -> Result<Self, Problem> {
+        let at = self.at;
+        self.take_long(n)?;
+        let bytes = self.bytes.get(..self.at).unwrap_or_default();
+        Ok(Self { bytes, at })
+    }
+
+    /// The next `N` bytes.
+    ///
+    /// # Errors
+    /// As [`Cursor::take`].
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Problem> {
+        let taken = self.take(N)?;
+        taken.try_into().map_err(|_| Problem::Truncated)
+    }
+
+    /// A number in base 128, its lowest digits first: at most ten bytes, and no more than 64 bits.
+    ///
+    /// # Errors
+    /// [`Problem::Truncated`], or [`Problem::NotOfSchema`] for a longer one.
+    pub(crate) fn varint(&mut self) -> Result<u64, Problem> {
+        let mut value = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let [byte] = self.array()?;
+            let digit = u64::from(byte & 0x7f);
+            // The tenth byte has room for one bit.
+            if shift == 63 && byte > 1 {
+                return Err(Problem::NotOfSchema);
+            }
+            value |= digit << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(Problem::NotOfSchema)
+    }
+
+    /// A number whose sign is in its lowest bit, so that small negative numbers are short.
+    ///
+    /// # Errors
+    /// As [`Cursor::varint`].
+    pub(crate) fn zigzag(&mut self) -> Result<i64, Problem> {
+        Ok(unzigzag(self.varint()?))
+    }
+}
+
+/// The number that was written with its sign in the lowest bit.
+pub(crate) const fn unzigzag(value: u64) -> i64 {
+    (value >> 1).cast_signed() ^ -((value & 1).cast_signed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_varint_has_at_most_64_bits() {
+        let read = |bytes: &[u8]| Cursor::new(bytes).varint();
+        assert_eq!(read(&[0]), Ok(0));
+        assert_eq!(read(&[0xac, 0x02]), Ok(300));
+        assert_eq!(
+            read(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]),
+            Ok(u64::MAX)
+        );
+        assert_eq!(read(&[0x80; 10]), Err(Problem::NotOfSchema));
+        assert_eq!(
+            read(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2]),
+            Err(Problem::NotOfSchema)
+        );
+        assert_eq!(read(&[0x80]), Err(Problem::Truncated));
+    }
+
+    #[test]
+    fn a_sign_in_the_lowest_bit_is_read() {
+        for (written, value) in [
+            (0, 0),
+            (1, -1),
+            (2, 1),
+            (u64::MAX, i64::MIN),
+            (u64::MAX - 1, i64::MAX),
+        ] {
+            assert_eq!(unzigzag(written), value);
+        }
+    }
+
+    #[test]
+    fn a_length_beyond_the_end_takes_nothing() {
+        let mut cursor = Cursor::new(b"abc");
+        assert_eq!(cursor.take_long(u64::MAX), Err(Problem::Truncated));
+        assert_eq!(cursor.take(3), Ok(b"abc".as_slice()));
+        assert_eq!((cursor.at(), cursor.left()), (3, 0));
+    }
+}

@@ -1,0 +1,363 @@
+//! One walk over a message, by the table: its narrative, its identifiers, and what of it comes back.
+
+mod people;
+
+pub(super) use people::identifier_kind;
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::ToSpan;
+use jiff::civil::Date;
+use lethe_core::{Identifier, Known, KnownKind, Span};
+use serde_json::Value;
+
+use super::attachment::{self, Fault};
+use super::ids::{self, Target};
+use super::index::Index;
+use super::node::{Field, Node};
+use super::table::{BUNDLE, Element, Form, Need, QUANTITY, RESOURCES, Rule, Who};
+use super::value::{Object, str_of};
+use super::{dates, index};
+use crate::Problem;
+
+/// Between two parts of the narrative.
+const BETWEEN: &str = "\n\n";
+
+/// What the walk has found so far.
+pub(super) struct Builder<'v> {
+    index: &'v Index<'v>,
+    max_note_bytes: usize,
+    /// Whether narrative is read; that of a note that is withdrawn is not.
+    narrative: bool,
+    /// When the note was written: against it an age is told.
+    authored: Option<Date>,
+    /// The resource that the walk is in, and whether it lies within another.
+    within: (Option<&'static str>, bool),
+    pub(super) text: String,
+    pub(super) parts: Vec<Span>,
+    pub(super) identifiers: Vec<Identifier>,
+    numbers: HashMap<(&'static str, String), usize>,
+    /// Which identifiers are logical ids.
+    pub(super) ids: Vec<usize>,
+    id_numbers: HashMap<usize, usize>,
+    pub(super) known: Vec<Known>,
+    known_seen: HashSet<(KnownKind, String)>,
+    /// Whether there is a text that the note is about.
+    pub(super) has_body: bool,
+    /// The first document that could not be read.
+    pub(super) unread: Option<Fault>,
+}
+
+impl<'v> Builder<'v> {
+    pub(super) fn new(
+        index: &'v Index<'v>,
+        max_note_bytes: usize,
+        narrative: bool,
+        authored: Option<Date>,
+    ) -> Self {
+        Self {
+            index,
+            max_note_bytes,
+            narrative,
+            authored,
+            within: (None, false),
+            text: String::new(),
+            parts: Vec::new(),
+            identifiers: Vec::new(),
+            numbers: HashMap::new(),
+            ids: Vec::new(),
+            id_numbers: HashMap::new(),
+            known: Vec::new(),
+            known_seen: HashSet::new(),
+            has_body: false,
+            unread: None,
+        }
+    }
+
+    /// The whole message.
+    ///
+    /// # Errors
+    /// The narrative is too long.
+    pub(super) fn message(&mut self, root: &Object) -> Result<Option<Node>, Fault> {
+        if str_of(root, "resourceType") == Some("Bundle") {
+            self.within = (Some("Bundle"), false);
+            let kind = Field::kept("resourceType", "Bundle".into());
+            return self.object(BUNDLE, root, vec![kind]);
+        }
+        self.resource(root, false)
+    }
+
+    fn resource(&mut self, resource: &Object, contained: bool) -> Result<Option<Node>, Fault> {
+        let Some(kind) = index::kind_of(resource).filter(|&kind| kind != "Bundle") else {
+            return Ok(None);
+        };
+        let Some((_, elements)) = RESOURCES.iter().find(|(name, _)| *name == kind) else {
+            return Ok(None);
+        };
+        let outer = std::mem::replace(&mut self.within, (Some(kind), contained));
+        let node = self.object(elements, resource, vec![Field::kept("resourceType", kind.into())]);
+        self.within = outer;
+        node
+    }
+
+    /// The object's elements by their rules, after `fields`.
+    fn object(
+        &mut self,
+        elements: &'static [Element],
+        object: &Object,
+        mut fields: Vec<Field>,
+    ) -> Result<Option<Node>, Fault> {
+        for element in elements {
+            let Some(value) = object.get(element.name).filter(|value| !value.is_null()) else {
+                continue;
+            };
+            let node = self.value(element.rule, value)?;
+            match (&node, element.need) {
+                (None, Need::Optional) => continue,
+                (None, Need::Pivot) => return Ok(None),
+                _ => {}
+            }
+            fields.push(Field {
+                name: element.name,
+                node,
+                need: element.need,
+                primitive: element.rule.is_primitive(),
+                list: value.is_array(),
+            });
+        }
+        Ok((!fields.is_empty()).then_some(Node::Object(fields)))
+    }
+
+    fn value(&mut self, rule: Rule, value: &Value) -> Result<Option<Node>, Fault> {
+        let Value::Array(values) = value else {
+            return self.one(rule, value);
+        };
+        let mut nodes = Vec::new();
+        for value in values {
+            // No element of FHIR is an array of arrays.
+            if !value.is_array() {
+                nodes.extend(self.one(rule, value)?);
+            }
+        }
+        Ok((!nodes.is_empty()).then_some(Node::List(nodes)))
+    }
+
+    fn one(&mut self, rule: Rule, value: &Value) -> Result<Option<Node>, Fault> {
+        Ok(match (rule, value) {
+            (Rule::Keep(form), value) => form.fits(value).then(|| Node::Kept(value.clone())),
+            (Rule::Object(elements), Value::Object(object)) => self.object(elements, object, Vec::new())?,
+            (Rule::Resource, Value::Object(object)) => self.resource(object, false)?,
+            (Rule::Contained, Value::Object(object)) => self.resource(object, true)?,
+            (Rule::Text, Value::String(text)) => self.part(text, false)?.map(Node::Part),
+            (Rule::Body, Value::String(text)) => self.part(text, true)?.map(Node::Part),
+            (Rule::Narrative, Value::Object(object)) => self.narrative(object)?,
+            (Rule::Attachment(_), Value::Object(object)) => self.attachment(rule, object)?,
+            (Rule::Id, Value::String(id)) if !id.trim().is_empty() => {
+                let (kind, contained) = self.within;
+                Some(Node::Id(self.id(kind.filter(|_| !contained), id)))
+            }
+            (Rule::FullUrl, Value::String(url)) => match ids::target(url) {
+                Some(Target::Typed(kind, id)) => Some(Node::Address(kind, self.id(Some(kind), id))),
+                _ => self.target(url),
+            },
+            (Rule::RequestUrl, Value::String(url)) => self.target(url).or_else(|| {
+                let kind = url.split('?').next().and_then(ids::kind);
+                kind.map(|kind| Node::Kept(kind.into()))
+            }),
+            (Rule::Reference(who), Value::Object(object)) => self.reference(who, object)?,
+            (Rule::Identifier(label, kind), Value::Object(object)) => self.identifier(label, kind, object)?,
+            (Rule::Name(who), Value::Object(object)) => self.name(who, object),
+            (Rule::Telecom, Value::Object(object)) => self.telecom(object)?,
+            (Rule::Address, Value::Object(object)) => self.address(object)?,
+            (Rule::Quantity, Value::Object(object)) if !is_great_age(object) => {
+                self.object(QUANTITY, object, Vec::new())?
+            }
+            (Rule::Date, Value::String(date)) => self.date(date, false),
+            (Rule::Instant, Value::String(date)) => self.date(date, true),
+            (Rule::BirthDate(who), Value::String(date)) => self.birth_date(who, date),
+            (Rule::Label(label, who), Value::String(value)) if !value.trim().is_empty() => {
+                if let Some(kind) = who.known() {
+                    self.know(kind, value);
+                }
+                Some(Node::Label(self.number(label, value)))
+            }
+            _ => None,
+        })
+    }
+
+    /// The number of a part of the narrative; none if there is nothing in it.
+    fn part(&mut self, text: &str, body: bool) -> Result<Option<usize>, Fault> {
+        if !self.narrative || text.trim().is_empty() {
+            return Ok(None);
+        }
+        if !self.text.is_empty() {
+            self.text.push_str(BETWEEN);
+        }
+        let start = self.text.len();
+        self.text.push_str(text);
+        let too_large = ("text", Problem::TooLarge);
+        if self.text.len() > self.max_note_bytes {
+            return Err(too_large);
+        }
+        // Spans count to 4 GiB, which the size limit may pass.
+        self.parts
+            .push(Span::new(start, self.text.len()).map_err(|_| too_large)?);
+        self.has_body |= body;
+        Ok(Some(self.parts.len() - 1))
+    }
+
+    fn narrative(&mut self, object: &Object) -> Result<Option<Node>, Fault> {
+        let Some(div) = str_of(object, "div").filter(|_| self.narrative) else {
+            return Ok(None);
+        };
+        // What a document reference says of itself is not the document.
+        let body = self.within.0 != Some("DocumentReference");
+        let part = self.part(&crate::html_to_text(div), body)?;
+        let status = object
+            .get("status")
+            .filter(|status| Form::Word.fits(status))
+            .cloned();
+        Ok(part.map(|part| Node::Narrative { status, part }))
+    }
+
+    fn attachment(&mut self, rule: Rule, object: &Object) -> Result<Option<Node>, Fault> {
+        static BESIDE: &[Element] = &[
+            Element {
+                name: "language",
+                rule: Rule::Keep(Form::Language),
+                need: Need::Optional,
+            },
+            Element {
+                name: "creation",
+                rule: Rule::Date,
+                need: Need::Optional,
+            },
+        ];
+        let Rule::Attachment(paths) = rule else {
+            return Ok(None);
+        };
+        if !self.narrative {
+            return Ok(None);
+        }
+        let left = self.max_note_bytes.saturating_sub(self.text.len());
+        // What the message brings along need not be fetched.
+        let elsewhere = || self.index.binary(str_of(object, "url")?);
+        let inline = str_of(object, "data").map(|_| object);
+        let document = inline.or_else(elsewhere).unwrap_or(object);
+        match attachment::read(document, paths, left) {
+            Ok(document) => {
+                let document = document.unwrap_or_default();
+                for known in &document.known {
+                    self.know(known.kind, known.value.expose());
+                }
+                let Some(part) = self.part(&document.text, true)? else {
+                    return Ok(None);
+                };
+                let beside = match self.object(BESIDE, object, Vec::new())? {
+                    Some(Node::Object(fields)) => fields,
+                    _ => Vec::new(),
+                };
+                Ok(Some(Node::Data { part, beside }))
+            }
+            Err(fault @ (_, Problem::TooLarge)) => Err(fault),
+            Err(fault) => {
+                self.unread.get_or_insert(fault);
+                Ok(None)
+            }
+        }
+    }
+
+    /// The number of an identifier. The same value under the same label is one identifier.
+    fn number(&mut self, label: &'static str, value: &str) -> usize {
+        let (identifiers, numbers) = (&mut self.identifiers, &mut self.numbers);
+        *numbers.entry((label, value.to_owned())).or_insert_with(|| {
+            identifiers.push(Identifier {
+                label,
+                value: value.into(),
+            });
+            identifiers.len() - 1
+        })
+    }
+
+    /// The number, among the ids, of the id of a resource of that type.
+    fn id(&mut self, kind: Option<&str>, id: &str) -> usize {
+        let label = if kind == Some("Patient") {
+            self.know(KnownKind::MedicalRecord, id);
+            "MEDICALRECORD"
+        } else {
+            "IDNUM"
+        };
+        let number = self.number(label, id);
+        let ids = &mut self.ids;
+        *self.id_numbers.entry(number).or_insert_with(|| {
+            ids.push(number);
+            ids.len() - 1
+        })
+    }
+
+    /// What is written for a reference to one resource.
+    fn target(&mut self, reference: &str) -> Option<Node> {
+        Some(match ids::target(reference)? {
+            Target::Typed(kind, id) => Node::Typed(kind, self.id(Some(kind), id)),
+            Target::Contained(id) => Node::Contained(self.id(None, id)),
+            Target::Urn(id) => Node::Urn(self.id(self.index.kind_of_urn(id), id)),
+        })
+    }
+
+    fn know(&mut self, kind: KnownKind, value: &str) {
+        let value = value.trim();
+        if !value.is_empty() && self.known_seen.insert((kind, value.to_owned())) {
+            self.known.push(Known {
+                kind,
+                value: value.into(),
+            });
+        }
+    }
+
+    fn date(&mut self, date: &str, instant: bool) -> Option<Node> {
+        let (date, time) = dates::split(date)?;
+        Some(Node::Date {
+            at: self.number("DATE", date),
+            time: time.to_owned(),
+            instant,
+        })
+    }
+
+    /// The birth date of somebody who may be over 89 does not come back, not even its year: 45 CFR 164.514(b)(2)(i)(C).
+    fn birth_date(&mut self, who: Who, date: &str) -> Option<Node> {
+        let (day, _) = dates::split(date)?;
+        if who == Who::Patient && dates::is_date(day) == Some(true) {
+            self.know(KnownKind::BirthDate, day);
+        }
+        let ninety = dates::first_day(day)?.checked_add(90.years()).ok()?;
+        (self.authored? < ninety).then(|| self.date(day, false)).flatten()
+    }
+}
+
+/// Whether the quantity is an age in years over 89.
+fn is_great_age(quantity: &Object) -> bool {
+    const YEARS: [&str; 8] = ["a", "a_j", "a_g", "y", "yr", "yrs", "year", "years"];
+    let units = ["unit", "code"]
+        .into_iter()
+        .filter_map(|name| str_of(quantity, name));
+    let years = units
+        .map(|unit| unit.trim().to_lowercase())
+        .any(|unit| YEARS.contains(&unit.as_str()));
+    years
+        && quantity
+            .get("value")
+            .and_then(Value::as_f64)
+            .is_some_and(|value| value >= 90.0)
+}
+
+impl Field {
+    fn kept(name: &'static str, value: Value) -> Self {
+        Self {
+            name,
+            node: Some(Node::Kept(value)),
+            need: Need::Optional,
+            primitive: true,
+            list: false,
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What a message says of its note beside the text.
+
+use jiff::civil::Date;
+use lethe_core::{EventKind, KnownKind, NoteEvent, Sensitive};
+use serde_json::Value;
+
+use super::attachment::Fault;
+use super::build::identifier_kind;
+use super::ids::{self, Target};
+use super::index::Index;
+use super::value::{Object, object, objects, str_of};
+use super::{PatientIdFrom, dates};
+use crate::Problem;
+
+/// The event, without its text.
+///
+/// # Errors
+/// There is no note in the message, or nothing to tell it by.
+pub(super) fn of(root: &Object, index: &Index<'_>, from: PatientIdFrom) -> Result<NoteEvent, Fault> {
+    let Some(first) = index.notes.first() else {
+        return Err(match str_of(root, "resourceType") {
+            None => ("resourceType", Problem::Missing),
+            Some("Bundle") => ("Bundle.entry.resource", Problem::Missing),
+            Some(_) => ("resourceType", Problem::Unsupported),
+        });
+    };
+    // The note is one that still holds, if any does.
+    let valid = index
+        .notes
+        .iter()
+        .find(|note| !has_status(note, &["entered-in-error"]));
+    let note = valid.unwrap_or(first);
+    let version = object(note, "meta")
+        .and_then(|meta| str_of(meta, "versionId"))
+        .and_then(|version| version.parse::<i64>().ok());
+    let amended = has_status(note, &["amended", "corrected", "appended"]) || version > Some(1);
+    let concept = object(note, "type").or_else(|| object(note, "code"));
+    let context = object(note, "context");
+    let encounter = object(note, "encounter").or_else(|| object(context?, "encounter"));
+    let author = object(note, "author").or_else(|| object(note, "performer"));
+    Ok(NoteEvent {
+        note_id: note_id(root, note).ok_or(("id", Problem::Missing))?.into(),
+        version,
+        patient_id: patient_id(note, index, from),
+        encounter_id: encounter.and_then(|to| referred(to, index, note)),
+        note_type: concept.and_then(concept_name).map(str::to_owned),
+        author_id: author.and_then(|to| referred(to, index, note)),
+        authored_at: authored(note),
+        kind: match (valid, amended) {
+            (None, _) => EventKind::Delete,
+            (_, true) => EventKind::Amend,
+            _ => EventKind::Create,
+        },
+        ..NoteEvent::default()
+    })
+}
+
+/// The day, in UTC, of a time in milliseconds since 1970.
+pub(super) fn day(millis: i64) -> Option<Date> {
+    let time = jiff::Timestamp::from_millisecond(millis).ok()?;
+    Some(time.to_zoned(jiff::tz::TimeZone::UTC).date())
+}
+
+fn has_status(note: &Object, of: &[&str]) -> bool {
+    let mut said = ["status", "docStatus"]
+        .into_iter()
+        .filter_map(|name| str_of(note, name));
+    said.any(|status| of.contains(&status))
+}
+
+fn note_id<'v>(root: &'v Object, note: &'v Object) -> Option<&'v str> {
+    let value = |identifier| str_of(identifier, "value");
+    let of_entry = || {
+        let mut entries = objects(root, "entry");
+        let of_note = |entry: &&Object| {
+            let resource = entry.get("resource").and_then(Value::as_object);
+            resource.is_some_and(|resource| std::ptr::eq(resource, note))
+        };
+        match ids::target(str_of(entries.find(of_note)?, "fullUrl")?)? {
+            Target::Typed(_, id) | Target::Urn(id) => Some(id),
+            Target::Contained(_) => None,
+        }
+    };
+    str_of(note, "id")
+        .or_else(|| object(note, "masterIdentifier").and_then(value))
+        .or_else(|| objects(note, "identifier").find_map(value))
+        .or_else(|| objects(root, "identifier").find_map(value))
+        .or_else(|| str_of(root, "id"))
+        .or_else(of_entry)
+}
+
+fn patient_id(note: &Object, index: &Index<'_>, from: PatientIdFrom) -> Option<Sensitive> {
+    let subject = object(note, "subject");
+    let address = subject.and_then(|subject| str_of(subject, "reference"));
+    let target = address.and_then(ids::target);
+    let patient = match (address, index.patients.as_slice()) {
+        (Some(address), _) => index.resolve(note, address),
+        (None, [only]) => Some(*only),
+        _ => None,
+    };
+    let patient = patient.filter(|resource| str_of(resource, "resourceType") == Some("Patient"));
+    let record = || {
+        let mut identifiers = patient
+            .into_iter()
+            .flat_map(|patient| objects(patient, "identifier"));
+        let of_record =
+            |identifier: &&Object| matches!(identifier_kind(identifier), Some((_, KnownKind::MedicalRecord)));
+        let number = identifiers
+            .find(of_record)
+            .and_then(|identifier| str_of(identifier, "value"));
+        let named = || str_of(object(subject?, "identifier")?, "value");
+        number.or_else(named)
+    };
+    let own = || match target {
+        Some(Target::Typed("Patient", id)) => Some(id),
+        Some(Target::Contained(_)) => None,
+        _ => str_of(patient?, "id"),
+    };
+    match from {
+        PatientIdFrom::ResourceId => own().or_else(record),
+        PatientIdFrom::MedicalRecord => record(),
+    }
+    .map(Sensitive::from)
+}
+
+/// The id that a reference leads to, or the identifier in its place.
+fn referred(reference: &Object, index: &Index<'_>, from: &Object) -> Option<Sensitive> {
+    let address = str_of(reference, "reference");
+    let by_address = address.and_then(|address| match ids::target(address)? {
+        Target::Typed(_, id) => Some(id),
+        _ => str_of(index.resolve(from, address)?, "id"),
+    });
+    let by_identifier = || str_of(object(reference, "identifier")?, "value");
+    by_address.or_else(by_identifier).map(Sensitive::from)
+}
+
+fn concept_name(concept: &Object) -> Option<&str> {
+    let coding = object(concept, "coding");
+    let of_coding = |name| str_of(coding?, name);
+    str_of(concept, "text")
+        .or_else(|| of_coding("display"))
+        .or_else(|| of_coding("code"))
+}
+
+fn authored(note: &Object) -> Option<i64> {
+    let start =
+        |within: Option<&Object>, name| str_of(object(within?, name)?, "start").and_then(dates::millis);
+    let dated = |name| str_of(note, name).and_then(dates::millis);
+    dated("date")
+        .or_else(|| dated("issued"))
+        .or_else(|| dated("effectiveDateTime"))
+        .or_else(|| dated("effectiveInstant"))
+        .or_else(|| start(Some(note), "effectivePeriod"))
+        .or_else(|| start(object(note, "context"), "period"))
+}

@@ -1,0 +1,188 @@
+//! Logical ids and what refers to them.
+//!
+//! An id of a message may be a record number, and a server's address names a hospital. So each id is replaced wherever it
+//! stands, by the same, and addresses become ones that belong to nobody (RFC 2606, section 2).
+
+use std::collections::{HashMap, HashSet};
+
+/// What a reference refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target<'a> {
+    /// `Patient/17`, or a URL that ends so.
+    Typed(&'static str, &'a str),
+    /// `#p1`: a resource that lies within.
+    Contained(&'a str),
+    /// What follows `urn:uuid:` or `urn:oid:`.
+    Urn(&'a str),
+}
+
+/// The longest id (FHIR R4, section 2.24.0.1).
+const MAX_ID: usize = 64;
+/// Where resources that have been given back are said to be.
+pub(super) const NOWHERE: &str = "https://example.invalid/";
+
+/// Types of resources that references lead to. A name that is none of them could be anything.
+const KINDS: [&str; 52] = [
+    "Account",
+    "AllergyIntolerance",
+    "Appointment",
+    "Binary",
+    "Bundle",
+    "CarePlan",
+    "CareTeam",
+    "Claim",
+    "ClinicalImpression",
+    "Communication",
+    "Composition",
+    "Condition",
+    "Consent",
+    "Coverage",
+    "Device",
+    "DeviceRequest",
+    "DiagnosticReport",
+    "DocumentReference",
+    "Encounter",
+    "Endpoint",
+    "EpisodeOfCare",
+    "FamilyMemberHistory",
+    "Flag",
+    "Goal",
+    "Group",
+    "HealthcareService",
+    "ImagingStudy",
+    "Immunization",
+    "ImmunizationRecommendation",
+    "List",
+    "Location",
+    "Media",
+    "Medication",
+    "MedicationAdministration",
+    "MedicationDispense",
+    "MedicationRequest",
+    "MedicationStatement",
+    "MessageHeader",
+    "MolecularSequence",
+    "NutritionOrder",
+    "Observation",
+    "Organization",
+    "Patient",
+    "Practitioner",
+    "PractitionerRole",
+    "Procedure",
+    "Provenance",
+    "QuestionnaireResponse",
+    "RelatedPerson",
+    "RiskAssessment",
+    "ServiceRequest",
+    "Specimen",
+];
+
+/// The type of that name.
+pub(super) fn kind(name: &str) -> Option<&'static str> {
+    KINDS.iter().find(|&&kind| kind == name).copied()
+}
+
+/// What the reference refers to; none for a search, or anything else that is no reference to one resource.
+pub(super) fn target(reference: &str) -> Option<Target<'_>> {
+    if let Some(id) = reference.strip_prefix('#') {
+        return (!id.is_empty()).then_some(Target::Contained(id));
+    }
+    for scheme in ["urn:uuid:", "urn:oid:"] {
+        if let Some(id) = reference.strip_prefix(scheme) {
+            return (!id.is_empty()).then_some(Target::Urn(id));
+        }
+    }
+    if reference.contains(['?', '#']) {
+        return None;
+    }
+    let unversioned = reference.split("/_history/").next()?;
+    let mut parts = unversioned.rsplit('/');
+    let id = parts.next().filter(|id| !id.is_empty())?;
+    Some(Target::Typed(kind(parts.next()?)?, id))
+}
+
+/// What is written for each of the ids that these replace: valid as an id, and no two the same.
+pub(super) fn write<'a>(replacements: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let mut next: HashMap<String, usize> = HashMap::new();
+    let mut written = Vec::new();
+    for replacement in replacements {
+        let allowed = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+        let mut base: String = replacement.chars().filter(allowed).take(MAX_ID).collect();
+        if base.is_empty() {
+            base.push_str("id");
+        }
+        let mut id = base.clone();
+        while !taken.insert(id.clone()) {
+            let number = next.entry(base.clone()).or_insert(2);
+            let suffix = format!("-{number}");
+            *number += 1;
+            id = base.chars().take(MAX_ID - suffix.len()).collect();
+            id.push_str(&suffix);
+        }
+        written.push(id);
+    }
+    written
+}
+
+/// The id as a URN: itself if it is a UUID, and otherwise the UUID that stands for the message's `number`th id.
+pub(super) fn urn(id: &str, number: usize) -> String {
+    let is_uuid = id.len() == 36
+        && id.bytes().enumerate().all(|(i, byte)| match i {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        });
+    if is_uuid {
+        format!("urn:uuid:{}", id.to_ascii_lowercase())
+    } else {
+        format!("urn:uuid:00000000-0000-4000-8000-{number:012x}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_read_in_all_their_forms() {
+        use Target::{Contained, Typed, Urn};
+        for (reference, is) in [
+            ("Patient/17", Some(Typed("Patient", "17"))),
+            (
+                "https://ehr.example/fhir/Patient/17/_history/3",
+                Some(Typed("Patient", "17")),
+            ),
+            ("#p1", Some(Contained("p1"))),
+            ("urn:uuid:0c0f", Some(Urn("0c0f"))),
+            ("urn:oid:1.2.3", Some(Urn("1.2.3"))),
+            ("Patient?identifier=sys|17", None),
+            ("Okafor/17", None),
+            ("Patient/", None),
+            ("#", None),
+            ("", None),
+        ] {
+            assert_eq!(target(reference), is, "{reference}");
+        }
+    }
+
+    #[test]
+    fn replaced_ids_are_valid_and_distinct() {
+        let long = "x".repeat(80);
+        let ids = write(["[IDNUM]", "[IDNUM]", "IDNUM-2", "a_b/1", "[]", "", &long, &long].into_iter());
+        assert_eq!(ids[..6], ["IDNUM", "IDNUM-2", "IDNUM-2-2", "ab1", "id", "id-2"]);
+        assert!(ids.iter().all(|id| id.len() <= MAX_ID));
+        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len());
+    }
+
+    #[test]
+    fn a_urn_holds_a_uuid() {
+        assert_eq!(
+            urn("6C0F1D6E-9a1b-4c3d-8e2f-0a1b2c3d4e5f", 1),
+            "urn:uuid:6c0f1d6e-9a1b-4c3d-8e2f-0a1b2c3d4e5f"
+        );
+        assert_eq!(
+            urn("IDNUM-2", 26),
+            "urn:uuid:00000000-0000-4000-8000-00000000001a"
+        );
+    }
+}

@@ -1,0 +1,103 @@
+//! Which resources a message holds, and which of them a reference means.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::ids::{self, Target};
+use super::table::RESOURCES;
+use super::value::{Object, objects, str_of};
+
+/// How many of the table's resources, from its first on, can be a note.
+const NOTES: usize = 4;
+
+/// The resources of a message.
+pub(super) struct Index<'v> {
+    /// Those that can be a note: compositions first, then documents, reports, observations; otherwise in their order.
+    pub(super) notes: Vec<&'v Object>,
+    pub(super) patients: Vec<&'v Object>,
+    by_reference: HashMap<String, &'v Object>,
+}
+
+impl<'v> Index<'v> {
+    pub(super) fn new(root: &'v Object) -> Self {
+        let mut index = Self {
+            notes: Vec::new(),
+            patients: Vec::new(),
+            by_reference: HashMap::new(),
+        };
+        if str_of(root, "resourceType") == Some("Bundle") {
+            for entry in objects(root, "entry") {
+                if let Some(resource) = entry.get("resource").and_then(Value::as_object) {
+                    index.add(resource, str_of(entry, "fullUrl"));
+                }
+            }
+        } else {
+            index.add(root, None);
+        }
+        index.notes.sort_by_key(|note| rank(note));
+        index
+    }
+
+    fn add(&mut self, resource: &'v Object, full_url: Option<&str>) {
+        let Some(kind) = str_of(resource, "resourceType").and_then(ids::kind) else {
+            return;
+        };
+        if rank(resource) < NOTES {
+            self.notes.push(resource);
+        }
+        if kind == "Patient" {
+            self.patients.push(resource);
+        }
+        let id = str_of(resource, "id").map(|id| format!("{kind}/{id}"));
+        for key in [id.as_deref().and_then(key), full_url.and_then(key)]
+            .into_iter()
+            .flatten()
+        {
+            self.by_reference.entry(key).or_insert(resource);
+        }
+    }
+
+    /// The resource that a reference means; `from` is the one that it stands in.
+    pub(super) fn resolve(&self, from: &'v Object, reference: &str) -> Option<&'v Object> {
+        match ids::target(reference)? {
+            Target::Contained(id) => {
+                objects(from, "contained").find(|within| str_of(within, "id") == Some(id))
+            }
+            _ => self.by_reference.get(&key(reference)?).copied(),
+        }
+    }
+
+    /// The type of the resource that a URN stands for.
+    pub(super) fn kind_of_urn(&self, urn: &str) -> Option<&'static str> {
+        let resource = self.by_reference.get(urn)?;
+        str_of(resource, "resourceType").and_then(ids::kind)
+    }
+
+    /// The document that an address means, if the message brings it along.
+    pub(super) fn binary(&self, url: &str) -> Option<&'v Object> {
+        let resource = self.by_reference.get(&key(url)?).copied()?;
+        (str_of(resource, "resourceType") == Some("Binary")).then_some(resource)
+    }
+}
+
+/// The resource's type, if it is one that is known.
+pub(super) fn kind_of(resource: &Object) -> Option<&'static str> {
+    let name = str_of(resource, "resourceType")?;
+    RESOURCES.iter().map(|(kind, _)| *kind).find(|&kind| kind == name)
+}
+
+fn rank(resource: &Object) -> usize {
+    let kind = kind_of(resource);
+    let place = RESOURCES.iter().position(|(name, _)| Some(*name) == kind);
+    place.unwrap_or(RESOURCES.len())
+}
+
+/// What a resource is found by: its type and id, or its URN.
+fn key(reference: &str) -> Option<String> {
+    match ids::target(reference)? {
+        Target::Typed(kind, id) => Some(format!("{kind}/{id}")),
+        Target::Urn(id) => Some(id.to_owned()),
+        Target::Contained(_) => None,
+    }
+}

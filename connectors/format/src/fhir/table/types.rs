@@ -1,0 +1,75 @@
+//! The data types (FHIR R4, sections 2.24 and 2.1.28).
+
+use lethe_core::KnownKind;
+
+use super::{Element, Form, Rule, Who, el, must};
+
+pub(super) const BOOL: Rule = Rule::Keep(Form::Bool);
+pub(super) const NUMBER: Rule = Rule::Keep(Form::Number);
+pub(super) const WORD: Rule = Rule::Keep(Form::Word);
+pub(super) const PATIENT_REF: Rule = Rule::Reference(Who::Patient);
+pub(super) const CLINICIAN_REF: Rule = Rule::Reference(Who::Clinician);
+pub(super) const PLACE_REF: Rule = Rule::Reference(Who::Institution);
+pub(super) const REF: Rule = Rule::Reference(Who::Thing);
+pub(in crate::fhir) const THING_ID: Rule = Rule::Identifier("IDNUM", KnownKind::Other);
+pub(super) const PERIOD: Rule = Rule::Object(&[el("start", Rule::Date), el("end", Rule::Date)]);
+pub(super) const CODING: Rule = Rule::Object(CODING_ELEMENTS);
+/// A coded value, without the words that somebody wrote for it.
+pub(super) const CODES: Rule = Rule::Object(&[el("coding", CODING)]);
+/// A coded value that may be nothing but words: these are narrative.
+pub(super) const CONCEPT: Rule = Rule::Object(&[el("coding", CODING), el("text", Rule::Text)]);
+pub(super) const RANGE: Rule = Rule::Object(&[el("low", Rule::Quantity), el("high", Rule::Quantity)]);
+pub(super) const RATIO: Rule =
+    Rule::Object(&[el("numerator", Rule::Quantity), el("denominator", Rule::Quantity)]);
+pub(super) const ANNOTATION: Rule = Rule::Object(&[
+    el("authorReference", CLINICIAN_REF),
+    el("authorString", Rule::Label("DOCTOR", Who::Clinician)),
+    el("time", Rule::Date),
+    must("text", Rule::Body),
+]);
+pub(super) const META: Rule = Rule::Object(&[
+    el("versionId", Rule::Keep(Form::Version)),
+    el("lastUpdated", Rule::Instant),
+    el("profile", Rule::Keep(Form::Uri)),
+    el("security", CODING),
+    el("tag", CODING),
+]);
+
+static CODING_ELEMENTS: &[Element] = &[
+    el("system", Rule::Keep(Form::Uri)),
+    el("code", Rule::Keep(Form::Code)),
+    el("display", Rule::Keep(Form::Display)),
+    el("userSelected", BOOL),
+];
+
+/// A quantity's elements.
+pub(in crate::fhir) static QUANTITY: &[Element] = &[
+    el("value", NUMBER),
+    el("comparator", Rule::Keep(Form::Comparator)),
+    el("unit", Rule::Keep(Form::Display)),
+    el("system", Rule::Keep(Form::Uri)),
+    el("code", Rule::Keep(Form::Code)),
+];
+
+/// What of a postal address can be given back.
+pub(in crate::fhir) static ADDRESS: &[Element] = &[
+    el("use", WORD),
+    el("type", WORD),
+    el("line", Rule::Label("STREET", Who::Thing)),
+    el("city", Rule::Label("CITY", Who::Thing)),
+    el("district", Rule::Label("LOCATION-OTHER", Who::Thing)),
+    el("state", Rule::Label("STATE", Who::Thing)),
+    el("postalCode", Rule::Label("ZIP", Who::Thing)),
+    el("country", Rule::Label("COUNTRY", Who::Thing)),
+    el("period", PERIOD),
+];
+
+/// What an identifier has beside its value.
+pub(in crate::fhir) static IDENTIFIER: &[Element] = &[
+    el("use", WORD),
+    el("type", CODES),
+    el("system", Rule::Keep(Form::OwnUri)),
+];
+
+/// What a telephone number has beside itself.
+pub(in crate::fhir) static TELECOM: &[Element] = &[el("system", WORD), el("use", WORD), el("rank", NUMBER)];

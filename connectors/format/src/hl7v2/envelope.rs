@@ -1,0 +1,187 @@
+//! The message without its contents: what the table lets through, with holes where the narrative and the identifiers
+//! were. What was dropped is not here any more, so no fault of what closes it can bring it back.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use lethe_core::{Envelope, EnvelopeError, Identifier, Span};
+
+use super::charset::Charset;
+use super::escape::Codec;
+use super::time::typed;
+
+/// What is written in a hole.
+#[derive(Clone, Debug)]
+pub(super) enum Hole {
+    /// A part of the narrative.
+    Part(usize, Encoding),
+    /// An identifier, whole.
+    Whole(usize),
+    /// A name, and what separates its components.
+    Name(usize, Words, char),
+    /// A date, with the time of day that stood behind it.
+    Date(usize, Box<str>),
+    /// The name of the character set.
+    Charset,
+    /// The end of a segment.
+    End,
+}
+
+/// How a part of the narrative is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    /// As text.
+    Text,
+    /// In base64 (RFC 4648 section 4), of UTF-8 if it was.
+    Base64(Charset),
+    /// As pairs of hexadecimal digits, likewise.
+    Hex(Charset),
+}
+
+/// How many words each component of a name had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Words {
+    pub(super) family: usize,
+    pub(super) given: usize,
+    pub(super) second: usize,
+    pub(super) suffix: usize,
+}
+
+/// A message without its contents.
+#[derive(Debug)]
+pub(super) struct Skeleton {
+    pub(super) codec: Codec,
+    /// The name of the character set, as the message had it.
+    pub(super) charset: String,
+    pub(super) text: String,
+    /// Where each hole is in `text`, in order.
+    pub(super) holes: Vec<(usize, Hole)>,
+    pub(super) parts: Vec<Span>,
+    pub(super) identifiers: Vec<Identifier>,
+}
+
+/// MSH-18 of a message whose own character set has not all the letters of what replaces.
+const UTF8: &str = "UNICODE UTF-8";
+
+impl Envelope for Skeleton {
+    fn parts(&self) -> &[Span] {
+        &self.parts
+    }
+
+    fn identifiers(&self) -> &[Identifier] {
+        &self.identifiers
+    }
+
+    fn close(&self, parts: &[&str], identifiers: &[&str]) -> Result<Vec<u8>, EnvelopeError> {
+        if parts.len() != self.parts.len() || identifiers.len() != self.identifiers.len() {
+            return Err(EnvelopeError);
+        }
+        let whole = self
+            .fill(parts, identifiers, &self.charset)
+            .ok_or(EnvelopeError)?;
+        match self.codec.charset.encode(whole) {
+            Ok(bytes) => Ok(bytes),
+            Err(_) => {
+                let whole = self.fill(parts, identifiers, UTF8).ok_or(EnvelopeError)?;
+                Ok(whole.into_bytes())
+            }
+        }
+    }
+}
+
+impl Skeleton {
+    /// The message as text. Each segment ends with a carriage return, and without separators that nothing follows.
+    fn fill(&self, parts: &[&str], identifiers: &[&str], charset: &str) -> Option<String> {
+        let field = self.codec.separators.field;
+        let escape = |text: &str, out: &mut String| self.codec.escape(text, out);
+        let mut out =
+            String::with_capacity(self.text.len() + parts.iter().map(|part| part.len()).sum::<usize>());
+        let mut from = 0;
+        for (at, hole) in &self.holes {
+            out.push_str(self.text.get(from..*at)?);
+            from = *at;
+            match hole {
+                Hole::Part(part, encoding) => {
+                    let part = *parts.get(*part)?;
+                    match encoding {
+                        Encoding::Text => escape(part, &mut out),
+                        Encoding::Base64(charset) => {
+                            escape(&STANDARD.encode(bytes(*charset, part)), &mut out);
+                        }
+                        Encoding::Hex(charset) => {
+                            let pairs = bytes(*charset, part);
+                            out.extend(pairs.iter().map(|byte| format!("{byte:02X}")));
+                        }
+                    }
+                }
+                Hole::Whole(identifier) => escape(&line(identifiers.get(*identifier)?), &mut out),
+                Hole::Name(identifier, words, separator) => {
+                    let name = words.split(identifiers.get(*identifier)?);
+                    for (i, words) in name.iter().enumerate() {
+                        if i > 0 {
+                            out.push(*separator);
+                        }
+                        escape(words, &mut out);
+                    }
+                }
+                Hole::Date(identifier, time) => escape(&typed(identifiers.get(*identifier)?, time), &mut out),
+                Hole::Charset => escape(charset, &mut out),
+                Hole::End => {
+                    while out.ends_with(field) {
+                        out.pop();
+                    }
+                    out.push('\r');
+                }
+            }
+        }
+        out.push_str(self.text.get(from..)?);
+        Some(out)
+    }
+}
+
+impl Words {
+    /// The family name, the given name, the second name and the suffix of a name in the order of its reading. A name of
+    /// another number of words is a family name, for which of them is which cannot be known.
+    fn split(self, name: &str) -> [String; 4] {
+        let mut words = name.split_whitespace();
+        if words.clone().count() != self.given + self.second + self.family + self.suffix {
+            return [line(name), String::new(), String::new(), String::new()];
+        }
+        let mut take = |count| words.by_ref().take(count).collect::<Vec<_>>().join(" ");
+        let (given, second, family, suffix) = (
+            take(self.given),
+            take(self.second),
+            take(self.family),
+            take(self.suffix),
+        );
+        [family, given, second, suffix]
+    }
+}
+
+/// In the character set if all of it is in that, in UTF-8 otherwise; reading tells the two apart.
+fn bytes(charset: Charset, text: &str) -> Vec<u8> {
+    charset.encode(text.to_owned()).unwrap_or_else(String::into_bytes)
+}
+
+/// An identifier is one line.
+fn line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_as_many_words_goes_back_where_they_were() {
+        let words = Words {
+            family: 2,
+            given: 1,
+            second: 0,
+            suffix: 1,
+        };
+        assert_eq!(words.split("Rosa de  Luna Jr"), ["de Luna", "Rosa", "", "Jr"]);
+        assert_eq!(words.split("Rosa Luna"), ["Rosa Luna", "", "", ""]);
+        assert_eq!(words.split("[PATIENT]"), ["[PATIENT]", "", "", ""]);
+        assert_eq!(words.split(""), ["", "", "", ""]);
+    }
+}

@@ -1,0 +1,144 @@
+//! What a message says about its note: which it is, whose, of which kind, when written, and what happened to it.
+
+use jiff::tz::Offset;
+use lethe_core::{EventKind, NoteEvent};
+
+use super::Hl7v2Config;
+use super::escape::Codec;
+use super::message::Segment;
+use super::time::Stamp;
+use crate::Problem;
+
+/// Why an event is refused: the field, and the problem.
+pub(super) type Refused = (&'static str, Problem);
+
+/// Whether OBR-25 says that the whole order is void (table 0123).
+pub(super) fn is_void(order: &Segment<'_>) -> bool {
+    order.field(25) == "X"
+}
+
+/// Whether OBX-11 says that the observation is deleted, cannot be had, or was another's (table 0085).
+pub(super) fn is_withdrawn(observation: &Segment<'_>) -> bool {
+    matches!(observation.field(11), "D" | "X" | "W")
+}
+
+/// What happened to the note: for MDM by its trigger event (chapter 9), for all else by the status of its observations.
+///
+/// | MDM | event |
+/// |---|---|
+/// | T01, T02 new, T05, T06 addendum (a document of its own) | create |
+/// | T03, T04 status, T07, T08 edited, T09, T10 replaced | amend |
+/// | T11 cancelled | delete |
+///
+/// # Errors
+/// [`Problem::UnknownEvent`] for any other trigger event of MDM.
+pub(super) fn kind(codec: &Codec, segments: &[Segment<'_>]) -> Result<EventKind, Refused> {
+    let separators = codec.separators;
+    let named = |name: &str| segments.iter().find(|segment| segment.name == name);
+    let message_type = named("MSH").map_or("", |msh| msh.field(9));
+    if separators.component(message_type, 1) == "MDM" {
+        let trigger = match separators.component(message_type, 2) {
+            "" => named("EVN").map_or("", |evn| separators.component(evn.field(1), 1)),
+            trigger => trigger,
+        };
+        return match trigger {
+            "T01" | "T02" | "T05" | "T06" => Ok(EventKind::Create),
+            "T03" | "T04" | "T07" | "T08" | "T09" | "T10" => Ok(EventKind::Amend),
+            "T11" => Ok(EventKind::Delete),
+            _ => Err(("MSH-9", Problem::UnknownEvent)),
+        };
+    }
+    let (mut corrected, mut withdrawn, mut standing, mut void) = (false, false, false, false);
+    for segment in segments {
+        match segment.name {
+            "OBR" => {
+                void = is_void(segment);
+                withdrawn |= void;
+                corrected |= segment.field(25) == "C";
+            }
+            "OBX" => {
+                let gone = void || is_withdrawn(segment);
+                withdrawn |= gone;
+                standing |= !gone;
+                corrected |= segment.field(11) == "C";
+            }
+            _ => {}
+        }
+    }
+    Ok(match (withdrawn && !standing, corrected) {
+        (true, _) => EventKind::Delete,
+        (false, true) => EventKind::Amend,
+        (false, false) => EventKind::Create,
+    })
+}
+
+/// The event's fields, without its text and its kind.
+///
+/// # Errors
+/// [`Problem::Missing`] if nothing in the message can be the note's id.
+pub(super) fn facts(
+    codec: &Codec,
+    segments: &[Segment<'_>],
+    config: &Hl7v2Config,
+    utc_offset: Option<Offset>,
+) -> Result<NoteEvent, Refused> {
+    let separators = codec.separators;
+    let component = |name: &'static str, field: usize, n: usize| -> Result<String, Refused> {
+        // The first that has one: of several orders, the first is the note's.
+        let raw = segments.iter().filter(|segment| segment.name == name);
+        let raw = raw.map(|segment| separators.component(segment.field(field), n));
+        let raw = raw.map(str::trim).find(|raw| !raw.is_empty());
+        codec
+            .line(raw.unwrap_or_default())
+            .map_err(|problem| (name, problem))
+    };
+    let first = |places: &[(&'static str, usize, usize)]| -> Result<Option<String>, Refused> {
+        for &(name, field, n) in places {
+            let found = component(name, field, n)?;
+            if !found.is_empty() {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    };
+    let note_id = first(&[("TXA", 12, 1), ("OBR", 3, 1), ("ORC", 3, 1), ("MSH", 10, 1)])?;
+    let mut authored_at = None;
+    for (name, field) in [("TXA", 4), ("TXA", 6), ("OBR", 7), ("OBR", 22)] {
+        if authored_at.is_none() {
+            authored_at =
+                Stamp::read(&component(name, field, 1)?).and_then(|stamp| stamp.instant(utc_offset));
+        }
+    }
+    let author_id = first(&[("TXA", 9, 1), ("OBR", 32, 1)])?;
+    Ok(NoteEvent {
+        note_id: note_id.ok_or(("MSH-10", Problem::Missing))?.into(),
+        patient_id: patient_id(codec, segments, &config.patient_id_type)?.map(Into::into),
+        encounter_id: first(&[("PV1", 19, 1)])?.map(Into::into),
+        note_type: first(&[("TXA", 2, 2), ("TXA", 2, 1), ("OBR", 4, 2), ("OBR", 4, 1)])?,
+        author_id: author_id
+            // NDL has the id in the first of its sub-components.
+            .and_then(|id| separators.subs(&id).next().map(|id| id.to_owned()))
+            .map(Into::into),
+        authored_at,
+        ..NoteEvent::default()
+    })
+}
+
+/// The first id of PID-3 that is of that type; the first that says no type if there is none.
+fn patient_id(codec: &Codec, segments: &[Segment<'_>], kind: &str) -> Result<Option<String>, Refused> {
+    let separators = codec.separators;
+    let Some(pid) = segments.iter().find(|segment| segment.name == "PID") else {
+        return Ok(None);
+    };
+    let of_type = |wanted: &str| {
+        let mut ids = separators.repetitions(pid.field(3)).map(|one| {
+            let component = |n: usize| separators.components(one).nth(n - 1).unwrap_or_default();
+            (component(1), component(5))
+        });
+        ids.find(|(id, kind)| *kind == wanted && !matches!(*id, "" | "\"\""))
+            .map(|(id, _)| id)
+    };
+    let id = of_type(kind).or_else(|| of_type("")).unwrap_or_default();
+    let id = codec.line(id).map_err(|problem| ("PID-3", problem))?;
+    Ok((!id.is_empty()).then_some(id))
+}

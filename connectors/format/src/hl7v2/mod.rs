@@ -1,0 +1,270 @@
+//! The `hl7v2` format: HL7 v2.x messages that carry narrative, MDM and ORU above all.
+//!
+//! | of the event | is |
+//! |---|---|
+//! | text | OBX-5 of TX, FT, ST, coded elements and text attachments, and NTE-3 (`narrative.rs` says how they are joined) |
+//! | `note_id` | TXA-12, else OBR-3, ORC-3, MSH-10 |
+//! | `patient_id` | the first of PID-3 whose type is `patient_id_type` (else the first that says none) |
+//! | `encounter_id` | PV1-19 |
+//! | `note_type` | TXA-2, else OBR-4: its text, else its code |
+//! | `author_id` | TXA-9, else OBR-32 |
+//! | `authored_at` | TXA-4, else TXA-6, OBR-7, OBR-22, with its own offset from UTC, else `utc_offset`; absent if there is neither |
+//! | `event` | of MDM by its trigger event, else by OBR-25 and OBX-11 (`event.rs`) |
+//! | `version` | absent: HL7 counts none |
+//! | `known` | names, ids, addresses, telephones of PID, NK1, GT1, IN1; PID-7; PV1-19 and its like; names of clinicians everywhere |
+//!
+//! Withdrawn observations (OBX-11 D, X or W, OBR-25 X) are no part of the text. With `keep_message` the event carries the
+//! message to be closed: what comes back of it is decided by an allowlist (`table.rs`), and only that is kept of it.
+//!
+//! Attachments in RTF and HTML come back as plain text. What is not text (PDF, images, pointers to documents elsewhere)
+//! comes back empty. A message with nothing but such contents is refused, as is one in pieces: its note would not be whole.
+//!
+//! Hostile messages cost time and memory linear in their size: nothing recurses, escape sequences never grow, and
+//! segments, fields, parts and identifiers are counted against limits.
+
+mod charset;
+mod envelope;
+mod escape;
+mod event;
+mod message;
+mod narrative;
+mod table;
+mod time;
+mod typed;
+
+use std::sync::Arc;
+
+use jiff::tz::Offset;
+use lethe_core::{Enclosed, EventKind, KnownKind, NoteEvent};
+use serde::Deserialize;
+
+use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
+pub use charset::Charset;
+use envelope::{Hole, Skeleton};
+use escape::Codec;
+use message::{Segment, Separators};
+use narrative::Narrative;
+pub use table::allowlist;
+use table::{Row, Rule};
+use time::Stamp;
+use typed::Draft;
+
+/// Settings of the `hl7v2` format.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Hl7v2Config {
+    /// Messages whose narrative is over this many bytes are quarantined.
+    pub max_note_bytes: usize,
+    /// Whether the event carries its message, so that it can be given back redacted.
+    pub keep_message: bool,
+    /// The type (table 0203) of the patient's id among those of PID-3.
+    pub patient_id_type: String,
+    /// What times are local to that say no offset themselves, for instance `-05:00`.
+    pub utc_offset: Option<String>,
+    /// The character set of messages whose MSH-18 is empty.
+    pub charset: Charset,
+    /// Whether numeric observations (OBX-5 of NM and SN) come back as they are. They may be ages over 89 and numbers of
+    /// people, which nothing here can tell from a laboratory's.
+    pub keep_numbers: bool,
+}
+
+impl Default for Hl7v2Config {
+    fn default() -> Self {
+        Self {
+            max_note_bytes: MAX_NOTE_BYTES,
+            keep_message: false,
+            patient_id_type: "MR".to_owned(),
+            utc_offset: None,
+            charset: Charset::Utf8,
+            keep_numbers: false,
+        }
+    }
+}
+
+impl Hl7v2Config {
+    /// The decoder.
+    ///
+    /// # Errors
+    /// [`FormatError::UtcOffset`].
+    pub fn build(&self) -> Result<Hl7v2Format, FormatError> {
+        let utc_offset = self.utc_offset.as_deref().map(|value| {
+            time::read_offset(value).ok_or_else(|| FormatError::UtcOffset {
+                value: value.to_owned(),
+            })
+        });
+        Ok(Hl7v2Format {
+            utc_offset: utc_offset.transpose()?,
+            config: self.clone(),
+        })
+    }
+}
+
+/// Decodes HL7 v2 messages.
+#[derive(Clone, Debug)]
+pub struct Hl7v2Format {
+    config: Hl7v2Config,
+    utc_offset: Option<Offset>,
+}
+
+impl Format for Hl7v2Format {
+    fn read(&self, payload: &[u8]) -> Result<NoteEvent, Diagnosis> {
+        let (body, skipped) = message::unframed(payload);
+        let fail = |field, byte: usize, problem| Diagnosis {
+            field,
+            byte: skipped + byte,
+            problem,
+        };
+        if u32::try_from(payload.len()).is_err() {
+            return Err(fail(None, 0, Problem::TooLarge));
+        }
+        let separators = Separators::read(body).map_err(|one| fail(one.field, one.byte, one.problem))?;
+        let (declared, more) = message::declared_charset(body, &separators);
+        let charset = if declared.is_empty() {
+            Some(self.config.charset)
+        } else {
+            Charset::named(&declared)
+        };
+        let Some(charset) = charset.filter(|_| !more) else {
+            return Err(fail(Some("MSH-18"), 0, Problem::UnsupportedCharset));
+        };
+        let codec = Codec { separators, charset };
+        let text = charset
+            .decode(body)
+            .map_err(|(byte, problem)| fail(None, byte, problem))?;
+        // A byte of the text is one of the payload, but where a letter is one byte there and two here.
+        let at = |byte: usize| match charset {
+            Charset::Utf8 | Charset::Ascii => byte,
+            Charset::Latin1 | Charset::Latin9 => text.get(..byte).map_or(byte, |head| head.chars().count()),
+        };
+        let segments = message::segments(&text, &separators)
+            .map_err(|(byte, field, problem)| fail(field, at(byte), problem))?;
+        self.event(&codec, declared, &segments)
+            .map_err(|(byte, field, problem)| fail(Some(field), at(byte), problem))
+    }
+}
+
+/// Where in the text, in which field, and why.
+type Refused = (usize, &'static str, Problem);
+
+impl Hl7v2Format {
+    fn event(&self, codec: &Codec, declared: String, segments: &[Segment<'_>]) -> Result<NoteEvent, Refused> {
+        let start = |(field, problem)| (0, field, problem);
+        let kind = event::kind(codec, segments).map_err(start)?;
+        let facts = event::facts(codec, segments, &self.config, self.utc_offset).map_err(start)?;
+        let mut draft = Draft::new(*codec);
+        let mut narrative = Narrative::new(self.config.max_note_bytes, self.config.keep_numbers);
+        // Whether what comes is part of the note: of the order, and of the observation within it.
+        let (mut ordered, mut observed) = (true, true);
+        for segment in segments {
+            match segment.name {
+                "OBR" => (ordered, observed) = (!event::is_void(segment), true),
+                "OBX" => observed = !event::is_withdrawn(segment),
+                // A message in pieces, and a segment in pieces (section 2.10.2).
+                "ADD" => return Err((segment.at, "ADD", Problem::Fragmented)),
+                "DSC" if !segment.field(1).is_empty() => {
+                    return Err((segment.at, "DSC-1", Problem::Fragmented));
+                }
+                "MSH" if !segment.field(14).is_empty() => {
+                    return Err((segment.at, "MSH-14", Problem::Fragmented));
+                }
+                _ => {}
+            }
+            let Some(rows) = table::of(segment.name) else {
+                continue;
+            };
+            let live = ordered && observed && kind != EventKind::Delete;
+            write(segment, rows, live, &mut draft, &mut narrative)
+                .map_err(|(field, problem)| (segment.at, field, problem))?;
+        }
+        if kind != EventKind::Delete && narrative.text.trim().is_empty() {
+            let problem = if narrative.left_out {
+                Problem::Unsupported
+            } else {
+                Problem::Missing
+            };
+            let last = segments.last().map_or(0, |segment| segment.at);
+            return Err((last, "OBX-5", problem));
+        }
+        let enclosed = self.config.keep_message.then(|| {
+            Enclosed(Arc::new(Skeleton {
+                codec: *codec,
+                charset: declared,
+                text: draft.text,
+                holes: draft.holes,
+                parts: narrative.parts,
+                identifiers: draft.identifiers,
+            }))
+        });
+        Ok(NoteEvent {
+            kind,
+            text: narrative.text.into(),
+            known: draft.known,
+            enclosed,
+            ..facts
+        })
+    }
+}
+
+/// Writes what comes back of a segment.
+fn write<'a>(
+    segment: &Segment<'a>,
+    rows: &[Row],
+    live: bool,
+    draft: &mut Draft,
+    narrative: &mut Narrative<'a>,
+) -> Result<(), (&'static str, Problem)> {
+    draft.text.push_str(segment.name);
+    let mut field = 0;
+    for row in rows {
+        let raw = segment.field(row.field);
+        if row.rule == Rule::Separators {
+            draft.text.push_str(raw);
+            field = row.field;
+            continue;
+        }
+        let separators = row.field - field;
+        draft
+            .text
+            .extend(std::iter::repeat_n(draft.codec.separators.field, separators));
+        field = row.field;
+        let done = match row.rule {
+            Rule::Charset => {
+                draft.hole(Hole::Charset);
+                Ok(())
+            }
+            Rule::Narrative | Rule::Value if !live => Ok(()),
+            Rule::Narrative => narrative.comment(segment, draft),
+            Rule::Value => narrative.value(segment, draft),
+            rule => draft.field(raw, rule),
+        };
+        done.map_err(|problem| (row.name, problem))?;
+        match row.name {
+            "PID-7" => know_date(draft, raw),
+            "PID-23" => know_place(draft, raw),
+            _ => {}
+        }
+    }
+    draft.hole(Hole::End);
+    Ok(())
+}
+
+/// The birth date, which the narrative may have in any form.
+fn know_date(draft: &mut Draft, raw: &str) {
+    let raw = draft.codec.separators.component(raw, 1);
+    if let Some(stamp) = Stamp::read(raw) {
+        let iso = stamp.iso();
+        if iso.len() == 10 {
+            draft.know(KnownKind::BirthDate, &iso);
+        }
+    }
+}
+
+/// The place of birth, unless it is some code.
+fn know_place(draft: &mut Draft, raw: &str) {
+    // Escape sequences that cannot be undone were refused when the field was written.
+    if let Ok(text) = draft.codec.line(draft.codec.separators.component(raw, 1))
+        && text.chars().filter(|c| c.is_alphabetic()).count() > 3
+    {
+        draft.know(KnownKind::Address, &text);
+    }
+}

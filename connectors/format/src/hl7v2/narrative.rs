@@ -1,0 +1,308 @@
+//! Narrative: OBX-5 and NTE-3, joined into one text, each repetition a part of it.
+//!
+//! | between | is |
+//! |---|---|
+//! | two repetitions, two lines of one value | a line break |
+//! | two OBX in a row with the same OBX-3 and OBX-4, two NTE in a row | a line break |
+//! | any other two | a blank line |
+
+use base64::Engine;
+use base64::alphabet::STANDARD as ALPHABET;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use lethe_core::Span;
+
+use super::charset::Charset;
+use super::envelope::Encoding;
+use super::escape::{Codec, unhex};
+use super::message::{Segment, is_null};
+use super::table::{Rule, Whose};
+use super::typed::{Draft, Parts, is_code};
+use crate::Problem;
+use crate::markup::{html_to_text, rtf_to_text};
+
+/// A message with more parts of narrative than this is refused.
+pub(super) const MAX_PARTS: usize = 1 << 18;
+
+/// Senders leave padding away, and bits at the end that nothing reads.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &ALPHABET,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// The narrative so far.
+#[derive(Debug)]
+pub(super) struct Narrative<'a> {
+    pub(super) text: String,
+    pub(super) parts: Vec<Span>,
+    /// Whether something was left out that is neither text nor can be made text.
+    pub(super) left_out: bool,
+    max_bytes: usize,
+    keep_numbers: bool,
+    /// What the last part was of: OBX-3 and OBX-4, or none for an NTE.
+    last: Option<Option<(&'a str, &'a str)>>,
+    /// What stands before the next part.
+    between: &'static str,
+}
+
+impl<'a> Narrative<'a> {
+    pub(super) const fn new(max_bytes: usize, keep_numbers: bool) -> Self {
+        Self {
+            text: String::new(),
+            parts: Vec::new(),
+            left_out: false,
+            max_bytes,
+            keep_numbers,
+            last: None,
+            between: "",
+        }
+    }
+
+    /// Reads NTE-3.
+    ///
+    /// # Errors
+    /// As [`Narrative::value`].
+    pub(super) fn comment(&mut self, segment: &Segment<'a>, draft: &mut Draft) -> Result<(), Problem> {
+        self.lines(segment.field(3), None, draft)
+    }
+
+    /// Reads OBX-5, and writes what stays of it.
+    ///
+    /// # Errors
+    /// An escape sequence or an encoding that cannot be undone, an attachment that cannot be read, a text over the limit.
+    pub(super) fn value(&mut self, segment: &Segment<'a>, draft: &mut Draft) -> Result<(), Problem> {
+        let (kind, raw) = (segment.field(2), segment.field(5));
+        let group = Some((segment.field(3), segment.field(4)));
+        let kind = kind.to_ascii_uppercase();
+        match kind.as_str() {
+            // Without a type it is text as long as nobody says otherwise: text is looked through.
+            "" if raw.is_empty() => Ok(()),
+            "TX" | "FT" | "ST" | "" => self.lines(raw, group, draft),
+            _ if is_null(raw) => draft.field(raw, Rule::Value),
+            "CF" | "CE" | "CWE" | "CNE" => {
+                self.each(raw, draft, |this, one, draft| this.coded(one, group, draft))
+            }
+            "ED" => self.each(raw, draft, |this, one, draft| this.attachment(one, group, draft)),
+            "NM" | "SN" if self.keep_numbers => self.each(raw, draft, |_, one, draft| {
+                number(one, draft);
+                Ok(())
+            }),
+            "DT" | "TS" | "DTM" => draft.field(raw, Rule::Date),
+            "XPN" | "PN" => draft.field(raw, Rule::Name(Whose::Patient)),
+            "XCN" | "CN" => draft.field(raw, Rule::Person),
+            "XAD" | "AD" => draft.field(raw, Rule::Address(false)),
+            "XTN" | "TN" => draft.field(raw, Rule::Phone(false)),
+            "CX" | "CK" | "EI" => draft.field(raw, Rule::Id("IDNUM", false)),
+            "XON" => draft.field(raw, Rule::Organization("ORGANIZATION")),
+            "NM" | "SN" | "TM" => Ok(()),
+            // A pointer to a document elsewhere, and whatever else there is.
+            _ => {
+                self.left_out |= !raw.is_empty();
+                Ok(())
+            }
+        }
+    }
+
+    fn each(
+        &mut self,
+        raw: &str,
+        draft: &mut Draft,
+        mut one: impl FnMut(&mut Self, &str, &mut Draft) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
+        let separators = draft.codec.separators;
+        for (i, repetition) in separators.repetitions(raw).enumerate() {
+            if i > 0 {
+                draft.text.extend(separators.repetition);
+            }
+            draft.start(separators.component);
+            one(self, repetition, draft)?;
+        }
+        Ok(())
+    }
+
+    fn lines(
+        &mut self,
+        raw: &str,
+        group: Option<(&'a str, &'a str)>,
+        draft: &mut Draft,
+    ) -> Result<(), Problem> {
+        if is_null(raw) {
+            return draft.field(raw, Rule::Value);
+        }
+        self.begin(group);
+        self.each(raw, draft, |this, one, draft| {
+            // Text has no components; separators that nobody escaped are text.
+            let part = this.add(&draft.codec.text(one)?)?;
+            draft.part(1, part, Encoding::Text);
+            Ok(())
+        })
+    }
+
+    /// A code and its text, twice, and what its user typed: the three texts are narrative.
+    fn coded(
+        &mut self,
+        raw: &str,
+        group: Option<(&'a str, &'a str)>,
+        draft: &mut Draft,
+    ) -> Result<(), Problem> {
+        let separators = draft.codec.separators;
+        let components: Vec<&str> = separators.components(raw).take(9).collect();
+        let components = Parts(&components);
+        let mut begun = false;
+        for n in 1..=9 {
+            let component = components.at(n);
+            match n {
+                2 | 5 | 9 => {
+                    let text = draft.codec.text(component)?;
+                    if !text.is_empty() {
+                        if !std::mem::replace(&mut begun, true) {
+                            self.begin(group);
+                        }
+                        let part = self.add(&text)?;
+                        draft.part(n, part, Encoding::Text);
+                    }
+                }
+                1 | 3 | 4 | 6 => draft.code(n, component),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Source, type, subtype, encoding, data (ED).
+    fn attachment(
+        &mut self,
+        raw: &str,
+        group: Option<(&'a str, &'a str)>,
+        draft: &mut Draft,
+    ) -> Result<(), Problem> {
+        let components: Vec<&str> = raw.splitn(5, draft.codec.separators.component).collect();
+        let ed = Parts(&components);
+        let Some(media) = Media::of(ed.at(2), ed.at(3)) else {
+            self.left_out |= !raw.is_empty();
+            return Ok(());
+        };
+        let (text, encoding) = media.read(&draft.codec, ed.at(4), ed.at(5))?;
+        let (kind, subtype) = match media {
+            Media::Plain => (ed.at(2), ed.at(3)),
+            // What it says comes back, not how it looks.
+            Media::Html | Media::Rtf => ("TEXT", "plain"),
+        };
+        self.begin(group);
+        let part = self.add(&text)?;
+        draft.code(2, kind);
+        draft.code(3, subtype);
+        draft.code(4, ed.at(4));
+        draft.part(5, part, encoding);
+        Ok(())
+    }
+
+    fn begin(&mut self, group: Option<(&'a str, &'a str)>) {
+        if let Some(last) = self.last.replace(group) {
+            self.between = if last == group { "\n" } else { "\n\n" };
+        }
+    }
+
+    /// Adds a part. Gives its number.
+    fn add(&mut self, part: &str) -> Result<usize, Problem> {
+        if self.parts.len() == MAX_PARTS {
+            return Err(Problem::TooComplex);
+        }
+        self.text.push_str(self.between);
+        self.between = "\n";
+        let start = self.text.len();
+        let end = start.saturating_add(part.len());
+        if end > self.max_bytes {
+            return Err(Problem::TooLarge);
+        }
+        self.text.push_str(part);
+        self.parts
+            .push(Span::new(start, end).map_err(|_| Problem::TooLarge)?);
+        Ok(self.parts.len() - 1)
+    }
+}
+
+/// What an attachment that is text is made of.
+enum Media {
+    Plain,
+    Html,
+    Rtf,
+}
+
+impl Media {
+    /// By type and subtype (tables 0191 and 0291), or a media type in either. None if it is not text.
+    fn of(kind: &str, subtype: &str) -> Option<Self> {
+        // What would not come back would leave the text with nothing that says that it is text.
+        if !(is_code(kind) && is_code(subtype)) {
+            return None;
+        }
+        let media = if subtype.is_empty() { kind } else { subtype };
+        let media = media.to_ascii_uppercase();
+        let media = media.rsplit('/').next().unwrap_or_default();
+        Some(match media {
+            "TEXT" | "TX" | "FT" | "PLAIN" | "TXT" => Self::Plain,
+            "HTML" | "HTM" | "XHTML" | "XHTML+XML" => Self::Html,
+            "RTF" | "RICHTEXT" => Self::Rtf,
+            _ => return None,
+        })
+    }
+
+    /// The text that a reader sees of data in an encoding of table 0299, and how to write it again.
+    ///
+    /// # Errors
+    /// [`Problem::NotBase64`]; letters that are none; [`Problem::Unsupported`] for another encoding, or RTF that is none.
+    fn read(&self, codec: &Codec, encoding: &str, data: &str) -> Result<(String, Encoding), Problem> {
+        let written = codec.text(data)?;
+        let digits = || written.bytes().filter(|byte| !byte.is_ascii_whitespace());
+        let (bytes, encoding): (Vec<u8>, fn(Charset) -> Encoding) =
+            match encoding.to_ascii_uppercase().as_str() {
+                "A" | "" => (written.into_owned().into_bytes(), |_| Encoding::Text),
+                "BASE64" => {
+                    let bytes = BASE64.decode(digits().collect::<Vec<u8>>());
+                    (bytes.map_err(|_| Problem::NotBase64)?, Encoding::Base64)
+                }
+                "HEX" => {
+                    let bytes: Vec<u8> = unhex(digits()).collect();
+                    if bytes.len() * 2 != digits().count() {
+                        return Err(Problem::NotBase64);
+                    }
+                    (bytes, Encoding::Hex)
+                }
+                _ => return Err(Problem::Unsupported),
+            };
+        let (text, charset) = match self {
+            Self::Plain => letters(codec, &bytes)?,
+            Self::Html => (html_to_text(&letters(codec, &bytes)?.0), Charset::Utf8),
+            Self::Rtf => (
+                rtf_to_text(&bytes).map_err(|_| Problem::Unsupported)?,
+                Charset::Utf8,
+            ),
+        };
+        Ok((text, encoding(charset)))
+    }
+}
+
+/// An attachment may be in UTF-8 whatever the message is in; bytes of another set are hardly ever valid UTF-8.
+fn letters(codec: &Codec, bytes: &[u8]) -> Result<(String, Charset), Problem> {
+    let charset = match std::str::from_utf8(bytes) {
+        Ok(_) => Charset::Utf8,
+        Err(_) => codec.charset,
+    };
+    let text = charset.decode(bytes).map_err(|(_, problem)| problem)?;
+    Ok((text.into_owned(), charset))
+}
+
+/// A number (NM), or a comparison of two (SN), as it is.
+fn number(raw: &str, draft: &mut Draft) {
+    let components: Vec<&str> = draft.codec.separators.components(raw).take(4).collect();
+    let numeric = |text: &str| {
+        text.bytes()
+            .all(|byte| byte.is_ascii_digit() || b" <>=+-./:".contains(&byte))
+    };
+    if components.iter().all(|component| numeric(component)) {
+        for n in 1..=components.len() {
+            draft.code(n, Parts(&components).at(n));
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The `json` format: a note event as one JSON object.
+//!
+//! | field | value |
+//! |---|---|
+//! | `note_id`, `patient_id`, `encounter_id`, `author_id` | string or integer |
+//! | `note_type` | string |
+//! | `version` | integer |
+//! | `authored_at` | RFC 3339 with an offset, or milliseconds since 1970-01-01T00:00:00Z |
+//! | `event` | `create` (default), `amend`, `delete` |
+//! | `text` | string, untouched; needed unless the event is `delete` |
+//! | `known` | list of `{kind, value}`, or an object of kind to a value or a list of values |
+//!
+//! A feed that names them otherwise maps them: `fields = { text = "body.note", note_id = "/meta/id" }`. Null is absent,
+//! other fields are ignored, and a field that is read may not be there twice. A byte order mark before the object is
+//! passed over (RFC 8259 section 8.1 lets a parser do so).
+//!
+//! One pass over the payload, no tree: a trie of the mapped paths is walked while serde_json reads, so a note's text is
+//! copied once and what is not mapped is skipped.
+
+use lethe_core::{EventKind, NoteEvent};
+use serde::Deserialize;
+use serde::de::DeserializeSeed;
+
+use crate::fields::{Field, Fields, Mapping, Node, default_required, remove};
+use crate::visit::{Draft, ObjectSeed};
+use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
+
+/// Settings of the `json` format.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct JsonConfig {
+    /// Where each field stands, if not at the top under its own name.
+    pub fields: Fields,
+    /// Fields besides `text` without which an event is quarantined. Default: `note_id`.
+    pub required: Vec<String>,
+    /// Notes whose text is over this many bytes are quarantined.
+    pub max_note_bytes: usize,
+}
+
+impl Default for JsonConfig {
+    fn default() -> Self {
+        Self {
+            fields: Fields::default(),
+            required: default_required(),
+            max_note_bytes: MAX_NOTE_BYTES,
+        }
+    }
+}
+
+impl JsonConfig {
+    /// The decoder.
+    ///
+    /// # Errors
+    /// [`FormatError`] for a path with an empty part, two fields at one place, or an unknown name in `required`.
+    pub fn build(&self) -> Result<JsonFormat, FormatError> {
+        let mapping = Mapping::new(&self.fields, &self.required, self.max_note_bytes)?;
+        Ok(JsonFormat { mapping })
+    }
+}
+
+/// Decodes note events in JSON.
+#[derive(Debug)]
+pub struct JsonFormat {
+    mapping: Mapping,
+}
+
+/// A note event, and what a writer must know to give its id back as it came.
+#[derive(Debug)]
+pub struct Read {
+    /// The event; its coordinates are empty.
+    pub event: NoteEvent,
+    /// Whether there was an id; it may be the empty string.
+    pub has_id: bool,
+    /// Whether the id was a JSON number.
+    pub id_is_number: bool,
+    /// Which of the names given to [`JsonFormat::with_id_names`] the id stood under.
+    pub id_name: usize,
+}
+
+impl JsonFormat {
+    /// Lets the note's id stand at the top under any of these names, instead of where the configuration puts it.
+    #[must_use]
+    pub fn with_id_names(mut self, names: &[&str]) -> Self {
+        remove(&mut self.mapping.root, Field::NoteId);
+        let ids = names
+            .iter()
+            .map(|&name| (name.to_owned(), Node::Leaf(Field::NoteId)));
+        self.mapping.root.splice(0..0, ids);
+        self
+    }
+
+    /// Reads the payload, and how its id was written.
+    ///
+    /// # Errors
+    /// A [`Diagnosis`].
+    pub fn read_full(&self, payload: &[u8]) -> Result<Read, Diagnosis> {
+        let text = std::str::from_utf8(payload).map_err(|e| Diagnosis {
+            field: None,
+            byte: e.valid_up_to(),
+            problem: Problem::NotUtf8,
+        })?;
+        let json = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let skipped = text.len() - json.len();
+        let mut draft = Draft::new(self.mapping.max_note_bytes);
+        let mut deserializer = serde_json::Deserializer::from_str(json);
+        let object = ObjectSeed {
+            children: &self.mapping.root,
+            draft: &mut draft,
+            top: true,
+        };
+        if let Err(error) = object
+            .deserialize(&mut deserializer)
+            .and_then(|()| deserializer.end())
+        {
+            return Err(Diagnosis {
+                field: draft.reading.map(Field::name),
+                byte: skipped + byte_of(json, &error),
+                problem: draft.problem.unwrap_or(match error.classify() {
+                    serde_json::error::Category::Eof => Problem::Truncated,
+                    serde_json::error::Category::Data if draft.reading.is_some() => Problem::WrongType,
+                    serde_json::error::Category::Data => Problem::NotAnObject,
+                    _ => Problem::NotJson,
+                }),
+            });
+        }
+        if let Some(field) = draft.missing(self.mapping.required) {
+            return Err(Diagnosis {
+                field: Some(field.name()),
+                byte: payload.len(),
+                problem: Problem::Missing,
+            });
+        }
+        Ok(Read {
+            event: draft.event,
+            has_id: draft.seen & Field::NoteId.bit() != 0,
+            id_is_number: draft.id_is_number,
+            id_name: draft.id_name,
+        })
+    }
+}
+
+impl Format for JsonFormat {
+    fn read(&self, payload: &[u8]) -> Result<NoteEvent, Diagnosis> {
+        Ok(self.read_full(payload)?.event)
+    }
+}
+
+/// Where serde_json stopped: it counts lines from 1 and, within one, the bytes read.
+pub(crate) fn byte_of(json: &str, error: &serde_json::Error) -> usize {
+    let line = json
+        .split_inclusive('\n')
+        .take(error.line().saturating_sub(1))
+        .map(str::len)
+        .sum::<usize>();
+    (line + error.column()).min(json.len())
+}
+
+/// The event of that name.
+pub fn event_kind(name: &str) -> Option<EventKind> {
+    [EventKind::Create, EventKind::Amend, EventKind::Delete]
+        .into_iter()
+        .find(|kind| kind.name() == name)
+}

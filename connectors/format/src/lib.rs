@@ -1,0 +1,205 @@
+//! Note formats: what turns a payload into a note event.
+//!
+//! Invariant: every payload, whatever its bytes, becomes exactly one [`Record`]. A payload that is no note event becomes
+//! a quarantined record; it stops nothing, and none of its content is kept.
+
+mod avro;
+mod cda;
+mod cursor;
+mod diagnosis;
+mod fhir;
+mod fields;
+mod hl7v2;
+mod json;
+mod known;
+mod markup;
+mod protobuf;
+pub mod registry;
+pub mod secret;
+mod text;
+mod visit;
+
+use lethe_core::{Coordinates, NoteEvent, Record};
+use serde::Deserialize;
+
+pub use avro::{AvroConfig, AvroFormat};
+pub use cda::{CdaConfig, CdaFormat};
+pub use diagnosis::{Diagnosis, Problem};
+pub use fhir::{FhirConfig, FhirFormat, PatientIdFrom};
+pub use fields::Fields;
+pub use hl7v2::{Charset as Hl7v2Charset, Hl7v2Config, Hl7v2Format, allowlist as hl7v2_allowlist};
+pub use json::event_kind;
+pub use json::{JsonConfig, JsonFormat, Read};
+pub use known::kind_named;
+pub use markup::{RtfError, html_to_text, rtf_to_text};
+pub use protobuf::{ProtobufConfig, ProtobufFormat};
+pub use registry::Unavailable;
+pub use text::{TextConfig, TextFormat};
+
+/// The largest note that is taken unless the configuration says otherwise: 64 MiB.
+pub const MAX_NOTE_BYTES: usize = 64 << 20;
+
+/// Decodes payloads. One instance serves every lane.
+pub trait Format: Send + Sync {
+    /// Reads the payload. The event's coordinates are left empty.
+    ///
+    /// # Errors
+    /// A [`Diagnosis`] that carries nothing of the payload.
+    fn read(&self, payload: &[u8]) -> Result<NoteEvent, Diagnosis>;
+
+    /// Fetches what [`Format::read`] needs for this payload beside the payload, such as its schema. May block, so it is
+    /// called where that is allowed; costs next to nothing when all is there.
+    ///
+    /// # Errors
+    /// [`Unavailable`] while that cannot be had. It is not the payload's fault: wait, and call again, before the
+    /// payload is read.
+    fn prepare(&self, payload: &[u8]) -> Result<(), Unavailable> {
+        let _ = payload;
+        Ok(())
+    }
+
+    /// The record that this payload is: a note, or a quarantined record. Never a tombstone, which has no payload and
+    /// is the source's to tell.
+    fn decode(&self, at: Coordinates, payload: &[u8]) -> Record {
+        match self.read(payload) {
+            Ok(event) => Record::Note(NoteEvent { at, ..event }),
+            Err(diagnosis) => {
+                tracing::debug!(%at, %diagnosis, "quarantined a payload");
+                Record::Quarantined(at, diagnosis.problem.code())
+            }
+        }
+    }
+}
+
+/// Which format payloads are in: `kind = "json"` (default), `"text"`, `"hl7v2"`, `"fhir"`, `"cda"`, `"avro"`, `"protobuf"`.
+/// This enum is the list of formats.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum FormatConfig {
+    /// A note event as one JSON object.
+    Json(JsonConfig),
+    /// The payload is the note's text.
+    Text(TextConfig),
+    /// An HL7 v2 message.
+    #[serde(rename = "hl7v2")]
+    Hl7v2(Hl7v2Config),
+    /// A resource of FHIR R4 in JSON.
+    Fhir(FhirConfig),
+    /// A clinical document of HL7 CDA release 2.
+    Cda(CdaConfig),
+    /// A note event as an Avro record.
+    Avro(AvroConfig),
+    /// A note event as a Protobuf message.
+    Protobuf(ProtobufConfig),
+}
+
+impl Default for FormatConfig {
+    fn default() -> Self {
+        Self::Json(JsonConfig::default())
+    }
+}
+
+impl FormatConfig {
+    /// The decoder of a format that asks no registry.
+    ///
+    /// # Errors
+    /// [`FormatError`] for a field mapping that cannot be, a schema file that cannot be read, or a `registry`.
+    pub fn build(&self) -> Result<Box<dyn Format>, FormatError> {
+        self.build_with(&|_| Err(FormatError::NoRegistryHere))
+    }
+
+    /// The decoder; `open` is called for the registry, if the configuration names one.
+    ///
+    /// # Errors
+    /// [`FormatError`] for a field mapping that cannot be, a schema file that cannot be read, or what `open` says.
+    pub fn build_with(&self, open: registry::Open<'_>) -> Result<Box<dyn Format>, FormatError> {
+        Ok(match self {
+            Self::Json(config) => Box::new(config.build()?),
+            Self::Text(config) => Box::new(config.build()),
+            Self::Hl7v2(config) => Box::new(config.build()?),
+            Self::Fhir(config) => Box::new(config.build()),
+            Self::Cda(config) => Box::new(config.build()?),
+            Self::Avro(config) => Box::new(config.build(open)?),
+            Self::Protobuf(config) => Box::new(config.build(open)?),
+        })
+    }
+}
+
+/// A format's settings that cannot be. Names the key, never a value from a note.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FormatError {
+    /// A path with an empty part.
+    #[error(
+        "`fields.{field}`: the path \"{path}\" has an empty part; write names joined by dots (body.note) or a JSON pointer (/body/note)"
+    )]
+    Path {
+        /// The field mapped.
+        field: &'static str,
+        /// The path as written.
+        path: String,
+    },
+    /// Two fields at one place, or one inside the other.
+    #[error(
+        "`fields.{field}`: the path \"{path}\" is taken by, or lies inside, `fields.{other}`; give each field its own"
+    )]
+    Clash {
+        /// The field mapped.
+        field: &'static str,
+        /// The path as written.
+        path: String,
+        /// The field that has that place.
+        other: &'static str,
+    },
+    /// An offset from UTC that is none.
+    #[error(
+        "`utc_offset`: \"{value}\" is no offset from UTC; write hours and minutes, for instance \"-05:00\""
+    )]
+    UtcOffset {
+        /// As written.
+        value: String,
+    },
+    /// `required` names what is no field.
+    #[error("`required`: there is no field \"{name}\"; fields are {names}")]
+    NoSuchField {
+        /// As written.
+        name: String,
+        /// The names there are.
+        names: String,
+    },
+    /// The message is to be kept, of a format that messages are not given back in.
+    #[error(
+        "`keep_message`: messages in the format `{format}` are not given back; leave it out, the notes themselves are written"
+    )]
+    NotGivenBack {
+        /// The format.
+        format: &'static str,
+    },
+    /// Not exactly one of `registry` and `schema_file`, or `schema_id` without a file.
+    #[error("`{key}`: {why}")]
+    Schema {
+        /// The key at fault.
+        key: &'static str,
+        /// What to do.
+        why: &'static str,
+    },
+    /// A schema file that cannot be read, or is no schema.
+    #[error("`schema_file`: {path}: {why}")]
+    SchemaFile {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Settings of the registry that cannot be.
+    #[error("`registry.{key}`: {why}")]
+    Registry {
+        /// The key at fault.
+        key: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+    /// A registry is named where none can be asked.
+    #[error("`registry`: no schema registry can be asked here; give a `schema_file`")]
+    NoRegistryHere,
+}

@@ -1,0 +1,128 @@
+//! Lines of text out of the flow of a marked-up document.
+//!
+//! White space counts as in a browser: it collapses, a block starts a line, there is never more than one empty line.
+//! So what comes out, written as lines with breaks between them, comes out the same when it is read again.
+
+/// Collects text that flows, line by line.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    out: String,
+    /// Line ends to come before the next character; at most two.
+    breaks: u8,
+    /// A space to come before the next character of the same line.
+    space: bool,
+    /// The last character was a carriage return in preformatted text.
+    returned: bool,
+}
+
+/// Between two cells of a row.
+const CELLS: &str = "  ";
+
+impl Lines {
+    /// With room for about this many bytes.
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        Self {
+            out: String::with_capacity(bytes),
+            ..Self::default()
+        }
+    }
+
+    /// The lines so far, without empty ones at either end.
+    pub(crate) fn finish(mut self) -> String {
+        let kept = self.out.trim_end_matches([' ', '\n']).len();
+        self.out.truncate(kept);
+        self.out
+    }
+
+    /// A character of running text.
+    pub(crate) fn flow(&mut self, c: char) {
+        match c {
+            ' ' | '\t' | '\n' | '\r' | '\u{c}' => self.space = true,
+            _ => self.solid(c),
+        }
+    }
+
+    /// A character of text whose spaces and line ends count.
+    pub(crate) fn preformatted(&mut self, c: char) {
+        let after_return = std::mem::replace(&mut self.returned, c == '\r');
+        match c {
+            '\n' if after_return => {}
+            '\n' | '\r' => self.line(),
+            ' ' | '\t' => self.solid(' '),
+            _ => self.solid(c),
+        }
+    }
+
+    /// A line end that was asked for.
+    pub(crate) fn line(&mut self) {
+        self.breaks = (self.breaks + 1).min(2);
+        self.space = false;
+    }
+
+    /// What follows is a block of its own, with an empty line before it if `apart`.
+    pub(crate) fn block(&mut self, apart: bool) {
+        self.breaks = self.breaks.max(if apart { 2 } else { 1 });
+        self.space = false;
+    }
+
+    /// What follows is the next cell of a row.
+    pub(crate) fn cell(&mut self) {
+        if self.breaks == 0 && !self.out.is_empty() && !self.out.ends_with('\n') {
+            self.space = false;
+            self.out.push_str(CELLS);
+        }
+    }
+
+    /// A character that stands for itself, a space that does not collapse included. Characters without any width are left
+    /// out: they would part a name for whoever looks for it and for nobody who reads it.
+    fn solid(&mut self, c: char) {
+        let c = match c {
+            '\u{a0}' => ' ',
+            '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => return,
+            c if c < ' ' => return,
+            c => c,
+        };
+        if self.breaks > 0 {
+            let kept = self.out.trim_end_matches(' ').len();
+            self.out.truncate(kept);
+            if !self.out.is_empty() {
+                let there = self.out.bytes().rev().take(2).take_while(|&b| b == b'\n').count();
+                let wanted = (there + usize::from(self.breaks)).min(2);
+                (there..wanted).for_each(|_| self.out.push('\n'));
+            }
+            self.breaks = 0;
+        } else if self.space && !self.out.is_empty() && !self.out.ends_with('\n') {
+            self.out.push(' ');
+        }
+        self.space = false;
+        if !(c == ' ' && self.out.is_empty()) {
+            self.out.push(c);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_collapses_unless_it_is_preformatted() {
+        let mut lines = Lines::default();
+        "  a \n\t b".chars().for_each(|c| lines.flow(c));
+        lines.block(false);
+        "c  d\r\n e\n\n\n\nf".chars().for_each(|c| lines.preformatted(c));
+        assert_eq!(lines.finish(), "a b\nc  d\n e\n\nf");
+    }
+
+    #[test]
+    fn breaks_before_the_first_and_after_the_last_line_are_left_out() {
+        let mut lines = Lines::default();
+        lines.block(true);
+        lines.line();
+        "\u{a0}a".chars().for_each(|c| lines.flow(c));
+        lines.block(true);
+        lines.flow('\u{a0}');
+        lines.line();
+        assert_eq!(lines.finish(), "a");
+    }
+}

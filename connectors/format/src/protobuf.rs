@@ -1,0 +1,184 @@
+//! The `protobuf` format: a note event as a Protocol Buffers message (proto2, proto3).
+//!
+//! Fields are those of [`json`](crate::JsonFormat), mapped by the same paths: a path goes through messages, by the names
+//! of their fields in the `.proto` file. Beside strings and integers
+//!
+//! | Protobuf | counts as |
+//! |---|---|
+//! | `enum` | its value's name; for `event` and kinds without the type's name before it, and its capitals do not matter (`EVENT_DELETE` of `enum Event` is `delete`, `EVENT_UNSPECIFIED` is a field that is not there) |
+//! | `google.protobuf.Timestamp` | milliseconds since 1970-01-01T00:00:00Z |
+//! | `google.protobuf.StringValue`, `Int64Value` and their like | what they wrap |
+//!
+//! and `known` may be a list of messages `{kind, value}`, a map, or a message whose fields are kinds. Where a field is
+//! not told from its default (proto3 without `optional`), an empty `text` is a note without text, `event` and
+//! `note_type` are their enum's value 0, and any other field is not there. A field that is there twice has its last
+//! value, and a message that is there twice is merged, as the format wants it.
+//!
+//! The schema is compiled by the `protox` and `prost-reflect` crates; it comes from a registry, by the id and the
+//! message's index in the frame before each payload, or from a file. Their reader of payloads is not used: it makes a tree
+//! of the whole payload, which for short elements is twenty times as large. [`walk`] goes over the payload once, copies
+//! what is mapped, and skips the rest.
+
+mod compile;
+mod plan;
+mod walk;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use lethe_core::NoteEvent;
+use serde::Deserialize;
+
+use crate::cursor::Cursor;
+use crate::fields::{Fields, Mapping, default_required};
+use crate::registry::{Catalogue, Open, RegistryConfig, Unavailable, schema_id, schema_path};
+use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
+use plan::Message;
+
+/// Settings of the `protobuf` format.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProtobufConfig {
+    /// Where each field stands, if not at the top under its own name.
+    pub fields: Fields,
+    /// Fields besides `text` without which an event is quarantined. Default: `note_id`.
+    pub required: Vec<String>,
+    /// Notes whose text is over this many bytes are quarantined.
+    pub max_note_bytes: usize,
+    /// The registry of the schemas that payloads name.
+    pub registry: Option<RegistryConfig>,
+    /// The schema of all payloads, where there is no registry: a `.proto` file, whose imports stand beside it, or a
+    /// compiled `FileDescriptorSet`.
+    pub schema_file: Option<PathBuf>,
+    /// With a file: payloads are framed, and name this schema. Without: they are bare.
+    pub schema_id: Option<u32>,
+    /// With a file and bare payloads: the full name of their message. May be left out where the file has one.
+    pub message: Option<String>,
+}
+
+impl Default for ProtobufConfig {
+    fn default() -> Self {
+        Self {
+            fields: Fields::default(),
+            required: default_required(),
+            max_note_bytes: MAX_NOTE_BYTES,
+            registry: None,
+            schema_file: None,
+            schema_id: None,
+            message: None,
+        }
+    }
+}
+
+impl ProtobufConfig {
+    /// The decoder; `open` is called for the registry, if there is one.
+    ///
+    /// # Errors
+    /// [`FormatError`].
+    pub fn build(&self, open: Open<'_>) -> Result<ProtobufFormat, FormatError> {
+        let mapping = Mapping::new(&self.fields, &self.required, self.max_note_bytes)?;
+        let root = mapping.root.clone();
+        let refuse = |key, why| Err(FormatError::Schema { key, why });
+        let schemas = match (&self.registry, &self.schema_file) {
+            (Some(_), None) if self.schema_id.is_some() => {
+                return refuse(
+                    "schema_id",
+                    "goes with `schema_file`; with a registry each payload names its own",
+                );
+            }
+            (_, _) if self.message.is_some() && (self.registry.is_some() || self.schema_id.is_some()) => {
+                return refuse("message", "is for bare payloads; framed ones name their message");
+            }
+            (Some(registry), None) => Schemata::Asked(Catalogue::new(open(registry)?, move |schema| {
+                Ok(File::new(&compile::schema(schema)?, &root))
+            })),
+            (None, Some(path)) => {
+                let wrong = |why| FormatError::SchemaFile {
+                    path: path.display().to_string(),
+                    why,
+                };
+                let file = compile::file(path).map_err(wrong)?;
+                match self.schema_id {
+                    Some(id) => Schemata::Framed(File::new(&file, &root), id),
+                    None => {
+                        let message = compile::message(&file, self.message.as_deref()).map_err(wrong)?;
+                        Schemata::Bare(Message::of(&message, &root))
+                    }
+                }
+            }
+            _ => return refuse("registry", "give either `registry` or `schema_file`"),
+        };
+        Ok(ProtobufFormat { mapping, schemas })
+    }
+}
+
+/// How to read each message of a file, by its way inwards from the top.
+#[derive(Debug)]
+struct File(HashMap<Vec<u32>, Message>);
+
+impl File {
+    fn new(file: &prost_reflect::FileDescriptor, root: &crate::fields::Children) -> Self {
+        let mut messages = HashMap::new();
+        let mut todo: Vec<_> = (0..)
+            .zip(file.messages())
+            .map(|(i, message)| (vec![i], message))
+            .collect();
+        while let Some((path, message)) = todo.pop() {
+            for (i, inner) in (0..).zip(message.child_messages()) {
+                todo.push(([path.as_slice(), &[i]].concat(), inner));
+            }
+            messages.insert(path, Message::of(&message, root));
+        }
+        Self(messages)
+    }
+}
+
+/// Decodes note events in Protobuf.
+#[derive(Debug)]
+pub struct ProtobufFormat {
+    mapping: Mapping,
+    schemas: Schemata,
+}
+
+#[derive(Debug)]
+enum Schemata {
+    Asked(Catalogue<File>),
+    /// One file for all payloads, and the id that each names.
+    Framed(File, u32),
+    Bare(Message),
+}
+
+impl Format for ProtobufFormat {
+    fn prepare(&self, payload: &[u8]) -> Result<(), Unavailable> {
+        match (&self.schemas, schema_id(&mut Cursor::new(payload))) {
+            (Schemata::Asked(catalogue), Ok(id)) => catalogue.prepare(id),
+            _ => Ok(()),
+        }
+    }
+
+    fn read(&self, payload: &[u8]) -> Result<NoteEvent, Diagnosis> {
+        let mut cursor = Cursor::new(payload);
+        let fail = |problem| Diagnosis {
+            field: None,
+            byte: 0,
+            problem,
+        };
+        if let Schemata::Bare(message) = &self.schemas {
+            return walk::event(message, &self.mapping, cursor);
+        }
+        let id = schema_id(&mut cursor).map_err(fail)?;
+        let path = schema_path(&mut cursor).map_err(fail)?;
+        let read = |file: &File| match file.0.get(&path) {
+            Some(message) => walk::event(message, &self.mapping, cursor),
+            None => Err(fail(Problem::UnusableSchema)),
+        };
+        match &self.schemas {
+            Schemata::Asked(catalogue) => {
+                let entry = catalogue.get(id).unwrap_or(Err(Problem::SchemaUnavailable));
+                read(&*entry.map_err(fail)?)
+            }
+            Schemata::Framed(file, expected) if id == *expected => read(file),
+            Schemata::Framed(..) | Schemata::Bare(_) => Err(fail(Problem::UnknownSchema)),
+        }
+    }
+}

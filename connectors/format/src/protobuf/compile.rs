@@ -1,0 +1,132 @@
+//! From the source of a `.proto` file, or a compiled set of them, to descriptors.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use prost_reflect::{DescriptorPool, FileDescriptor, MessageDescriptor};
+use protox::Compiler;
+use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver, IncludeFileResolver};
+
+use crate::registry::{Language, Schema};
+
+/// The name that a registry's schema is compiled under; the registry itself gives it none.
+const MAIN: &str = "lethe-schema.proto";
+
+/// What Confluent's own schemas import without listing it as a reference. Only names and numbers that options and fields
+/// need to be understood.
+const CONFLUENT: [(&str, &str); 2] = [
+    (
+        "confluent/meta.proto",
+        r#"syntax = "proto3";
+package confluent;
+import "google/protobuf/descriptor.proto";
+message Meta { string doc = 1; map<string, string> params = 2; repeated string tags = 3; }
+extend google.protobuf.FileOptions { Meta file_meta = 1088; }
+extend google.protobuf.MessageOptions { Meta message_meta = 1088; }
+extend google.protobuf.FieldOptions { Meta field_meta = 1088; }
+extend google.protobuf.EnumOptions { Meta enum_meta = 1088; }
+extend google.protobuf.EnumValueOptions { Meta enum_value_meta = 1088; }
+"#,
+    ),
+    (
+        "confluent/type/decimal.proto",
+        r#"syntax = "proto3";
+package confluent.type;
+message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }
+"#,
+    ),
+];
+
+/// Compiles a registry's schema.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn schema(schema: &Schema) -> Result<FileDescriptor, String> {
+    if schema.language != Language::Protobuf {
+        return Err("it is not written in Protobuf".to_owned());
+    }
+    let builtin = CONFLUENT
+        .iter()
+        .map(|&(name, text)| (name.to_owned(), text.to_owned()));
+    let given = schema
+        .references
+        .iter()
+        .map(|reference| (reference.name.clone(), reference.text.clone()));
+    let mut sources: HashMap<String, String> = builtin.chain(given).collect();
+    sources.insert(MAIN.to_owned(), schema.text.clone());
+    let mut resolver = ChainFileResolver::new();
+    resolver.add(Sources(sources));
+    resolver.add(GoogleFileResolver::new());
+    compile(resolver, MAIN)
+}
+
+/// Reads a `.proto` file, with its imports from the same folder, or a `FileDescriptorSet`, whose last file is the one
+/// that was compiled.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn file(path: &Path) -> Result<FileDescriptor, String> {
+    if path.extension().is_none_or(|extension| extension != "proto") {
+        let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+        let pool = DescriptorPool::decode(bytes.as_slice())
+            .map_err(|error| format!("is neither named .proto nor a FileDescriptorSet: {error}"))?;
+        return pool.files().last().ok_or_else(|| "has no file in it".to_owned());
+    }
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .ok_or_else(|| "its name is not UTF-8".to_owned())?;
+    let folder = path.parent().unwrap_or_else(|| Path::new(""));
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    let mut resolver = ChainFileResolver::new();
+    resolver.add(IncludeFileResolver::new(folder.to_owned()));
+    resolver.add(GoogleFileResolver::new());
+    compile(resolver, name)
+}
+
+/// The message of that full name, or the only one.
+///
+/// # Errors
+/// If there is none of that name, or there are several.
+pub(super) fn message(file: &FileDescriptor, name: Option<&str>) -> Result<MessageDescriptor, String> {
+    match name {
+        Some(name) => file.parent_pool().get_message_by_name(name).ok_or_else(|| {
+            format!("has no message {name}: give its full name, with the package, as `message`")
+        }),
+        None => {
+            let mut messages = file.messages();
+            match (messages.next(), messages.next()) {
+                (Some(only), None) => Ok(only),
+                (None, _) => Err("has no message".to_owned()),
+                (Some(_), Some(_)) => Err("has several messages: name theirs as `message`".to_owned()),
+            }
+        }
+    }
+}
+
+fn compile(resolver: impl FileResolver + 'static, name: &str) -> Result<FileDescriptor, String> {
+    let mut compiler = Compiler::with_file_resolver(resolver);
+    compiler
+        .include_imports(true)
+        .open_file(name)
+        .map_err(|error| error.to_string())?;
+    let pool = compiler.descriptor_pool();
+    pool.get_file_by_name(name)
+        .ok_or_else(|| "it was compiled to nothing".to_owned())
+}
+
+/// Files that are in memory.
+struct Sources(HashMap<String, String>);
+
+impl FileResolver for Sources {
+    fn open_file(&self, name: &str) -> Result<File, protox::Error> {
+        match self.0.get(name) {
+            Some(source) => File::from_source(name, source),
+            None => Err(protox::Error::file_not_found(name)),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Bare text: the payload is the note.
+//!
+//! There is no room for an id, so the source gives one (a file its name). A byte order mark stays: the text is
+//! untouched, and offsets count it.
+
+use lethe_core::NoteEvent;
+use serde::Deserialize;
+
+use crate::{Diagnosis, Format, MAX_NOTE_BYTES, Problem};
+
+/// Settings of the `text` format.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TextConfig {
+    /// Notes over this many bytes are quarantined.
+    pub max_note_bytes: usize,
+}
+
+impl Default for TextConfig {
+    fn default() -> Self {
+        Self {
+            max_note_bytes: MAX_NOTE_BYTES,
+        }
+    }
+}
+
+impl TextConfig {
+    /// The decoder.
+    pub const fn build(&self) -> TextFormat {
+        TextFormat {
+            max_note_bytes: self.max_note_bytes,
+        }
+    }
+}
+
+/// Decodes bare text.
+#[derive(Clone, Copy, Debug)]
+pub struct TextFormat {
+    max_note_bytes: usize,
+}
+
+impl Format for TextFormat {
+    fn read(&self, payload: &[u8]) -> Result<NoteEvent, Diagnosis> {
+        let fail = |byte, problem| Diagnosis {
+            field: Some("text"),
+            byte,
+            problem,
+        };
+        if payload.len() > self.max_note_bytes {
+            return Err(fail(self.max_note_bytes, Problem::TooLarge));
+        }
+        let text = std::str::from_utf8(payload).map_err(|e| fail(e.valid_up_to(), Problem::NotUtf8))?;
+        Ok(NoteEvent {
+            text: text.into(),
+            ..NoteEvent::default()
+        })
+    }
+}

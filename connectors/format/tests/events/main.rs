@@ -1,0 +1,351 @@
+//! What becomes of payloads: good ones whole, bad ones quarantined, none lost, none shown.
+
+#![expect(clippy::unwrap_used, reason = "the helpers of tests fail as the tests do")]
+
+mod any;
+mod settings;
+
+use lethe_core::{EventKind, KnownKind, NoteEvent, QuarantineCode};
+use lethe_format::{Diagnosis, Format, FormatConfig, Problem};
+
+fn json(config: &str) -> Box<dyn Format> {
+    let config: FormatConfig = toml::from_str(&format!("kind = \"json\"\n{config}")).unwrap();
+    config.build().unwrap()
+}
+
+fn read(payload: impl AsRef<[u8]>) -> Result<NoteEvent, Diagnosis> {
+    json("").read(payload.as_ref())
+}
+
+fn problem(payload: impl AsRef<[u8]>) -> (Option<&'static str>, Problem) {
+    let diagnosis = read(payload).unwrap_err();
+    (diagnosis.field, diagnosis.problem)
+}
+
+/// An event with this text, as any JSON writer would write it.
+fn event(text: &str) -> Vec<u8> {
+    serde_json::json!({"note_id": "n1", "text": text})
+        .to_string()
+        .into_bytes()
+}
+
+#[test]
+fn an_event_with_every_field_is_read_whole() {
+    let event = read(
+        r#"{"note_id":"n-9","version":3,"patient_id":771,"encounter_id":"e-2","note_type":"Progress note",
+            "author_id":"a-4","authored_at":"2024-02-29T23:59:59.25-05:00","event":"amend","text":"Seen today.\n",
+            "known":[{"kind":"patient","value":"Ines Prado"},{"value":"MR-551","kind":"mrn"}],"ward":{"bed":[1,2]}}"#,
+    )
+    .unwrap();
+    assert_eq!(event.note_id.expose(), "n-9");
+    assert_eq!(event.version, Some(3));
+    assert_eq!(event.patient_id.unwrap().expose(), "771");
+    assert_eq!(event.encounter_id.unwrap().expose(), "e-2");
+    assert_eq!(event.note_type.as_deref(), Some("Progress note"));
+    assert_eq!(event.author_id.unwrap().expose(), "a-4");
+    assert_eq!(event.authored_at, Some(1_709_269_199_250));
+    assert_eq!(event.kind, EventKind::Amend);
+    assert_eq!(event.text.expose(), "Seen today.\n");
+    let known: Vec<_> = event.known.iter().map(|k| (k.kind, k.value.expose())).collect();
+    assert_eq!(
+        known,
+        [
+            (KnownKind::Patient, "Ines Prado"),
+            (KnownKind::MedicalRecord, "MR-551")
+        ]
+    );
+}
+
+#[test]
+fn known_identifiers_may_be_an_object_of_kind_to_values() {
+    let event = read(
+        r#"{"note_id":"n","text":"t","known":{"patient":["Ola Berg","O. Berg"],"mrn":5512,"phone":null,"badge":"B7","email":" "}}"#,
+    )
+    .unwrap();
+    let known: Vec<_> = event.known.iter().map(|k| (k.kind, k.value.expose())).collect();
+    assert_eq!(
+        known,
+        [
+            (KnownKind::Patient, "Ola Berg"),
+            (KnownKind::Patient, "O. Berg"),
+            (KnownKind::MedicalRecord, "5512"),
+            (KnownKind::Other, "B7"),
+        ]
+    );
+}
+
+#[test]
+fn every_known_kind_has_a_name() {
+    let names = [
+        "patient",
+        "relative",
+        "clinician",
+        "medical_record",
+        "birth_date",
+        "phone",
+        "address",
+        "email",
+        "social_security",
+        "health_plan",
+        "account",
+        "organization",
+        "other",
+    ];
+    for (name, kind) in names.into_iter().zip(KnownKind::ALL) {
+        let payload = format!(r#"{{"note_id":"n","text":"t","known":{{"{name}":"x"}}}}"#);
+        assert_eq!(read(payload).unwrap().known[0].kind, kind, "{name}");
+    }
+}
+
+#[test]
+fn null_fields_count_as_absent() {
+    let event =
+        read(r#"{"note_id":"n","text":"t","version":null,"known":null,"authored_at":null,"event":null}"#)
+            .unwrap();
+    assert_eq!(
+        (event.version, event.authored_at, event.kind),
+        (None, None, EventKind::Create)
+    );
+    assert_eq!(
+        problem(r#"{"note_id":"n","text":null}"#),
+        (Some("text"), Problem::Missing)
+    );
+}
+
+#[test]
+fn a_date_may_be_milliseconds_or_rfc_3339_and_nothing_else() {
+    for (written, expected) in [
+        ("1709269199250", Ok(1_709_269_199_250)),
+        ("-1", Ok(-1)),
+        ("\"2024-03-01T04:59:59.250Z\"", Ok(1_709_269_199_250)),
+        ("\"2024-03-01T04:59:59\"", Err(Problem::NotADate)),
+        ("\"yesterday\"", Err(Problem::NotADate)),
+        ("1.5", Err(Problem::WrongType)),
+        ("18446744073709551615", Err(Problem::WrongType)),
+    ] {
+        let payload = format!(r#"{{"note_id":"n","text":"t","authored_at":{written}}}"#);
+        let found = read(payload)
+            .map(|event| event.authored_at.unwrap())
+            .map_err(|d| d.problem);
+        assert_eq!(found, expected, "{written}");
+    }
+}
+
+#[test]
+fn a_delete_needs_no_text() {
+    let event = read(r#"{"note_id":"n","event":"delete"}"#).unwrap();
+    assert_eq!((event.kind, event.text.len()), (EventKind::Delete, 0));
+}
+
+#[test]
+fn missing_fields_are_named() {
+    assert_eq!(problem(r#"{"note_id":"n"}"#), (Some("text"), Problem::Missing));
+    assert_eq!(problem(r#"{"text":"t"}"#), (Some("note_id"), Problem::Missing));
+    assert!(json("required = []").read(br#"{"text":"t"}"#).is_ok());
+    let strict = json("required = [\"patient_id\"]");
+    assert_eq!(
+        strict.read(br#"{"text":"t"}"#).unwrap_err().field,
+        Some("patient_id")
+    );
+}
+
+#[test]
+fn mistyped_fields_are_named() {
+    for (field, value) in [
+        ("note_id", "true"),
+        ("note_id", "1.5"),
+        ("note_id", "[]"),
+        ("version", "\"3\""),
+        ("version", "18446744073709551615"),
+        ("patient_id", "{}"),
+        ("note_type", "7"),
+        ("event", "1"),
+        ("known", "\"Ada\""),
+        ("known", "[\"Ada\"]"),
+        ("known", "[{\"kind\":\"patient\"}]"),
+        ("known", "{\"patient\":true}"),
+    ] {
+        let payload = format!(r#"{{"text":"t","{field}":{value}}}"#);
+        assert_eq!(
+            problem(payload),
+            (Some(field), Problem::WrongType),
+            "{field} {value}"
+        );
+    }
+    assert_eq!(problem(r#"{"text":["t"]}"#), (Some("text"), Problem::WrongType));
+    assert_eq!(
+        problem(r#"{"text":18446744073709551615}"#),
+        (Some("text"), Problem::WrongType)
+    );
+    assert_eq!(
+        problem(r#"{"event":"removed"}"#),
+        (Some("event"), Problem::UnknownEvent)
+    );
+}
+
+#[test]
+fn a_key_that_is_read_may_not_be_there_twice() {
+    assert_eq!(
+        problem(r#"{"note_id":"n","text":"first","text":"second"}"#),
+        (Some("text"), Problem::Duplicate)
+    );
+    assert_eq!(
+        problem(r#"{"note_id":"n","text":"t","known":{"mrn":"1","mrn":"2"}}"#),
+        (Some("known"), Problem::WrongType)
+    );
+    let nested = json("fields = { text = \"body.note\" }");
+    let twice = br#"{"note_id":"n","body":{"note":"a"},"body":{"note":"b"}}"#;
+    assert_eq!(nested.read(twice).unwrap_err().problem, Problem::Duplicate);
+    assert!(read(r#"{"note_id":"n","text":"t","ward":1,"ward":2}"#).is_ok());
+}
+
+#[test]
+fn what_is_no_json_object_is_told_from_what_is_no_json() {
+    for (payload, expected) in [
+        ("", Problem::Truncated),
+        ("   ", Problem::Truncated),
+        ("{\"text\":\"cut", Problem::Truncated),
+        ("[]", Problem::NotAnObject),
+        ("null", Problem::NotAnObject),
+        ("\"text\"", Problem::NotAnObject),
+        ("12", Problem::NotAnObject),
+        ("text", Problem::NotJson),
+        ("{'text':'t'}", Problem::NotJson),
+        ("{\"note_id\":\"n\",\"text\":\"t\"} {}", Problem::NotJson),
+        (
+            "{\"note_id\":\"n\",\"text\":\"a raw \u{1} control\"}",
+            Problem::NotJson,
+        ),
+    ] {
+        assert_eq!(problem(payload).1, expected, "{payload}");
+    }
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_told_by_their_place() {
+    let mut payload = event("caf");
+    payload.insert(12, 0xE9);
+    let diagnosis = read(&payload).unwrap_err();
+    assert_eq!((diagnosis.problem, diagnosis.byte), (Problem::NotUtf8, 12));
+    assert_eq!(diagnosis.problem.code(), QuarantineCode::InvalidUtf8);
+}
+
+#[test]
+fn half_a_surrogate_pair_is_refused() {
+    assert_eq!(
+        problem(r#"{"note_id":"n","text":"\ud83d"}"#),
+        (Some("text"), Problem::NotJson)
+    );
+    assert_eq!(
+        problem(r#"{"note_id":"n","text":"\ude00\ud83d"}"#),
+        (Some("text"), Problem::NotJson)
+    );
+    let whole = read(r#"{"note_id":"n","text":"\ud83d\ude00"}"#).unwrap();
+    assert_eq!(whole.text.expose(), "😀");
+}
+
+#[test]
+fn unusual_text_arrives_untouched() {
+    for text in [
+        "",
+        "\0 nul \0",
+        "line\r\nline\rline\n",
+        "\u{feff}mark inside",
+        "Zoe\u{308} n\u{303}o",
+        "👩‍⚕️ 🇪🇸",
+        "שלום מר כהן — مرحبا",
+        "\u{202e}txet",
+        "quote \" slash \\ / tab \t",
+    ] {
+        assert_eq!(read(event(text)).unwrap().text.expose(), text);
+    }
+}
+
+#[test]
+fn a_byte_order_mark_before_the_object_is_passed_over() {
+    let payload = [b"\xef\xbb\xbf".as_slice(), &event("t")].concat();
+    assert_eq!(read(payload).unwrap().text.expose(), "t");
+    assert_eq!(problem("\u{feff}\u{feff}{}").1, Problem::NotJson);
+}
+
+#[test]
+fn a_note_of_20_megabytes_is_read() {
+    let text = "Stable overnight. ".repeat(20_000_000 / 18);
+    assert_eq!(read(event(&text)).unwrap().text.len(), text.len());
+}
+
+#[test]
+fn a_line_of_a_million_words_is_read() {
+    let text = "word ".repeat(1_000_000);
+    assert_eq!(read(event(&text)).unwrap().text.expose(), text);
+}
+
+#[test]
+fn a_text_over_the_limit_is_too_large_and_one_at_the_limit_is_not() {
+    let format = json("max_note_bytes = 6");
+    // Six bytes of UTF-8, twelve of JSON.
+    assert!(
+        format
+            .read(br#"{"note_id":"n","text":"\u00e9\u00e9\u00e9"}"#)
+            .is_ok()
+    );
+    let over = format.read(&event("sevenly")).unwrap_err();
+    assert_eq!((over.field, over.problem), (Some("text"), Problem::TooLarge));
+    assert_eq!(over.problem.code(), QuarantineCode::TooLarge);
+}
+
+#[test]
+fn nesting_without_end_is_refused_or_skipped_but_never_overflows() {
+    let deep = "[".repeat(1_000_000);
+    assert_eq!(problem(format!(r#"{{"ward":{deep}"#)).1, Problem::Truncated);
+    assert_eq!(problem(format!(r#"{{"known":{deep}"#)).0, Some("known"));
+    assert_eq!(
+        problem(format!(r#"{{"known":{{"mrn":{deep}"#)),
+        (Some("known"), Problem::NotJson)
+    );
+    let closed = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(read(format!(r#"{{"note_id":"n","text":"t","ward":{closed}}}"#)).is_ok());
+}
+
+#[test]
+fn bare_text_is_the_note() {
+    let config: FormatConfig = toml::from_str("kind = \"text\"\nmax_note_bytes = 9").unwrap();
+    let format = config.build().unwrap();
+    assert_eq!(
+        format.read("\u{feff}né\r\n".as_bytes()).unwrap().text.expose(),
+        "\u{feff}né\r\n"
+    );
+    assert_eq!(format.read(b"").unwrap().text.len(), 0);
+    assert_eq!(format.read(b"n\xe9").unwrap_err().problem, Problem::NotUtf8);
+    assert_eq!(format.read(b"ten bytes!").unwrap_err().problem, Problem::TooLarge);
+}
+
+#[test]
+fn no_diagnosis_and_no_record_shows_the_payload() {
+    let secret = "Okonkwo";
+    for payload in [
+        format!(r#"{{"note_id":["{secret}"]}}"#),
+        format!(r#"{{"text":"{secret}","text":"{secret}"}}"#),
+        format!(r#"{{"text":"{secret}","event":"{secret}"}}"#),
+        format!(r#"{{"text":"{secret}","authored_at":"{secret}"}}"#),
+        format!(r#"{{"text":"{secret}","version":"{secret}"}}"#),
+        format!(r#"{{"text":"{secret}","known":"{secret}"}}"#),
+        format!(r#"{{"{secret}":"{secret}"#),
+        format!(r#"{{"note_id":"{secret}","text":"{secret}"}}"#),
+    ] {
+        let said = match read(&payload) {
+            Ok(event) => format!("{event:?}"),
+            Err(diagnosis) => format!("{diagnosis} {diagnosis:?}"),
+        };
+        assert!(!said.contains(secret), "{said}");
+    }
+}
+
+#[test]
+fn the_byte_of_a_problem_lies_where_the_reader_stopped() {
+    let payload = "{\"note_id\": \"n\",\n \"version\": \"two\",\n \"text\": \"t\"}";
+    let diagnosis = read(payload).unwrap_err();
+    assert_eq!(diagnosis.field, Some("version"));
+    let value = payload.find("\"two\"").unwrap();
+    assert!((value..=value + 6).contains(&diagnosis.byte), "{diagnosis}");
+}

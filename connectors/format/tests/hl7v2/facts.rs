@@ -1,0 +1,251 @@
+//! What a message says about its note.
+
+use lethe_core::{EventKind, KnownKind};
+use lethe_format::{FormatConfig, Problem};
+
+use super::{format, identifiers, message, read, refused, with};
+
+fn mdm(trigger: &str) -> String {
+    message(
+        &format!("MDM^{trigger}^MDM_T02"),
+        &[
+            "EVN|T02|202405010830",
+            "PID|1|EX-1|99^^^REG^PI~4412^7^M10^NORTH^MR~078-05-1120^^^USA^SS||Okafor^Ada^Ngozi^Jr^Dr||19310507|F",
+            "PV1|1|I|4W^412^B^NORTH||||1234^Weber^Karl^^^Dr||||||||||||V-77",
+            "TXA|1|DS^Discharge summary|TX|202405010815+0200|1234^Weber^Karl|20240501||||||DOC-9^EHR",
+            "OBX|1|TX|N||Seen.",
+        ],
+    )
+}
+
+#[test]
+fn a_document_says_which_it_is_and_whose() {
+    let event = read(mdm("T02"));
+    assert_eq!(event.note_id.expose(), "DOC-9");
+    assert_eq!(event.patient_id.unwrap().expose(), "4412");
+    assert_eq!(event.encounter_id.unwrap().expose(), "V-77");
+    assert_eq!(event.note_type.as_deref(), Some("Discharge summary"));
+    assert_eq!(event.authored_at, Some(1_714_544_100_000));
+    assert_eq!(event.version, None);
+    assert_eq!(event.kind, EventKind::Create);
+}
+
+#[test]
+fn the_patients_id_is_of_the_configured_type() {
+    let id = |settings: &str, message: &str| {
+        let event = format(settings).read(message.as_bytes()).unwrap();
+        event.patient_id.map(lethe_core::Sensitive::into_exposed)
+    };
+    assert_eq!(id("patient_id_type = \"PI\"", &mdm("T02")).as_deref(), Some("99"));
+    assert_eq!(id("patient_id_type = \"AN\"", &mdm("T02")), None);
+    let untyped = message("ORU^R01", &["PID|1||A-1^^^N^AN~5 ~6", "OBX|1|TX|N||Seen."]);
+    assert_eq!(id("", &untyped).as_deref(), Some("5"));
+    let nobody = message("ORU^R01", &["OBX|1|TX|N||Seen."]);
+    assert_eq!(id("", &nobody), None);
+    let null = message("ORU^R01", &["PID|1||\"\"", "OBX|1|TX|N||Seen."]);
+    assert_eq!(id("", &null), None);
+}
+
+#[test]
+fn a_result_is_named_after_its_order() {
+    let event = read(message(
+        "ORU^R01",
+        &[
+            &with(
+                "OBR",
+                &[
+                    (2, "PL-1"),
+                    (3, "FI-2^LAB"),
+                    (4, "71020^Chest film^C4"),
+                    (7, "20240501"),
+                    (32, "881&Weber&Karl^2024"),
+                ],
+            ),
+            "OBX|1|TX|N||Clear.",
+        ],
+    ));
+    assert_eq!(event.note_id.expose(), "FI-2");
+    assert_eq!(event.note_type.as_deref(), Some("Chest film"));
+    assert_eq!(event.author_id.unwrap().expose(), "881");
+    // No offset from UTC anywhere.
+    assert_eq!(event.authored_at, None);
+}
+
+#[test]
+fn the_control_id_is_the_last_resort() {
+    assert_eq!(
+        read(message("ORU^R01", &["OBX|1|TX|N||Seen."])).note_id.expose(),
+        "C-1"
+    );
+    let none = message("ORU^R01", &["OBX|1|TX|N||Seen."]).replace("C-1", "");
+    assert_eq!(refused(none), (Some("MSH-10"), Problem::Missing));
+}
+
+#[test]
+fn a_time_without_an_offset_needs_a_configured_one() {
+    let note = message("ORU^R01", &["OBR|1||||||197001010100", "OBX|1|TX|N||Seen."]);
+    let at = |settings: &str| format(settings).read(note.as_bytes()).unwrap().authored_at;
+    assert_eq!(at(""), None);
+    assert_eq!(at("utc_offset = \"+01:00\""), Some(0));
+    assert_eq!(at("utc_offset = \"-00:30\""), Some(5_400_000));
+    let config: FormatConfig = toml::from_str("kind = \"hl7v2\"\nutc_offset = \"CET\"").unwrap();
+    let Err(error) = config.build() else {
+        panic!("CET is no offset from UTC");
+    };
+    assert!(error.to_string().contains("utc_offset"), "{error}");
+}
+
+#[test]
+fn the_trigger_says_what_happened_to_a_document() {
+    for (trigger, kind) in [
+        ("T02", EventKind::Create),
+        ("T06", EventKind::Create),
+        ("T04", EventKind::Amend),
+        ("T08", EventKind::Amend),
+        ("T10", EventKind::Amend),
+        ("T11", EventKind::Delete),
+    ] {
+        assert_eq!(read(mdm(trigger)).kind, kind, "{trigger}");
+    }
+    assert!(read(mdm("T11")).text.is_empty());
+    assert_eq!(refused(mdm("T99")), (Some("MSH-9"), Problem::UnknownEvent));
+    // Without a trigger in MSH-9, EVN-1 has it.
+    assert_eq!(
+        read(
+            mdm("T02")
+                .replace("MDM^T02^MDM_T02", "MDM")
+                .replace("EVN|T02", "EVN|T08")
+        )
+        .kind,
+        EventKind::Amend
+    );
+    // A notice without its document.
+    assert_eq!(
+        refused(message("MDM^T01", &["TXA|1|DS|TX|||||||||DOC-9"])),
+        (Some("OBX-5"), Problem::Missing)
+    );
+}
+
+#[test]
+fn the_status_says_what_happened_to_a_result() {
+    let kind = |order: &str, observations: [&str; 2]| {
+        let order = format!("OBR|1||A|N{}{order}", "|".repeat(21));
+        let observations = observations.map(|status| format!("OBX|1|TX|N||Seen.||||||{status}"));
+        read(message("ORU^R01", &[&order, &observations[0], &observations[1]])).kind
+    };
+    assert_eq!(kind("F", ["F", "F"]), EventKind::Create);
+    assert_eq!(kind("F", ["F", "C"]), EventKind::Amend);
+    assert_eq!(kind("C", ["F", "F"]), EventKind::Amend);
+    assert_eq!(kind("F", ["D", "F"]), EventKind::Create);
+    assert_eq!(kind("F", ["D", "X"]), EventKind::Delete);
+    assert_eq!(kind("X", ["F", "F"]), EventKind::Delete);
+}
+
+#[test]
+fn the_patients_own_identifiers_are_known() {
+    let event = read(message(
+        "ORU^R01",
+        &[
+            &with(
+                "PID",
+                &[
+                    (3, "4412^^^N^MR"),
+                    (5, "de la Cruz&de la&Cruz&&Prado^Inés^María^III~Cruz^Nena^^^^^A"),
+                    (7, "19310507"),
+                    (9, "Prado^Ines"),
+                    (11, "12 Elm St&Elm St&12^Apt 4^Dayton^OH^45402^USA^H^^Montgomery"),
+                    (13, "(937)555-0142^PRN^PH~^NET^Internet^ines@example.org"),
+                    (14, "^WPN^PH^^1^937^5550143^22"),
+                    (18, "A-17"),
+                    (19, "078-05-1120"),
+                    (23, "Puerto Cruz"),
+                ],
+            ),
+            "NK1|1|Cruz^Tomás|SPO^Spouse",
+            &with("PV1", &[(7, "77^Weber^Karl~Lang, Eva"), (19, "V-1")]),
+            &with(
+                "IN1",
+                &[(4, "Sun Mutual"), (8, "G-5"), (16, "Cruz^Tomás"), (36, "POL-8")],
+            ),
+            &with("OBX", &[(2, "TX"), (5, "Seen."), (16, "77^Weber^Karl")]),
+        ],
+    ));
+    let known: Vec<_> = event.known.iter().map(|k| (k.kind, k.value.expose())).collect();
+    assert_eq!(
+        known,
+        [
+            (KnownKind::MedicalRecord, "4412"),
+            (KnownKind::Patient, "Inés María de la Cruz"),
+            (KnownKind::Patient, "Cruz"),
+            (KnownKind::Patient, "Prado"),
+            (KnownKind::Patient, "Nena Cruz"),
+            (KnownKind::BirthDate, "1931-05-07"),
+            (KnownKind::Patient, "Ines Prado"),
+            (KnownKind::Address, "12 Elm St, Apt 4, Dayton, OH 45402"),
+            (KnownKind::Phone, "(937)555-0142"),
+            (KnownKind::Email, "ines@example.org"),
+            (KnownKind::Phone, "+1 (937) 5550143 x22"),
+            (KnownKind::Account, "A-17"),
+            (KnownKind::SocialSecurity, "078-05-1120"),
+            (KnownKind::Address, "Puerto Cruz"),
+            (KnownKind::Relative, "Tomás Cruz"),
+            (KnownKind::Clinician, "Karl Weber"),
+            (KnownKind::Clinician, "Lang, Eva"),
+            (KnownKind::Account, "V-1"),
+            (KnownKind::HealthPlan, "G-5"),
+            (KnownKind::HealthPlan, "POL-8"),
+        ]
+    );
+}
+
+#[test]
+fn an_identifier_is_what_a_reader_takes_for_one_thing() {
+    let event = read(message(
+        "ORU^R01",
+        &[
+            &with(
+                "PID",
+                &[
+                    (3, "4412^7^M10^N&1.2&ISO^MR"),
+                    (5, "Okafor^Ada Mary^N.^Jr^Dr^PhD^L"),
+                    (7, "19310507"),
+                    (10, "2106-3^White"),
+                    (11, "9 Oak Rd^^Dayton^OH^45402"),
+                ],
+            ),
+            "PV1|1|I|4W^412^B^NORTH",
+            "OBX|1|DT|D||20240501",
+            "NTE|1||Seen.",
+        ],
+    ));
+    assert_eq!(
+        identifiers(&event),
+        [
+            ("HOSPITAL", "NORTHGATE"),
+            ("HOSPITAL", "NORTHGATE"),
+            ("DATE", "2024-05-01"),
+            ("IDNUM", "C-1"),
+            ("MEDICALRECORD", "4412"),
+            ("PATIENT", "Ada Mary N. Okafor Jr"),
+            ("DATE", "1931-05-07"),
+            ("STREET", "9 Oak Rd"),
+            ("CITY", "Dayton"),
+            ("STATE", "OH"),
+            ("ZIP", "45402"),
+            ("DEPARTMENT", "4W"),
+            ("ROOM", "412"),
+            ("ROOM", "B"),
+            ("HOSPITAL", "NORTH"),
+            ("DATE", "2024-05-01"),
+        ]
+    );
+}
+
+#[test]
+fn a_message_is_kept_only_if_it_is_asked_for() {
+    let config: FormatConfig = toml::from_str("kind = \"hl7v2\"").unwrap();
+    let event = config.build().unwrap().read(mdm("T02").as_bytes()).unwrap();
+    assert!(event.enclosed.is_none());
+    assert!(!event.known.is_empty());
+    assert!(toml::from_str::<FormatConfig>("kind = \"hl7v2\"\nkeep = true").is_err());
+}

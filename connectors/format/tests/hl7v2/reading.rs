@@ -1,0 +1,289 @@
+//! What the note's text is, and which messages are none.
+
+use lethe_core::EventKind;
+use lethe_format::Problem;
+
+use super::{format, message, observation, parts, read, refused, text};
+
+#[test]
+fn observations_of_one_kind_are_lines_and_others_are_paragraphs() {
+    let note = message(
+        "ORU^R01",
+        &[
+            "OBX|1|TX|H^History|1|Seen today.",
+            "OBX|2|TX|H^History|1|",
+            "OBX|3|TX|H^History|1|No fever.~No cough.",
+            "OBX|4|TX|P^Plan|1|Rest.",
+            "OBX|5|TX|P^Plan|2|Fluids.",
+            "NTE|1|L|Called the ward.",
+            "NTE|2|L|Nobody there.",
+        ],
+    );
+    assert_eq!(
+        text(&note),
+        "Seen today.\n\nNo fever.\nNo cough.\n\nRest.\n\nFluids.\n\nCalled the ward.\nNobody there."
+    );
+    assert_eq!(parts(&read(&note)).len(), 8);
+}
+
+#[test]
+fn escapes_are_undone_and_what_is_none_is_text() {
+    assert_eq!(
+        text(observation(
+            "FT",
+            r"\H\Impression\N\:\.br\BP 120\F\80 \T\ 5\S\3, mind/body and\or \Zx\x"
+        )),
+        "Impression:\nBP 120|80 & 5^3, mind/body and\\or x"
+    );
+    // Separators that the sender forgot to escape.
+    assert_eq!(text(observation("TX", "10^3 & more")), "10^3 & more");
+}
+
+#[test]
+fn any_separators_will_do() {
+    let note = "MSH$%*?!$a$b$c$d$20240501$$ORU%R01$C-2$P$2.3\rOBX$1$TX$N$$one*two?F?three?E? ^|\\";
+    assert_eq!(text(note), "one\ntwo$three? ^|\\");
+    // No escape character, no sub-components.
+    assert_eq!(
+        text("MSH|^~|a|b|c|d|2024||ORU^R01|C-2|P|2.3\nOBX|1|TX|N||one~C:\\F\\two"),
+        "one\nC:\\F\\two"
+    );
+}
+
+#[test]
+fn segments_may_end_in_any_way_and_stand_in_a_frame() {
+    let note = observation("TX", "Seen.");
+    let expected = text(&note);
+    for end in ["\n", "\r\n"] {
+        assert_eq!(text(note.replace('\r', end)), expected);
+    }
+    assert_eq!(text(format!("\u{b}{note}\u{1c}\r")), expected);
+    assert_eq!(text(note.trim_end()), expected);
+    assert_eq!(text(format!("\u{feff}{note}")), expected);
+}
+
+#[test]
+fn a_line_feed_in_a_text_is_a_line_of_it() {
+    let note = message(
+        "ORU^R01",
+        &["OBX|1|TX|N||first\nsecond|||", "NTE|1||third\nNTE|2||fourth"],
+    );
+    assert_eq!(text(note), "first\nsecond\n\nthird\nfourth");
+}
+
+#[test]
+fn texts_of_coded_values_are_narrative() {
+    let note = message(
+        "ORU^R01",
+        &["OBX|1|CWE|D||38341003^Hypertension^SCT^401.9^High pressure^I9^^^as Mrs Prado says~^Cough"],
+    );
+    assert_eq!(
+        text(note),
+        "Hypertension\nHigh pressure\nas Mrs Prado says\nCough"
+    );
+}
+
+#[test]
+fn text_attachments_are_decoded() {
+    // "Seen by Dr Okafor.\r\nCafé." in UTF-8, its padding away.
+    let utf8 = "U2VlbiBieSBEciBPa2Fmb3IuDQpDYWbDqS4";
+    let expected = "Seen by Dr Okafor.\r\nCafé.";
+    for kind in ["^TEXT^^Base64^", "app^text^plain^base64^", "^TX^^Base64^"] {
+        assert_eq!(
+            text(observation("ED", &format!("{kind}{utf8}"))),
+            expected,
+            "{kind}"
+        );
+    }
+    assert_eq!(
+        text(observation(
+            "ED",
+            &format!("^TEXT^^Base64^{}", r"U2VlbiBieSBEciBPa2Fm\X0D0A\b3IuDQpDYWbDqS4=")
+        )),
+        expected
+    );
+    assert_eq!(text(observation("ED", "^TEXT^^Hex^5365 656e2E")), "Seen.");
+    assert_eq!(text(observation("ED", r"^TEXT^PLAIN^A^a\.br\b^c")), "a\nb^c");
+}
+
+#[test]
+fn rich_text_and_html_are_read_as_what_a_reader_sees() {
+    let rtf = r"{\E\rtf1\E\ansi Seen by \E\b Dr Okafor\E\b0 .\E\par Caf\E\'e9.}";
+    for value in [format!("^AP^RTF^A^{rtf}"), format!("^TEXT^rtf^^{rtf}")] {
+        assert_eq!(text(observation("ED", &value)), "Seen by Dr Okafor.\nCafé.");
+    }
+    // <p>Seen by <b>Dr Okafor</b>.</p><p>Caf&eacute;.</p>
+    let html = "PHA+U2VlbiBieSA8Yj5EciBPa2Fmb3I8L2I+LjwvcD48cD5DYWYmZWFjdXRlOy48L3A+";
+    for kind in ["^TEXT^HTML", "^text^html", "^AP^text/html"] {
+        let read = text(observation("ED", &format!("{kind}^Base64^{html}")));
+        assert_eq!(
+            read.split_whitespace().collect::<Vec<_>>(),
+            ["Seen", "by", "Dr", "Okafor.", "Café."]
+        );
+    }
+}
+
+#[test]
+fn an_attachment_in_the_messages_own_character_set_is_read_in_it() {
+    let note = observation("ED", "^TEXT^^Base64^Q2Fm6Q==").replace("|2.5.1", "|2.5.1||||||8859/1");
+    assert_eq!(text(note), "Café");
+    assert_eq!(
+        refused(observation("ED", "^TEXT^^Base64^Q2Fm6Q==")),
+        (Some("OBX-5"), Problem::NotUtf8)
+    );
+}
+
+#[test]
+fn what_is_not_text_is_left_out_and_never_the_whole_of_a_note() {
+    let pdf = "OBX|2|ED|PDF||^AP^PDF^Base64^JVBERi0xLjQ=";
+    let image = "OBX|3|RP|IMG||https://images.example/okafor^^IM^JPEG";
+    let note = message("MDM^T02", &["OBX|1|TX|N||Seen.", pdf, image]);
+    assert_eq!(text(note), "Seen.");
+    assert_eq!(
+        refused(message("MDM^T02", &[pdf])),
+        (Some("OBX-5"), Problem::Unsupported)
+    );
+    assert_eq!(
+        refused(message("MDM^T02", &["OBX|1|NM|N||5"])),
+        (Some("OBX-5"), Problem::Missing)
+    );
+}
+
+#[test]
+fn attachments_that_cannot_be_read_are_refused() {
+    let ed = |value: &str| refused(observation("ED", value));
+    assert_eq!(ed("^TEXT^^Base64^U2V*"), (Some("OBX-5"), Problem::NotBase64));
+    assert_eq!(ed("^TEXT^^Hex^536"), (Some("OBX-5"), Problem::NotBase64));
+    assert_eq!(ed("^TEXT^^uuencode^5365"), (Some("OBX-5"), Problem::Unsupported));
+    assert_eq!(
+        ed("^AP^RTF^A^no rich text"),
+        (Some("OBX-5"), Problem::Unsupported)
+    );
+}
+
+#[test]
+fn character_sets_are_those_of_msh_18() {
+    let latin = |charset: &str, value: &[u8]| {
+        let head = format!("MSH|^~\\&|a|b|c|d|2024||ORU^R01|C|P|2.5||||||{charset}\rOBX|1|TX|N||");
+        let mut bytes = head.into_bytes();
+        bytes.extend_from_slice(value);
+        bytes
+    };
+    assert_eq!(text(latin("8859/1", b"Jos\xe9 \xa4")), "José ¤");
+    assert_eq!(text(latin("8859/15", b"Jos\xe9 \xa4")), "José €");
+    assert_eq!(text(latin("UNICODE UTF-8", "José €".as_bytes())), "José €");
+    assert_eq!(text(latin("", "José €".as_bytes())), "José €");
+    assert_eq!(text(latin("8859/1", br"Jos\XE9\")), "José");
+    let ascii = latin("ASCII", b"Jos\xe9");
+    let diagnosis = format("").read(&ascii).unwrap_err();
+    assert_eq!(
+        (diagnosis.problem, diagnosis.byte),
+        (Problem::NotInCharset, ascii.len() - 1)
+    );
+    assert_eq!(refused(latin("", b"Jos\xe9")), (None, Problem::NotUtf8));
+    for charset in ["8859/2", "UNICODE UTF-16", "GB 18030-2000", "ISO IR6~ISO IR87"] {
+        assert_eq!(
+            refused(latin(charset, b"Jos")),
+            (Some("MSH-18"), Problem::UnsupportedCharset),
+            "{charset}"
+        );
+    }
+    let event = format("charset = \"8859/1\"")
+        .read(&latin("", b"Jos\xe9"))
+        .unwrap();
+    assert_eq!(event.text.expose(), "José");
+}
+
+#[test]
+fn a_switch_of_the_character_set_is_refused_where_it_is_read() {
+    assert_eq!(
+        refused(observation("TX", r"\C2842\Okafor")),
+        (Some("OBX-5"), Problem::UnsupportedEscape)
+    );
+    assert_eq!(
+        refused(message(
+            "ORU^R01",
+            &[r"PID|1||7||\M244242\^Ada", "OBX|1|TX|N||Seen."]
+        )),
+        (Some("PID-5"), Problem::UnsupportedEscape)
+    );
+    assert_eq!(
+        text(message("ORU^R01", &[r"ZZZ|\C2842\", "OBX|1|TX|N||Seen."])),
+        "Seen."
+    );
+}
+
+#[test]
+fn withdrawn_observations_are_no_part_of_the_text() {
+    let note = message(
+        "ORU^R01",
+        &[
+            "OBR|1||A|N|||||||||||||||||||||F",
+            "OBX|1|TX|N||Stands.||||||F",
+            "OBX|2|TX|N||Was another patient's.||||||W",
+            "NTE|1||On what was another patient's.",
+            "OBR|2||B|N|||||||||||||||||||||X",
+            "OBX|1|TX|N||Void.||||||F",
+        ],
+    );
+    let event = read(note);
+    assert_eq!(event.text.expose(), "Stands.");
+    assert_eq!(event.kind, EventKind::Create);
+}
+
+#[test]
+fn what_is_no_message_is_refused() {
+    for other in [
+        "",
+        "Dear colleague,",
+        "{\"text\": \"MSH\"}",
+        "MSH",
+        "PID|1\rMSH|^~\\&|",
+    ] {
+        assert_eq!(refused(other).1, Problem::NotHl7, "{other}");
+    }
+    assert_eq!(refused("MSH|^~^&|a"), (Some("MSH-2"), Problem::NotHl7));
+    assert_eq!(
+        refused(observation("TX", "Seen.") + "and a line\r").1,
+        Problem::NotHl7
+    );
+    let two = observation("TX", "Seen.").repeat(2);
+    assert_eq!(refused(two), (Some("MSH"), Problem::Duplicate));
+    assert_eq!(
+        refused(message("ADT^A08", &["PID|1||7"])),
+        (Some("OBX-5"), Problem::Missing)
+    );
+}
+
+#[test]
+fn messages_in_pieces_are_refused() {
+    let note = observation("TX", "The first half");
+    assert_eq!(
+        refused(note.clone() + "ADD|and the second"),
+        (Some("ADD"), Problem::Fragmented)
+    );
+    assert_eq!(
+        refused(note.clone() + "DSC|X-1"),
+        (Some("DSC-1"), Problem::Fragmented)
+    );
+    assert_eq!(text(note.clone() + "DSC|"), "The first half");
+    let continued = note.replace("|2.5.1", "|2.5.1||X-1");
+    assert_eq!(refused(continued), (Some("MSH-14"), Problem::Fragmented));
+}
+
+#[test]
+fn limits_hold() {
+    let small = format("max_note_bytes = 9");
+    assert!(small.read(observation("TX", "Nine then").as_bytes()).is_ok());
+    let over = small
+        .read(observation("TX", "Ten of it.").as_bytes())
+        .unwrap_err();
+    assert_eq!((over.field, over.problem), (Some("OBX-5"), Problem::TooLarge));
+    let lines = "~".repeat(1 << 18);
+    assert_eq!(
+        refused(observation("TX", &lines)),
+        (Some("OBX-5"), Problem::TooComplex)
+    );
+    let names = message("ORU^R01", &[&format!("PID|1||7||{}", "A~".repeat(1 << 16))]);
+    assert_eq!(refused(names), (Some("PID-5"), Problem::TooComplex));
+}

@@ -1,0 +1,276 @@
+//! Messages to a topic, exactly once: each stretch of a chain is one transaction, which commits how far it goes too.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rdkafka::client::ClientContext;
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
+use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _, ProducerContext};
+use rdkafka::{Offset, TopicPartitionList};
+use serde::Deserialize;
+
+use super::{EmitError, Emitter, Stretch};
+use crate::kafka::{
+    Assignment, FetchBudget, KafkaConfig, KafkaConfigError, KafkaProblem, Property, Security, Start,
+};
+use crate::sink::ChainId;
+
+/// How long a request of a transaction may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Settings of a topic that messages are emitted to.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KafkaEmitConfig {
+    /// Brokers to ask first, each `host:port`.
+    pub brokers: Vec<String>,
+    /// The topic. It must be there.
+    pub topic: String,
+    /// The group that remembers how far each chain is emitted, and whose newest emitter fences the others off.
+    #[serde(default = "group")]
+    pub group: String,
+    /// How to reach and log in to the brokers.
+    #[serde(default)]
+    pub security: Security,
+    /// Further settings of librdkafka, by its own keys.
+    #[serde(default)]
+    pub properties: BTreeMap<String, Property>,
+}
+
+fn group() -> String {
+    "lethe-emit".to_owned()
+}
+
+impl KafkaEmitConfig {
+    fn as_client(&self) -> KafkaConfig {
+        KafkaConfig {
+            brokers: self.brokers.clone(),
+            topics: vec![self.topic.clone()],
+            group: self.group.clone(),
+            start: Start::default(),
+            assignment: Assignment::default(),
+            group_instance_id: None,
+            security: self.security.clone(),
+            properties: self.properties.clone(),
+        }
+    }
+
+    /// Reaches the brokers and looks for the topic.
+    ///
+    /// # Errors
+    /// [`KafkaConfigError`] for the settings, [`KafkaProblem`] for the cluster.
+    pub fn build(&self) -> Result<KafkaEmitter, EmitBuildError> {
+        let client = self.as_client();
+        let budget = FetchBudget {
+            bytes: 8 << 20,
+            queues: 1,
+        };
+        let consumer = client.client_config(budget)?.create().map_err(problem)?;
+        let cluster = crate::kafka::Cluster::connect(&client, PATIENCE)?;
+        let partitions = cluster.topic(&self.topic)?.partitions.len();
+        Ok(KafkaEmitter {
+            topic: self.topic.clone(),
+            partitions: i32::try_from(partitions).unwrap_or(i32::MAX).max(1),
+            config: self.clone(),
+            consumer,
+            producers: HashMap::new(),
+        })
+    }
+}
+
+/// Why a topic cannot be emitted to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EmitBuildError {
+    /// The settings.
+    #[error("key {0}")]
+    Settings(#[from] KafkaConfigError),
+    /// The cluster.
+    #[error(transparent)]
+    Cluster(#[from] KafkaProblem),
+}
+
+fn problem(error: KafkaError) -> KafkaProblem {
+    KafkaProblem::Client(error.rdkafka_error_code().unwrap_or(Code::Fail).to_string())
+}
+
+/// Deliveries of the open transaction that failed: the first one's code.
+#[derive(Default)]
+struct Deliveries(Mutex<Option<Code>>);
+
+impl ClientContext for Deliveries {
+    fn error(&self, error: KafkaError, reason: &str) {
+        tracing::debug!(%error, reason, "librdkafka reported");
+    }
+}
+
+impl ProducerContext for Deliveries {
+    type DeliveryOpaque = ();
+
+    fn delivery(&self, result: &DeliveryResult<'_>, (): ()) {
+        if let (Err((error, _)), Ok(mut failed)) = (result, self.0.lock()) {
+            failed.get_or_insert(error.rdkafka_error_code().unwrap_or(Code::Fail));
+        }
+    }
+}
+
+/// Emits to a topic. The record's partition is the source's, modulo how many the topic has; headers `lethe-topic`,
+/// `lethe-partition` and `lethe-offset` tell where it came from.
+pub struct KafkaEmitter {
+    topic: String,
+    partitions: i32,
+    config: KafkaEmitConfig,
+    /// Never subscribed: it stands for the group.
+    consumer: BaseConsumer,
+    /// One a chain, so that a second emitter of a chain fences off the first one's, and no other.
+    producers: HashMap<ChainId, BaseProducer<Deliveries>>,
+}
+
+impl std::fmt::Debug for KafkaEmitter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.describe())
+    }
+}
+
+impl KafkaEmitter {
+    fn producer(&mut self, chain: &ChainId) -> Result<&BaseProducer<Deliveries>, EmitBuildError> {
+        if !self.producers.contains_key(chain) {
+            let mut config = self.config.as_client().connection()?;
+            config
+                .set("enable.idempotence", "true")
+                .set("transactional.id", format!("{}-{chain}", self.config.group));
+            for (key, value) in [("message.max.bytes", "134217728"), ("linger.ms", "5")] {
+                if config.get(key).is_none() {
+                    config.set(key, value);
+                }
+            }
+            let producer: BaseProducer<Deliveries> = config
+                .create_with_context(Deliveries::default())
+                .map_err(problem)?;
+            producer.init_transactions(PATIENCE).map_err(problem)?;
+            self.producers.insert(chain.clone(), producer);
+        }
+        Ok(&self.producers[chain])
+    }
+
+    fn offsets(chain: &ChainId, next: i64) -> Result<TopicPartitionList, KafkaError> {
+        let mut list = TopicPartitionList::new();
+        list.add_partition_offset(&chain.topic, chain.partition, Offset::Offset(next))?;
+        Ok(list)
+    }
+
+    /// One transaction. On any error nothing of it is seen by who reads committed records.
+    fn transact(&self, chain: &ChainId, stretch: &Stretch) -> Result<(), KafkaError> {
+        let missing = |what: &str| KafkaError::ClientCreation(what.to_owned());
+        let producer = self.producers.get(chain).ok_or_else(|| missing("no producer"))?;
+        let group = self
+            .consumer
+            .group_metadata()
+            .ok_or_else(|| missing("no group"))?;
+        producer.begin_transaction()?;
+        for message in &stretch.messages {
+            self.send(producer, chain, message)?;
+        }
+        producer.flush(PATIENCE)?;
+        if let Ok(mut failed) = producer.context().0.lock()
+            && let Some(code) = failed.take()
+        {
+            return Err(KafkaError::MessageProduction(code));
+        }
+        producer.send_offsets_to_transaction(&Self::offsets(chain, stretch.next)?, &group, PATIENCE)?;
+        producer.commit_transaction(PATIENCE)
+    }
+
+    fn send(
+        &self,
+        producer: &BaseProducer<Deliveries>,
+        chain: &ChainId,
+        message: &super::Message,
+    ) -> Result<(), KafkaError> {
+        let (partition, offset) = (chain.partition.to_string(), message.offset.to_string());
+        let header = |key, value| Header {
+            key,
+            value: Some(value),
+        };
+        let headers = OwnedHeaders::new()
+            .insert(header("lethe-topic", &*chain.topic))
+            .insert(header("lethe-partition", &partition))
+            .insert(header("lethe-offset", &offset));
+        let mut record = BaseRecord::<(), [u8]>::to(&self.topic)
+            .partition(chain.partition % self.partitions)
+            .payload(&message.bytes)
+            .headers(headers);
+        loop {
+            match producer.send(record) {
+                Ok(()) => return Ok(()),
+                // The producer's own queue is full: what is in it goes out first.
+                Err((KafkaError::MessageProduction(Code::QueueFull), back)) => {
+                    producer.poll(Duration::from_millis(20));
+                    record = back;
+                }
+                Err((error, _)) => return Err(error),
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Emitter for KafkaEmitter {
+    async fn position(&mut self, chain: &ChainId) -> Result<i64, EmitError> {
+        // Before the position is read: an emitter before this one may have a transaction open, which is now given up.
+        tokio::task::block_in_place(|| self.producer(chain).map(drop)).map_err(|error| match error {
+            EmitBuildError::Cluster(problem) => EmitError::Kafka(problem),
+            EmitBuildError::Settings(error) => EmitError::Kafka(KafkaProblem::Client(error.to_string())),
+        })?;
+        let committed = tokio::task::block_in_place(|| {
+            let mut list = TopicPartitionList::new();
+            list.add_partition(&chain.topic, chain.partition);
+            self.consumer.committed_offsets(list, PATIENCE)
+        });
+        let committed = committed.map_err(problem)?;
+        let found = committed.find_partition(&chain.topic, chain.partition);
+        Ok(match found.map(|one| one.offset()) {
+            Some(Offset::Offset(offset)) => offset,
+            _ => 0,
+        })
+    }
+
+    async fn emit(&mut self, chain: &ChainId, stretch: &Stretch) -> Result<(), EmitError> {
+        tokio::task::block_in_place(|| {
+            let Err(error) = self.transact(chain, stretch) else {
+                return Ok(());
+            };
+            let code = error.rdkafka_error_code().unwrap_or(Code::Fail);
+            let fenced = matches!(&error, KafkaError::Transaction(of) if of.is_fatal())
+                || matches!(
+                    code,
+                    Code::ProducerFenced | Code::InvalidProducerEpoch | Code::Fenced
+                );
+            if fenced {
+                self.producers.remove(chain);
+                return Err(EmitError::Fenced { chain: chain.clone() });
+            }
+            let aborted = self
+                .producers
+                .get(chain)
+                .map(|producer| producer.abort_transaction(PATIENCE));
+            if let Some(Err(error)) = aborted {
+                tracing::debug!(%error, "the transaction could not be given up; a new producer does it");
+                self.producers.remove(chain);
+            }
+            Err(EmitError::Aborted {
+                chain: chain.clone(),
+                topic: self.topic.clone(),
+                code: code.to_string(),
+            })
+        })
+    }
+
+    fn describe(&self) -> String {
+        format!("topic {} as group {}", self.topic, self.config.group)
+    }
+}

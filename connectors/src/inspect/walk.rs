@@ -1,0 +1,345 @@
+//! The walk along one chain, file by file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Int64Type, UInt32Type};
+use lethe_core::{AuditBatch, RedactedBatch};
+
+use super::columns::{Batches, Wanted};
+use super::{ChainReport, Change, Fault, Gap, Head, Scope, add, ledger};
+use crate::sink::{ChainError, ChainId, Footer, Tail, digest_file, read_link};
+use crate::store::{Object, Store, StoreError};
+
+/// The walk along one chain.
+pub(super) struct Walk<'a> {
+    store: &'a dyn Store,
+    scope: &'a Scope,
+    pub(super) report: ChainReport,
+    last: Option<Tail>,
+    /// The file to come, looked at already: it says what the bytes of the one before it should be.
+    ahead: Option<Result<Tail, ChainError>>,
+    /// Whether a file before held a digest.
+    linked: bool,
+    /// Audit files that notes files name.
+    pub(super) named: Vec<String>,
+    /// Heads that files still have.
+    pub(super) found_heads: Vec<Head>,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) const fn new(store: &'a dyn Store, chain: ChainId, scope: &'a Scope) -> Self {
+        Self {
+            store,
+            scope,
+            report: ChainReport::new(chain),
+            last: None,
+            ahead: None,
+            linked: false,
+            named: Vec::new(),
+            found_heads: Vec::new(),
+        }
+    }
+
+    /// Looks at a file, with that which comes after it.
+    pub(super) async fn file(&mut self, file: &Object, after: Option<&Object>) -> Result<(), StoreError> {
+        self.report.files += 1;
+        self.report.bytes += file.size;
+        let link = match self.ahead.take() {
+            Some(link) => link,
+            None => read_link(self.store, &self.report.chain, &file.name).await,
+        };
+        if let Some(after) = after {
+            self.ahead = Some(read_link(self.store, &self.report.chain, &after.name).await);
+        }
+        let sound = self.digest(file, link.as_ref().ok()).await?;
+        let Some(tail) = self.readable(&file.name, link)? else {
+            return Ok(());
+        };
+        self.place(&tail);
+        self.account(&tail.footer);
+        self.links(&tail);
+        if sound {
+            let counted = self.count_rows(&tail).await;
+            self.readable(&file.name, counted)?;
+        }
+        if let Some(audit) = tail.footer.audit.clone() {
+            self.named.push(audit.clone());
+            let counted = self.look_at_audit(&tail, &audit, sound).await;
+            self.readable(&audit, counted)?;
+        }
+        self.last = Some(tail);
+        Ok(())
+    }
+
+    /// Holds the digest of a notes file against the one that the next file has; false if they are not the same.
+    async fn digest(&mut self, file: &Object, tail: Option<&Tail>) -> Result<bool, StoreError> {
+        if !self.scope.digests {
+            return Ok(true);
+        }
+        let found = digest_file(self.store, &file.name, file.size).await?;
+        let heads = self.scope.heads.iter();
+        self.found_heads
+            .extend(heads.filter(|head| head.is_of(&file.name, &found)).cloned());
+        // Between files that are no neighbours another is missing, and it is that one's digest.
+        let next = match (&self.ahead, tail) {
+            (Some(Ok(next)), Some(tail)) if next.first == tail.next => Some(next),
+            // This one cannot be read, but its name says where it is.
+            (Some(Ok(next)), None) => Some(next),
+            _ => None,
+        };
+        let kept = next.and_then(|next| Some((next.file.clone(), next.footer.previous.clone()?)));
+        let sound = kept.as_ref().is_none_or(|(_, kept)| *kept == found);
+        if let Some((by, kept)) = kept.filter(|_| !sound) {
+            self.report.faults.push(Fault::Digest {
+                file: file.name.clone(),
+                by,
+                kept,
+                found: found.clone(),
+            });
+        }
+        self.report.head = Some(Head {
+            digest: found,
+            file: Some(file.name.clone()),
+        });
+        Ok(sound)
+    }
+
+    /// Passes the store's errors on and notes all others as faults.
+    fn readable<T>(&mut self, file: &str, result: Result<T, ChainError>) -> Result<Option<T>, StoreError> {
+        let why = match result {
+            Ok(value) => return Ok(Some(value)),
+            Err(ChainError::Store(error)) => return Err(error),
+            Err(ChainError::Footer { why, .. }) => why,
+            Err(error) => error.to_string(),
+        };
+        self.report.faults.push(Fault::Unreadable {
+            file: file.to_owned(),
+            why,
+        });
+        Ok(None)
+    }
+
+    /// Holds the file's first offset against the end of the one before, and its fingerprints too.
+    fn place(&mut self, tail: &Tail) {
+        let next = self.report.next;
+        if tail.first > next {
+            let after = self.last.as_ref().map(|last| last.file.clone());
+            self.report.faults.push(Fault::Missing {
+                after: after.unwrap_or_default(),
+                file: tail.footer.chain.notes_name(next),
+                from: next,
+                to: tail.first,
+            });
+        } else if tail.first < next {
+            self.report.faults.push(Fault::Overlap {
+                file: tail.file.clone(),
+                next,
+            });
+        }
+        self.report.next = next.max(tail.next);
+        let Some(last) = &self.last else {
+            return;
+        };
+        let of = |footer: &Footer| -> BTreeMap<&'static str, String> {
+            let entries = footer.fingerprints.entries().into_iter();
+            entries.map(|(field, value)| (field, value.to_owned())).collect()
+        };
+        let (then, now) = (of(&last.footer), of(&tail.footer));
+        let fields: BTreeSet<_> = then.keys().chain(now.keys()).copied().collect();
+        for field in fields
+            .into_iter()
+            .filter(|field| then.get(field) != now.get(field))
+        {
+            let value = |of: &BTreeMap<&str, String>| of.get(field).cloned().unwrap_or_else(|| "none".into());
+            self.report.changes.push(Change {
+                offset: tail.first,
+                field: field.to_owned(),
+                from: value(&then),
+                to: value(&now),
+            });
+        }
+    }
+
+    fn account(&mut self, footer: &Footer) {
+        self.report.notes += footer.notes;
+        self.report.tombstones += footer.tombstones;
+        self.report.quarantined += footer.quarantined;
+        self.report.review += footer.review;
+        match &footer.gap {
+            Some(reason) => self.report.gaps.push(Gap {
+                from: footer.first,
+                to: footer.next,
+                reason: reason.clone(),
+            }),
+            None => self.report.skipped += footer.skipped(),
+        }
+    }
+
+    /// Files from before chains had digests may stand at its beginning, and nowhere after.
+    fn links(&mut self, tail: &Tail) {
+        let Footer {
+            audit,
+            audit_digest,
+            previous,
+            first,
+            ..
+        } = &tail.footer;
+        let lacks_previous = *first > 0 && previous.is_none();
+        let lacks_audit = audit.is_some() && audit_digest.is_none();
+        let file = || tail.file.clone();
+        if *first == 0 && previous.is_some() {
+            self.report.faults.push(Fault::Unreadable {
+                file: file(),
+                why: "it names a file before it, and offset 0 has none".into(),
+            });
+        } else if self.linked && lacks_previous {
+            self.report.faults.push(Fault::Unlinked {
+                file: file(),
+                of: "the file before it",
+            });
+        }
+        if lacks_audit && (self.linked || previous.is_some()) {
+            self.report.faults.push(Fault::Unlinked {
+                file: file(),
+                of: "its audit file",
+            });
+        }
+        self.linked |= previous.is_some() || audit_digest.is_some();
+        if !self.linked && (lacks_previous || lacks_audit) {
+            self.report.unlinked += 1;
+        }
+    }
+
+    /// Counts the rows of a notes file and holds them against its footer.
+    async fn count_rows(&mut self, tail: &Tail) -> Result<(), ChainError> {
+        let wanted = Wanted {
+            schema: &RedactedBatch::schema(),
+            must: &["offset", "row_kind", "error", "redactions"],
+            may: &["review"],
+        };
+        let mut batches = Batches::open(self.store, &tail.file, &wanted).await?;
+        let mut counted: BTreeMap<String, u64> = BTreeMap::new();
+        let (mut redactions, mut review) = (0, 0);
+        let (mut expected, mut misplaced) = (tail.first, None);
+        while let Some(batch) = batches.next().await? {
+            for &offset in batch["offset"].as_primitive::<Int64Type>().values() {
+                if (offset < expected || offset >= tail.next) && misplaced.is_none() {
+                    misplaced = Some(offset);
+                }
+                expected = offset.saturating_add(1);
+            }
+            batch["row_kind"]
+                .as_string::<i32>()
+                .iter()
+                .flatten()
+                .for_each(|kind| add(&mut counted, kind));
+            for code in batch["error"].as_string::<i32>().iter().flatten() {
+                add(&mut self.report.codes, code);
+            }
+            let replaced = batch["redactions"].as_primitive::<UInt32Type>().values();
+            redactions += replaced.iter().map(|&count| u64::from(count)).sum::<u64>();
+            if let Some(column) = batch.column_by_name("review") {
+                for reasons in column.as_string::<i32>().iter().flatten() {
+                    review += 1;
+                    for reason in reasons.split(',') {
+                        add(&mut self.report.reasons, reason);
+                    }
+                }
+            }
+        }
+        if let Some(offset) = misplaced {
+            self.report.faults.push(Fault::Offset {
+                file: tail.file.clone(),
+                offset,
+            });
+        }
+        let footer = &tail.footer;
+        let found = |kind: &str| counted.get(kind).copied().unwrap_or_default();
+        for (of, footer, found) in [
+            ("notes", footer.notes, found("note")),
+            ("tombstones", footer.tombstones, found("tombstone")),
+            ("quarantined rows", footer.quarantined, found("quarantined")),
+            ("redacted spans", footer.audit_rows, redactions),
+            ("notes to review", footer.review, review),
+        ] {
+            self.hold(&tail.file, of, footer, found);
+        }
+        Ok(())
+    }
+
+    /// Holds an audit file against the notes file that names it.
+    async fn look_at_audit(&mut self, tail: &Tail, audit: &str, sound: bool) -> Result<(), ChainError> {
+        let size = match self.store.read_tail(audit, 1).await {
+            Ok(end) => end.size,
+            Err(StoreError::NotFound(_)) => {
+                self.report.faults.push(Fault::NoAudit {
+                    file: tail.file.clone(),
+                    audit: audit.to_owned(),
+                });
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        self.report.audit_bytes += size;
+        if let (true, Some(kept)) = (self.scope.digests, &tail.footer.audit_digest) {
+            let found = digest_file(self.store, audit, size).await?;
+            if found != *kept {
+                self.report.faults.push(Fault::Digest {
+                    file: audit.to_owned(),
+                    by: tail.file.clone(),
+                    kept: kept.clone(),
+                    found,
+                });
+                return Ok(());
+            }
+        }
+        self.count_audit(tail, audit).await?;
+        if self.scope.audit && sound {
+            let faults = ledger::hold(self.store, &self.report.chain, &tail.file, audit).await?;
+            self.report.faults.extend(faults);
+        }
+        Ok(())
+    }
+
+    /// Counts the labels of an audit file and holds its rows against the notes file's footer.
+    async fn count_audit(&mut self, tail: &Tail, audit: &str) -> Result<(), ChainError> {
+        let wanted = Wanted {
+            schema: &AuditBatch::schema(),
+            must: &["offset", "label"],
+            may: &[],
+        };
+        let mut batches = Batches::open(self.store, audit, &wanted).await?;
+        let (mut rows, mut misplaced) = (0, None);
+        while let Some(batch) = batches.next().await? {
+            rows += batch.num_rows() as u64;
+            for &offset in batch["offset"].as_primitive::<Int64Type>().values() {
+                if !(tail.first..tail.next).contains(&offset) && misplaced.is_none() {
+                    misplaced = Some(offset);
+                }
+            }
+            for label in batch["label"].as_string::<i32>().iter().flatten() {
+                add(&mut self.report.labels, label);
+            }
+        }
+        if let Some(offset) = misplaced {
+            self.report.faults.push(Fault::Offset {
+                file: audit.to_owned(),
+                offset,
+            });
+        }
+        self.hold(audit, "audit rows", tail.footer.audit_rows, rows);
+        Ok(())
+    }
+
+    fn hold(&mut self, file: &str, of: &'static str, footer: u64, found: u64) {
+        if footer != found {
+            self.report.faults.push(Fault::Count {
+                file: file.to_owned(),
+                of,
+                footer,
+                found,
+            });
+        }
+    }
+}

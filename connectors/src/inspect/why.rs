@@ -1,0 +1,356 @@
+//! Why something was redacted: all that the audit tells of a note's spans, and what its file follows from.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Float32Type, Int64Type, UInt32Type};
+use arrow_array::{Array as _, RecordBatch, StructArray};
+use lethe_core::{AuditBatch, RedactedBatch};
+use serde::Serialize;
+
+use super::Place;
+use super::columns::{Batches, Wanted};
+use super::members::names;
+use crate::sink::{ChainError, ChainId, digest_file, read_link};
+use crate::store::Store;
+
+/// What became of one record, and why.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Why {
+    /// The chain.
+    pub chain: ChainId,
+    /// The record's offset.
+    pub offset: i64,
+    /// The notes file.
+    pub file: String,
+    /// Its audit file.
+    pub audit: Option<String>,
+    /// Whether the audit file is the one that the notes file was written with; unknown for files from before chains had
+    /// digests, and where there is none.
+    pub audit_intact: Option<bool>,
+    /// `note`, `tombstone` or `quarantined`; `gap` where nobody read the offset, `none` where there is no record.
+    pub row_kind: String,
+    /// Why it was quarantined, or nobody read it.
+    pub reason: Option<String>,
+    /// Spans that were redacted.
+    pub redactions: u32,
+    /// Why a human should look at it.
+    pub review: Vec<String>,
+    /// What the file's content follows from: policy, bundle, configuration, program and so on.
+    pub fingerprints: BTreeMap<String, String>,
+    /// The spans that were asked for.
+    pub spans: Vec<WhySpan>,
+}
+
+/// One redacted span. Ends are bytes of UTF-8.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WhySpan {
+    /// First byte in the original, and the byte after the last.
+    pub start: u32,
+    /// The byte after the last.
+    pub end: u32,
+    /// First byte in the redacted text.
+    pub out_start: u32,
+    /// The byte after the last.
+    pub out_end: u32,
+    /// The label.
+    pub label: String,
+    /// Its category.
+    pub category: String,
+    /// The letter of 45 CFR 164.514(b)(2)(i), `A` to `R`.
+    pub hipaa: String,
+    /// What was done.
+    pub action: String,
+    /// The id of the key that it depends on.
+    pub key: Option<String>,
+    /// Among which notes the same is replaced alike; empty if nowhere.
+    pub scope: String,
+    /// Votes that it needed; 0 where votes are not what counts.
+    pub needed: u32,
+    /// Who voted for it.
+    pub voters: Vec<Voter>,
+    /// The rule of the best of them that has one.
+    pub rule: String,
+    /// How sure the ensemble was, 0 to 1.
+    pub score: f32,
+    /// What overlapped it and lost.
+    pub beat: Vec<Lost>,
+}
+
+/// A member's vote.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Voter {
+    /// The member.
+    pub member: String,
+    /// How sure it was, 0 to 1, if the combiner tells.
+    pub score: Option<f32>,
+}
+
+/// A span that lost in an overlap.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Lost {
+    /// First byte in the original.
+    pub start: u32,
+    /// The byte after the last.
+    pub end: u32,
+    /// The label.
+    pub label: String,
+    /// Who voted for it.
+    pub members: Vec<String>,
+    /// How sure the ensemble was, 0 to 1.
+    pub score: f32,
+}
+
+/// Tells what became of a record and why; `None` if the dataset does not reach it.
+///
+/// # Errors
+/// [`ChainError::Footer`] if one of its files cannot be read, or the store's error.
+pub async fn why(store: &dyn Store, place: &Place) -> Result<Option<Why>, ChainError> {
+    let files = store.list(&place.chain.notes_folder()).await?;
+    let name = place.chain.notes_name(place.offset);
+    let at = files.partition_point(|file| file.name <= name);
+    let Some(file) = at.checked_sub(1).and_then(|at| files.get(at)) else {
+        return Ok(None);
+    };
+    let tail = read_link(store, &place.chain, &file.name).await?;
+    if tail.next <= place.offset {
+        return Ok(None);
+    }
+    let fingerprints = tail.footer.fingerprints.entries();
+    let mut why = Why {
+        chain: place.chain.clone(),
+        offset: place.offset,
+        file: tail.file,
+        audit: tail.footer.audit.clone(),
+        audit_intact: None,
+        row_kind: if tail.footer.gap.is_some() { "gap" } else { "none" }.to_owned(),
+        reason: tail.footer.gap.clone(),
+        redactions: 0,
+        review: Vec::new(),
+        fingerprints: fingerprints
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect(),
+        spans: Vec::new(),
+    };
+    let file = why.file.clone();
+    why.read_row(store, &file).await?;
+    if let Some(audit) = &tail.footer.audit {
+        if let Some(kept) = &tail.footer.audit_digest {
+            let size = store.read_tail(audit, 1).await?.size;
+            why.audit_intact = Some(digest_file(store, audit, size).await? == *kept);
+        }
+        if why.audit_intact != Some(false) {
+            why.read_spans(store, audit, place.byte).await?;
+        }
+    }
+    Ok(Some(why))
+}
+
+impl Why {
+    async fn read_row(&mut self, store: &dyn Store, file: &str) -> Result<(), ChainError> {
+        let wanted = Wanted {
+            schema: &RedactedBatch::schema(),
+            must: &["offset", "row_kind", "error", "redactions"],
+            may: &["review"],
+        };
+        let mut batches = Batches::open(store, file, &wanted).await?.of_offset(self.offset);
+        while let Some(batch) = batches.next().await? {
+            let offsets = batch["offset"].as_primitive::<Int64Type>().values();
+            let Some(row) = offsets.iter().position(|&offset| offset == self.offset) else {
+                continue;
+            };
+            batch["row_kind"]
+                .as_string::<i32>()
+                .value(row)
+                .clone_into(&mut self.row_kind);
+            self.reason = cell(&batch, "error", row);
+            self.redactions = batch["redactions"].as_primitive::<UInt32Type>().value(row);
+            let review = cell(&batch, "review", row).unwrap_or_default();
+            self.review = names(&review).map(str::to_owned).collect();
+            break;
+        }
+        Ok(())
+    }
+
+    async fn read_spans(
+        &mut self,
+        store: &dyn Store,
+        audit: &str,
+        byte: Option<u32>,
+    ) -> Result<(), ChainError> {
+        let schema = AuditBatch::schema();
+        let all: Vec<&str> = schema
+            .fields()
+            .iter()
+            .map(|field| field.name().as_str())
+            .collect();
+        // What earlier versions did not write.
+        let (may, must): (Vec<&str>, Vec<&str>) =
+            all.into_iter().partition(|name| ["key", "scope"].contains(name));
+        let wanted = Wanted {
+            schema: &schema,
+            must: &must,
+            may: &may,
+        };
+        let mut batches = Batches::open(store, audit, &wanted).await?.of_offset(self.offset);
+        while let Some(batch) = batches.next().await? {
+            let offsets = batch["offset"].as_primitive::<Int64Type>().values();
+            // Rows are in the order of offsets.
+            let first = offsets.partition_point(|&offset| offset < self.offset);
+            let end = offsets.partition_point(|&offset| offset <= self.offset);
+            let spans = (first..end).map(|row| WhySpan::read(&batch, row));
+            self.spans
+                .extend(spans.filter(|span| byte.is_none_or(|byte| span.holds(byte))));
+        }
+        Ok(())
+    }
+}
+
+/// A text of a batch; none if it is null, or the batch has no such column.
+fn cell(batch: &RecordBatch, column: &str, row: usize) -> Option<String> {
+    let column = batch.column_by_name(column)?.as_string::<i32>();
+    column.is_valid(row).then(|| column.value(row).to_owned())
+}
+
+impl WhySpan {
+    fn read(batch: &RecordBatch, row: usize) -> Self {
+        let text = |name: &str| cell(batch, name, row).unwrap_or_default();
+        let number = |name: &str| batch[name].as_primitive::<UInt32Type>().value(row);
+        let members = text("members");
+        let scores = batch["scores"].as_list::<i32>().value(row);
+        let scores = scores.as_primitive::<Float32Type>().values();
+        // A decision that was put together of several may know the scores of some members only, and not of which.
+        let known = scores.len() == names(&members).count();
+        let voter = |(place, member): (usize, &str)| Voter {
+            member: member.to_owned(),
+            score: scores.get(place).copied().filter(|_| known),
+        };
+        let beat = batch["beat"].as_list::<i32>().value(row);
+        Self {
+            start: number("start"),
+            end: number("end"),
+            out_start: number("out_start"),
+            out_end: number("out_end"),
+            label: text("label"),
+            category: text("category"),
+            hipaa: text("hipaa"),
+            action: text("action"),
+            key: cell(batch, "key", row),
+            scope: text("scope"),
+            needed: number("needed"),
+            voters: names(&members).enumerate().map(voter).collect(),
+            rule: text("rule"),
+            score: batch["score"].as_primitive::<Float32Type>().value(row),
+            beat: lost(beat.as_struct()),
+        }
+    }
+
+    /// Whether it covers a byte of the redacted text, or stands before it and left nothing.
+    const fn holds(&self, byte: u32) -> bool {
+        let empty = self.out_start == self.out_end;
+        self.out_start <= byte && (byte < self.out_end || (empty && byte == self.out_start))
+    }
+}
+
+/// The rows of a list of what lost.
+fn lost(beat: &StructArray) -> Vec<Lost> {
+    // Its type was held against the schema when the file was opened.
+    let batch = RecordBatch::from(beat);
+    let numbers = |name: &str| batch[name].as_primitive::<UInt32Type>().values().clone();
+    let (start, end) = (numbers("start"), numbers("end"));
+    let scores = batch["score"].as_primitive::<Float32Type>();
+    (0..batch.num_rows())
+        .map(|row| Lost {
+            start: start[row],
+            end: end[row],
+            label: cell(&batch, "label", row).unwrap_or_default(),
+            members: names(&cell(&batch, "members", row).unwrap_or_default())
+                .map(str::to_owned)
+                .collect(),
+            score: scores.value(row),
+        })
+        .collect()
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            chain,
+            offset,
+            row_kind,
+            ..
+        } = self;
+        write!(f, "{chain}@{offset}: ")?;
+        match row_kind.as_str() {
+            "none" => f.write_str("no record: a transaction's marker, or aborted, or compacted")?,
+            "gap" => f.write_str("nobody read it")?,
+            kind => write!(f, "{kind}, {} spans redacted", self.redactions)?,
+        }
+        match &self.reason {
+            Some(reason) => writeln!(f, ": {reason}")?,
+            None => writeln!(f)?,
+        }
+        writeln!(f, "  file {}", self.file)?;
+        if let Some(audit) = &self.audit {
+            let intact = match self.audit_intact {
+                Some(true) => "what it was when it was written",
+                Some(false) => "NOT what it was when it was written, so it is not read",
+                None => "from before chains had digests",
+            };
+            writeln!(f, "  audit {audit}: {intact}")?;
+        }
+        for (name, value) in &self.fingerprints {
+            writeln!(f, "  {name} {value}")?;
+        }
+        if !self.review.is_empty() {
+            writeln!(f, "  to review: {}", self.review.join(", "))?;
+        }
+        self.spans.iter().try_for_each(|span| write!(f, "{span}"))
+    }
+}
+
+impl fmt::Display for WhySpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "  bytes {}..{} of the original, {}..{} of the redacted text: {} ({}; 45 CFR 164.514(b)(2)(i)({}))",
+            self.start, self.end, self.out_start, self.out_end, self.label, self.category, self.hipaa
+        )?;
+        write!(f, "    action {}", self.action)?;
+        if let Some(key) = &self.key {
+            write!(f, ", key {key}")?;
+        }
+        if !self.scope.is_empty() {
+            write!(f, ", alike within: {}", self.scope)?;
+        }
+        write!(f, "\n    {} votes", self.voters.len())?;
+        if self.needed > 0 {
+            write!(f, ", {} needed", self.needed)?;
+        }
+        for (at, Voter { member, score }) in self.voters.iter().enumerate() {
+            write!(f, "{}{member}", if at == 0 { ": " } else { ", " })?;
+            if let Some(score) = score {
+                write!(f, " ({score:.3})")?;
+            }
+        }
+        write!(f, "\n    score {:.3}", self.score)?;
+        if !self.rule.is_empty() {
+            write!(f, ", rule {}", self.rule)?;
+        }
+        writeln!(f)?;
+        for lost in &self.beat {
+            writeln!(
+                f,
+                "    beat {} at {}..{}, said by {} ({:.3})",
+                lost.label,
+                lost.start,
+                lost.end,
+                lost.members.join(", "),
+                lost.score
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,164 @@
+//! What is written in the place of a decided span: the seam between what is found and what is done to it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{Decision, Identifier, LabelId, LabelSet, NoteView};
+
+/// A note, and all of it that a replacement may depend on.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The note.
+    pub note: NoteView<'a>,
+    /// Whose note it is, if the event says so.
+    pub patient_id: Option<&'a str>,
+    /// The source's id of the note.
+    pub note_id: Option<&'a str>,
+    /// When it was written, in milliseconds since 1970-01-01T00:00:00Z.
+    pub authored_at: Option<i64>,
+    /// Topic, partition and offset.
+    pub at: (&'a str, i32, i64),
+    /// What is replaced: spans of the note, sorted, free of overlaps.
+    pub decisions: &'a [Decision],
+    /// The structured identifiers of the message that the note came in.
+    pub identifiers: &'a [Identifier],
+}
+
+impl fmt::Debug for Subject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (topic, partition, offset) = self.at;
+        write!(f, "Subject({topic}/{partition}@{offset}, {:?})", self.note)
+    }
+}
+
+/// What is written in one span's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replacement {
+    /// The text itself. No original is in it, unless the policy keeps it.
+    pub text: String,
+    /// What was done, for the audit: `tag`, `surrogate` and so on.
+    pub action: &'static str,
+    /// The key that it depends on.
+    pub key: Option<Arc<str>>,
+}
+
+/// What is written in one note.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replaced {
+    /// For each decision.
+    pub spans: Vec<Replacement>,
+    /// For each structured identifier.
+    pub identifiers: Vec<Replacement>,
+    /// Among which notes the same is replaced alike, for the audit: `patient`, `note` and so on; empty if nowhere.
+    pub scope: &'static str,
+}
+
+/// Why there is no replacement. Says nothing of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplaceError {
+    /// For this note there is none: it is quarantined.
+    #[error("the policy has no replacement for a span of the note")]
+    Failed,
+    /// For now there is none, whatever the note: it is tried again.
+    #[error("{0}")]
+    Unavailable(&'static str),
+}
+
+/// Decides what is written in the place of spans. Shared by all lanes.
+pub trait Replacer: Send + Sync + fmt::Debug {
+    /// The replacements for one note. They depend on the subject and on what the replacer was made with, never on which
+    /// notes came before.
+    ///
+    /// # Errors
+    /// [`ReplaceError`].
+    fn replace(&self, subject: &Subject<'_>) -> Result<Replaced, ReplaceError>;
+}
+
+/// The two replacements that need neither a key nor a policy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// Its label in brackets, for instance `[PATIENT]`.
+    #[default]
+    Tag,
+    /// One `*` for each character that is no white space. Line breaks stay, lengths show.
+    Mask,
+}
+
+impl Action {
+    /// The name written to the audit.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tag => "tag",
+            Self::Mask => "mask",
+        }
+    }
+}
+
+/// An [`Action`] a label.
+#[derive(Clone, Debug)]
+pub struct Plain {
+    actions: Vec<Action>,
+    tags: Vec<String>,
+    labels: Arc<LabelSet>,
+}
+
+impl Plain {
+    /// Does `action` to every label of the set.
+    pub fn new(labels: &LabelSet, action: Action) -> Self {
+        let tags = labels.labels().iter().map(|label| format!("[{}]", label.name));
+        Self {
+            actions: vec![action; labels.labels().len()],
+            tags: tags.collect(),
+            labels: Arc::new(labels.clone()),
+        }
+    }
+
+    /// Does something else to one label.
+    ///
+    /// # Panics
+    /// If the label is of another set.
+    #[must_use]
+    pub fn with(mut self, label: LabelId, action: Action) -> Self {
+        self.actions[usize::from(label.0)] = action;
+        self
+    }
+
+    fn one(&self, label: LabelId, text: &str) -> Replacement {
+        let action = self.actions[usize::from(label.0)];
+        Replacement {
+            text: match action {
+                Action::Tag => self.tags[usize::from(label.0)].clone(),
+                Action::Mask => text
+                    .chars()
+                    .map(|c| if c.is_whitespace() { c } else { '*' })
+                    .collect(),
+            },
+            action: action.name(),
+            key: None,
+        }
+    }
+}
+
+impl Replacer for Plain {
+    fn replace(&self, subject: &Subject<'_>) -> Result<Replaced, ReplaceError> {
+        let identifier = |one: &Identifier| {
+            let label = self.labels.resolve(one.label).map_err(|_| ReplaceError::Failed)?;
+            Ok(self.one(label, one.value.expose()))
+        };
+        Ok(Replaced {
+            spans: subject
+                .decisions
+                .iter()
+                .map(|decision| self.one(decision.label, decision.span.of(subject.note.text)))
+                .collect(),
+            identifiers: subject
+                .identifiers
+                .iter()
+                .map(identifier)
+                .collect::<Result<_, _>>()?,
+            scope: "",
+        })
+    }
+}

@@ -1,0 +1,297 @@
+//! The second look: what was redacted once is redacted wherever else its note has it.
+//!
+//! A member finds "Mr Okafor" by its title and misses "Okafor improved" two pages later; an id that stands after "MRN"
+//! stands again in a file's name. Who reads the redacted note would read both. What is swept is decided by what was found,
+//! so a note in which nothing was found is not looked at again.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{Decision, Hipaa, LabelSet, NoteView, Span, TokenKind};
+
+/// Digits in a row that identify: fewer are doses, counts and days.
+const DIGITS: usize = 4;
+/// Letters of a name's part that are looked for: fewer are initials and syllables.
+const LETTERS: usize = 3;
+/// Characters of another value that are looked for if it is a single word.
+const CHARACTERS: usize = 4;
+
+/// Tells words of names that name nobody, such as particles and titles, in whatever case.
+pub type NamesNobody = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Values by their first word in lower case.
+type Values<'a> = HashMap<String, Vec<Sought<'a>>>;
+
+/// Finds again what was found.
+#[derive(Clone)]
+pub struct Sweep {
+    /// By label: whether its values are names, whose parts name as the whole does.
+    names: Vec<bool>,
+    /// By label: whether it is left out, since its values are ordinary numbers.
+    never: Vec<bool>,
+    /// Words of names that are not looked for.
+    nobody: NamesNobody,
+}
+
+/// What one token may begin.
+struct Sought<'a> {
+    /// The tokens of the value.
+    words: Vec<&'a str>,
+    /// Whether other cases of it are it too, as long as they begin with a capital.
+    folded: bool,
+    /// The decision that it is from.
+    origin: usize,
+}
+
+impl Sweep {
+    /// A sweep over decisions of this set.
+    pub fn new(labels: &LabelSet, nobody: NamesNobody) -> Self {
+        let all = labels.labels();
+        let age = labels.resolve("AGE").ok().map(|label| usize::from(label.0));
+        Self {
+            names: all.iter().map(|label| label.hipaa == Hipaa::Names).collect(),
+            never: (0..all.len()).map(|label| Some(label) == age).collect(),
+            nobody,
+        }
+    }
+
+    /// Adds what is found again. `decisions` are sorted and free of overlaps, and stay so.
+    pub fn apply(&self, note: NoteView<'_>, decisions: &mut Vec<Decision>) {
+        let (sought, digits) = self.sought(note, decisions);
+        if sought.is_empty() && digits.is_empty() {
+            return;
+        }
+        let mut found = Vec::new();
+        let mut next = 0;
+        let mut token = 0;
+        while token < note.tokens.len() {
+            let at = note.tokens.span(token);
+            while decisions
+                .get(next)
+                .is_some_and(|decision| decision.span.end() <= at.start())
+            {
+                next += 1;
+            }
+            let free_to = decisions
+                .get(next)
+                .map_or(note.text.len(), |decision| decision.span.start());
+            if at.end() > free_to {
+                token += 1;
+                continue;
+            }
+            match Self::at(note, token, free_to, &sought, &digits) {
+                Some((origin, last)) => {
+                    found.push((note.tokens_span(token, last), origin));
+                    token = last + 1;
+                }
+                None => token += 1,
+            }
+        }
+        let again = |(span, origin): (Span, usize)| {
+            let from: &Decision = &decisions[origin];
+            Decision {
+                span,
+                rule: "sweep",
+                beat: Vec::new(),
+                ..from.clone()
+            }
+        };
+        let more: Vec<Decision> = found.into_iter().map(again).collect();
+        if !more.is_empty() {
+            decisions.extend(more);
+            decisions.sort_by_key(|decision| decision.span.start());
+        }
+    }
+
+    /// What is looked for: values by their first word folded, and groups of digits.
+    fn sought<'a>(&self, note: NoteView<'a>, decisions: &[Decision]) -> (Values<'a>, Vec<(&'a str, usize)>) {
+        let mut sought = Values::new();
+        let mut digits: Vec<(&str, usize)> = Vec::new();
+        let mut seek = |words: Vec<&'a str>, folded, origin| {
+            if let Some(first) = words.first() {
+                let entry = sought.entry(first.to_lowercase()).or_default();
+                if !entry.iter().any(|other| other.words == words) {
+                    entry.push(Sought {
+                        words,
+                        folded,
+                        origin,
+                    });
+                }
+            }
+        };
+        for (origin, decision) in decisions.iter().enumerate() {
+            let label = usize::from(decision.label.0);
+            if self.never.get(label).copied().unwrap_or(false) {
+                continue;
+            }
+            let first = note.tokens.at_or_after(decision.span.start());
+            let end = note.tokens.at_or_after(decision.span.end());
+            let is_name = self.names.get(label).copied().unwrap_or(false);
+            for token in first..end {
+                let word = note.word(token);
+                match note.tokens.kind(token) {
+                    TokenKind::Digits
+                        if word.len() >= DIGITS && !digits.iter().any(|(other, _)| *other == word) =>
+                    {
+                        digits.push((word, origin));
+                    }
+                    TokenKind::Letters
+                        if is_name && word.chars().count() >= LETTERS && !(self.nobody)(word) =>
+                    {
+                        seek(vec![word], true, origin);
+                    }
+                    _ => {}
+                }
+            }
+            let whole: Vec<&str> = (first..end).map(|token| note.word(token)).collect();
+            let long = whole.iter().map(|word| word.chars().count()).sum::<usize>() >= CHARACTERS;
+            let says = whole
+                .iter()
+                .any(|word| word.chars().any(char::is_alphanumeric) && !(self.nobody)(word));
+            if long && says {
+                seek(whole, false, origin);
+            }
+        }
+        (sought, digits)
+    }
+
+    /// Whether something that is sought begins at a token and ends before `free_to`; its origin and last token.
+    fn at(
+        note: NoteView<'_>,
+        token: usize,
+        free_to: usize,
+        sought: &Values<'_>,
+        digits: &[(&str, usize)],
+    ) -> Option<(usize, usize)> {
+        let word = note.word(token);
+        let capital = word.chars().next().is_some_and(char::is_uppercase);
+        let matches = |one: &&Sought<'_>| {
+            let last = token + one.words.len() - 1;
+            let fits = last < note.tokens.len() && note.tokens.span(last).end() <= free_to;
+            let same = |(i, sought): (usize, &&str)| {
+                let word = note.word(token + i);
+                word == *sought || (one.folded && capital && word.to_lowercase() == sought.to_lowercase())
+            };
+            fits && one.words.iter().enumerate().all(same)
+        };
+        let begun = sought.get(&word.to_lowercase()).map_or(&[][..], Vec::as_slice);
+        if let Some(longest) = begun.iter().filter(matches).max_by_key(|one| one.words.len()) {
+            return Some((longest.origin, token + longest.words.len() - 1));
+        }
+        // Only then its digits alone: a date that stands again is a date, not a year and what follows it.
+        let is_digits = note.tokens.kind(token) == TokenKind::Digits;
+        let group = digits
+            .iter()
+            .find(|(group, _)| is_digits && word.contains(group))?;
+        Some((group.1, token))
+    }
+}
+
+impl fmt::Debug for Sweep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sweep")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MemberSet, NoteBatch};
+
+    /// The text with every decided span in braces: `given` spans by label, and what the sweep adds.
+    fn swept(text: &str, given: &[(&str, &str)]) -> String {
+        let labels = LabelSet::i2b2_2014();
+        let batch = NoteBatch::from_texts([text]).unwrap();
+        let mut decisions: Vec<Decision> = given
+            .iter()
+            .map(|(label, value)| {
+                let start = text.find(value).unwrap();
+                let span = Span::new(start, start + value.len()).unwrap();
+                Decision::new(
+                    span,
+                    labels.by_name(label).unwrap(),
+                    MemberSet::default().with(1),
+                    0.5,
+                )
+            })
+            .collect();
+        decisions.sort_by_key(|decision| decision.span.start());
+        Sweep::new(&labels, Arc::new(|word| ["de", "Dr"].contains(&word)))
+            .apply(batch.note(0), &mut decisions);
+        let (mut out, mut at) = (String::new(), 0);
+        for decision in &decisions {
+            assert!(decision.span.start() >= at, "sorted and free of overlaps");
+            out += Span::new(at, decision.span.start()).unwrap().of(text);
+            out += &format!("{{{}}}", decision.span.of(text));
+            at = decision.span.end();
+        }
+        out + Span::new(at, text.len()).unwrap().of(text)
+    }
+
+    #[test]
+    fn a_names_parts_are_found_again_in_any_case_that_begins_with_a_capital() {
+        assert_eq!(
+            swept(
+                "Mr Ada Okafor. OKAFOR slept, Ada too; ada is a tongue.",
+                &[("PATIENT", "Ada Okafor")]
+            ),
+            "Mr {Ada Okafor}. {OKAFOR} slept, {Ada} too; ada is a tongue."
+        );
+    }
+
+    #[test]
+    fn a_part_that_was_found_in_small_letters_is_found_in_small_letters() {
+        assert_eq!(
+            swept("pt okafor; okafor left", &[("PATIENT", "okafor")]),
+            "pt {okafor}; {okafor} left"
+        );
+    }
+
+    #[test]
+    fn groups_of_four_digits_are_found_again_and_within_longer_ones() {
+        assert_eq!(
+            swept(
+                "MRN 12-3456. File 3456.pdf, 993456, 12 mg, 345",
+                &[("MEDICALRECORD", "12-3456")]
+            ),
+            "MRN {12-3456}. File {3456}.pdf, {993456}, 12 mg, 345"
+        );
+    }
+
+    #[test]
+    fn a_whole_value_is_found_again_as_it_stands() {
+        assert_eq!(
+            swept(
+                "At Saint Mary today. Saint Mary; saint mary; Mary.",
+                &[("HOSPITAL", "Saint Mary")]
+            ),
+            "At {Saint Mary} today. {Saint Mary}; saint mary; Mary."
+        );
+    }
+
+    #[test]
+    fn a_date_that_stands_again_is_found_whole() {
+        assert_eq!(
+            swept(
+                "Born 1950-01-02. DOB 1950-01-02 (1950)",
+                &[("DATE", "1950-01-02")]
+            ),
+            "Born {1950-01-02}. DOB {1950-01-02} ({1950})"
+        );
+    }
+
+    #[test]
+    fn particles_initials_ages_and_short_values_are_not_looked_for() {
+        let text = "Dr J de Wit, 45, unit 7. J gave 45 mg, de novo, 7 days";
+        assert_eq!(
+            swept(text, &[("DOCTOR", "Dr J de Wit"), ("AGE", "45"), ("ROOM", "7")]),
+            "{Dr J de Wit}, {45}, unit {7}. J gave 45 mg, de novo, 7 days"
+        );
+    }
+
+    #[test]
+    fn a_note_in_which_nothing_was_found_is_left_alone() {
+        assert_eq!(swept("Nothing here", &[]), "Nothing here");
+    }
+}

@@ -1,0 +1,37 @@
+//! Why a policy is refused.
+
+/// Why a policy is refused. Names the file, the key and, where a rule is why, its clause.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// The file is no policy.
+    #[error("{origin}: {message}")]
+    Syntax {
+        /// The file, as the caller named it.
+        origin: String,
+        /// What the parser says, with line and key.
+        message: String,
+    },
+    /// A rule of the mode forbids it.
+    #[error("{origin}: key `{key}`: 45 CFR {clause}: {why}")]
+    Rule {
+        /// The file.
+        origin: String,
+        /// The key at fault.
+        key: String,
+        /// The clause, for instance `164.514(b)(2)(i)(C)`.
+        clause: &'static str,
+        /// What is wrong, and what to do.
+        why: String,
+    },
+    /// Something that it names is not there or does not fit.
+    #[error("{origin}: key `{key}`: {why}")]
+    Key {
+        /// The file.
+        origin: String,
+        /// The key at fault.
+        key: String,
+        /// What is wrong, and what to do.
+        why: String,
+    },
+}

@@ -1,0 +1,22 @@
+//! What is done to what was found: the policy file, the rules of HIPAA that it is held against, and the operators that write
+//! something in a span's place.
+//!
+//! A policy is checked when it is loaded and never again: what it may not ask for, it is refused for, with the clause. An
+//! operator that does not understand a span writes its tag. Nothing here prints a value, a key or a code.
+
+mod error;
+mod file;
+mod note;
+mod operators;
+mod replacer;
+mod reveal;
+mod role;
+mod rules;
+
+pub use error::PolicyError;
+pub use file::{
+    Codes, Keys, Missing, Mode, Numbered, Operation, Patient, PolicyFile, Shift, Tls, VaultPlace,
+};
+pub use replacer::{Policy, PolicyReplacer};
+pub use reveal::{RevealError, Revealer, Whose};
+pub use rules::{carried_by_default, check};

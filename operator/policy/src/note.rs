@@ -1,0 +1,227 @@
+//! One note under a policy: whose it is, and what is made once for all its spans.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap};
+
+use lethe_core::{KnownKind, Label, ReplaceError, Replacement, Subject};
+use lethe_secrets::{
+    Code, CodeLength, Keyring, Prf, Pseudonyms, Sealer, ShiftRule, Vault, VaultError, VaultKey,
+};
+use lethe_surrogates::Real;
+use unicode_normalization::UnicodeNormalization as _;
+
+use crate::file::Missing;
+use crate::role::Role;
+
+/// A span or a structured identifier, as an operator sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Item<'a> {
+    /// Its label.
+    pub(crate) label: &'a Label,
+    /// What its label means.
+    pub(crate) role: &'a Role,
+    /// Itself.
+    pub(crate) text: &'a str,
+}
+
+/// What all spans of one note share.
+pub(crate) struct Note<'a> {
+    pub(crate) subject: &'a Subject<'a>,
+    /// `patient`, or `note` where the event does not say whose it is.
+    pub(crate) scope: &'static str,
+    /// Whose values are replaced alike: a patient, or this note.
+    pub(crate) context: String,
+    /// When it was written.
+    pub(crate) year: Option<i16>,
+    /// When the patient was born, if the event says so.
+    pub(crate) birth_year: Option<i16>,
+    keyring: Option<&'a Keyring>,
+    prf: OnceCell<Prf>,
+    pseudonyms: OnceCell<Pseudonyms>,
+    sealer: OnceCell<Sealer>,
+    /// All that is replaced in the note and its message, and whether it is a name.
+    values: Vec<(bool, &'a str)>,
+    real: OnceCell<Real>,
+    days: OnceCell<i32>,
+    /// Surrogates of this note, by label and text: a name stands in a note many times.
+    pub(crate) surrogates: HashMap<(&'a str, &'a str), Replacement>,
+    numbers: HashMap<(&'a str, String), usize>,
+    counts: HashMap<&'a str, usize>,
+    codes: HashMap<(&'a str, String), Code>,
+}
+
+impl<'a> Note<'a> {
+    /// # Errors
+    /// [`ReplaceError::Failed`] if the event does not say whose note it is and such notes are quarantined.
+    pub(crate) fn new(
+        subject: &'a Subject<'a>,
+        missing: Missing,
+        keyring: Option<&'a Keyring>,
+        values: Vec<(bool, &'a str)>,
+    ) -> Result<Self, ReplaceError> {
+        let (topic, partition, offset) = subject.at;
+        let (scope, context) = match (subject.patient_id, missing) {
+            (Some(id), _) => ("patient", format!("patient\n{id}")),
+            (None, Missing::Quarantine) => return Err(ReplaceError::Failed),
+            // The source's own id where there is one: the note is the same note when it is read again from elsewhere.
+            (None, Missing::Note) => (
+                "note",
+                subject.note_id.map_or_else(
+                    || format!("place\n{topic}\n{partition}\n{offset}"),
+                    |id| format!("note\n{id}"),
+                ),
+            ),
+        };
+        Ok(Self {
+            subject,
+            scope,
+            context,
+            year: subject.authored_at.and_then(|at| {
+                let at = jiff::Timestamp::from_millisecond(at).ok()?;
+                Some(at.to_zoned(jiff::tz::TimeZone::UTC).year())
+            }),
+            birth_year: birth_year(subject),
+            keyring,
+            prf: OnceCell::new(),
+            pseudonyms: OnceCell::new(),
+            sealer: OnceCell::new(),
+            values,
+            real: OnceCell::new(),
+            days: OnceCell::new(),
+            surrogates: HashMap::new(),
+            numbers: HashMap::new(),
+            counts: HashMap::new(),
+            codes: HashMap::new(),
+        })
+    }
+
+    /// The keys. A policy whose operators need some is not built without.
+    pub(crate) fn keyring(&self) -> Result<&'a Keyring, ReplaceError> {
+        self.keyring.ok_or(ReplaceError::Failed)
+    }
+
+    /// The patient's keyed function.
+    pub(crate) fn prf(&self) -> Result<&Prf, ReplaceError> {
+        let key = self.keyring()?.current();
+        Ok(self.prf.get_or_init(|| key.prf(&self.context)))
+    }
+
+    /// The days by which the patient's dates move.
+    pub(crate) fn days(&self, rule: ShiftRule) -> Result<i32, ReplaceError> {
+        let key = self.keyring()?.current();
+        Ok(*self.days.get_or_init(|| rule.days(key, &self.context)))
+    }
+
+    /// The patient's keyed codes.
+    pub(crate) fn pseudonyms(&self) -> Result<&Pseudonyms, ReplaceError> {
+        let key = self.keyring()?.current();
+        let make = || Pseudonyms::new(key, &self.context, CodeLength::default());
+        Ok(self.pseudonyms.get_or_init(make))
+    }
+
+    /// What seals the patient's values.
+    pub(crate) fn sealer(&self) -> Result<&Sealer, ReplaceError> {
+        let keyring = self.keyring()?;
+        Ok(self.sealer.get_or_init(|| Sealer::new(keyring, &self.context)))
+    }
+
+    /// The note's real values, which no surrogate may be.
+    pub(crate) fn real(&self) -> &Real {
+        self.real.get_or_init(|| {
+            let of = |names: bool| {
+                let values = self.values.iter();
+                values
+                    .filter(move |(name, _)| *name == names)
+                    .map(|(_, value)| *value)
+            };
+            let is_name = |kind| {
+                matches!(
+                    kind,
+                    KnownKind::Patient | KnownKind::Relative | KnownKind::Clinician
+                )
+            };
+            let known = |names: bool| {
+                let all = self.subject.note.known();
+                all.filter(move |(kind, _)| is_name(*kind) == names)
+                    .map(|(_, value)| value)
+            };
+            Real::new(of(true), known(true), of(false).chain(known(false)))
+        })
+    }
+
+    /// Asks the vault for codes of these items, all at once: one wait for the disk, not one a span.
+    pub(crate) fn ask(
+        &mut self,
+        vault: &dyn Vault,
+        items: impl Iterator<Item = Item<'a>>,
+    ) -> Result<(), VaultError> {
+        let wanted: BTreeSet<_> = items
+            .map(|item| (item.label.name.as_str(), plain(item.text)))
+            .collect();
+        let keys: Vec<VaultKey<'_>> = wanted
+            .iter()
+            .map(|(label, value)| VaultKey {
+                label,
+                scope: &self.context,
+                value,
+            })
+            .collect();
+        let codes = vault.codes(&keys)?;
+        self.codes = wanted.into_iter().zip(codes).collect();
+        Ok(())
+    }
+
+    /// What the vault gave for an item.
+    pub(crate) fn code(&self, item: &Item<'a>) -> Option<Code> {
+        self.codes
+            .get(&(item.label.name.as_str(), plain(item.text)))
+            .copied()
+    }
+
+    /// The number of a value among its label's in this note, from 1, in the order in which they are asked for.
+    pub(crate) fn number(&mut self, label: &'a str, text: &str) -> usize {
+        let count = self.counts.entry(label).or_default();
+        *self.numbers.entry((label, plain(text))).or_insert_with(|| {
+            *count += 1;
+            *count
+        })
+    }
+}
+
+/// The year of the birth date that the event carries, which is written as ISO 8601 has it.
+fn birth_year(subject: &Subject<'_>) -> Option<i16> {
+    let mut born = subject
+        .note
+        .known()
+        .filter(|(kind, _)| *kind == KnownKind::BirthDate);
+    born.find_map(|(_, date)| date.trim().split('-').next()?.parse().ok())
+}
+
+/// The value without what writers vary: case, accents, punctuation, and how much white space there is. Equal values have
+/// equal codes.
+pub(crate) fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.nfkd().flat_map(char::to_lowercase) {
+        if c.is_alphanumeric() {
+            out.push(c);
+        } else if c.is_whitespace() && !out.is_empty() && !out.ends_with(' ') {
+            out.push(' ');
+        }
+    }
+    out.truncate(out.trim_end().len());
+    // A value without a letter or a digit is itself.
+    if out.is_empty() { text.to_owned() } else { out }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_writers_vary_makes_no_other_value() {
+        assert_eq!(plain("  Núñez,  ANA "), plain("nunez ana"));
+        assert_eq!(plain("12-34/5"), "12345");
+        assert_ne!(plain("Ana Ruiz"), plain("Anaruiz"));
+        assert_eq!(plain("+"), "+");
+    }
+}

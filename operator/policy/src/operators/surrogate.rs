@@ -1,0 +1,71 @@
+//! `surrogate`: a realistic other value, so that one that was missed hides among those that were not. The same for the
+//! patient wherever it stands; a date is moved by the patient's own days. What has no surrogate becomes a tag.
+
+use std::sync::Arc;
+
+use lethe_core::{ReplaceError, Replacement};
+use lethe_secrets::{Prf, ShiftRule};
+use lethe_surrogates::{About, Draw, Kind, Surrogates, ages};
+
+use super::{Dates, Operator, bare, tagged};
+use crate::note::{Item, Note};
+
+#[derive(Debug)]
+pub(super) struct Surrogate {
+    pub(super) surrogates: Option<Arc<Surrogates>>,
+    pub(super) dates: Dates,
+    pub(super) rule: ShiftRule,
+}
+
+/// The patient's keyed function as surrogates draw from it.
+struct Keyed<'a>(&'a Prf);
+
+impl Draw for Keyed<'_> {
+    fn draw(&self, parts: &[&[u8]]) -> [u8; 32] {
+        self.0.code_of_bytes(parts)
+    }
+}
+
+impl Surrogate {
+    fn value(&self, item: &Item<'_>, note: &Note<'_>) -> Result<Option<String>, ReplaceError> {
+        let surrogates = self.surrogates.as_deref().ok_or(ReplaceError::Failed)?;
+        let by_role = || item.role.names.iter().find_map(|name| Kind::of_label(name));
+        let Some(kind) = Kind::of_label(&item.label.name).or_else(by_role) else {
+            return Ok(None);
+        };
+        let about = About {
+            language: Some(self.dates.language),
+            order: self.dates.order,
+            year: note.year,
+            days: Some(note.days(self.rule)?),
+            real: note.real(),
+        };
+        Ok(surrogates.surrogate(kind, item.text, &about, &Keyed(note.prf()?)))
+    }
+}
+
+impl Operator for Surrogate {
+    fn write<'a>(&self, item: &Item<'a>, note: &mut Note<'a>) -> Result<Replacement, ReplaceError> {
+        if item.role.only(&["AGE"]) {
+            // Another age would be another patient: what may not be shown is generalised.
+            return Ok(
+                ages::generalise(item.text).map_or_else(|| tagged(item), |text| bare("generalise", text))
+            );
+        }
+        let place = (item.label.name.as_str(), item.text);
+        if let Some(known) = note.surrogates.get(&place) {
+            return Ok(known.clone());
+        }
+        let key = note.keyring()?.current().id();
+        let made = self.value(item, note)?.map_or_else(
+            || tagged(item),
+            |text| Replacement {
+                text,
+                action: "surrogate",
+                key: Some(Arc::from(key)),
+            },
+        );
+        note.surrogates.insert(place, made.clone());
+        Ok(made)
+    }
+}

@@ -1,0 +1,259 @@
+//! From a policy file to what replaces spans.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lethe_core::{
+    CarriedField, Hipaa, LabelId, LabelSet, NamesNobody, ReplaceError, Replaced, Replacement, Replacer,
+    Subject, Sweep,
+};
+use lethe_dictionaries::Dictionary;
+use lethe_secrets::vault::PostgresTls;
+use lethe_secrets::{Keyring, PostgresVault, ShiftRule, SqliteVault, Vault, VaultError};
+use lethe_surrogates::Surrogates;
+use lethe_surrogates::zip::ZipTable;
+
+use crate::error::PolicyError;
+use crate::file::{Keys, Missing, Mode, Numbered, Operation, PolicyFile, Tls, VaultPlace};
+use crate::note::{Item, Note};
+use crate::operators::{Operator, Parts, operator};
+use crate::role::{Role, roles};
+use crate::rules::check;
+
+/// A policy that was held against its mode's rules, with its keys read and its vault open.
+#[derive(Debug)]
+pub struct Policy {
+    /// What replaces spans.
+    pub replacer: Arc<PolicyReplacer>,
+    /// What looks for them a second time, if the policy says so.
+    pub sweep: Option<Sweep>,
+    /// The rule that it is under.
+    pub mode: Mode,
+    /// [`PolicyFile::digest`].
+    pub digest: String,
+}
+
+impl Policy {
+    /// The policy of a file, over the labels of a set. `origin` is the file's name, for messages; `carried` is the metadata
+    /// that goes to the output as it is.
+    ///
+    /// # Errors
+    /// [`PolicyError`].
+    pub fn build(
+        file: &PolicyFile,
+        origin: &str,
+        labels: &Arc<LabelSet>,
+        dictionary: &Arc<Dictionary>,
+        carried: &[CarriedField],
+    ) -> Result<Self, PolicyError> {
+        check(file, origin, labels, carried)?;
+        let fault = |key: &str, why: String| PolicyError::Key {
+            origin: origin.to_owned(),
+            key: key.to_owned(),
+            why,
+        };
+        let operations: Vec<&Operation> = labels
+            .labels()
+            .iter()
+            .map(|label| file.operation(&label.name))
+            .collect();
+        let asks =
+            |needs: fn(&Operation) -> bool| operations.iter().find(|one| needs(one)).map(|one| one.name());
+        let keyring = keyring(file).map_err(|why| fault("keys", why))?;
+        if let (None, Some(action)) = (&keyring, asks(Operation::needs_key)) {
+            let why = format!("`{action}` needs a key: say where, as in `keys.file = \"keys.toml\"`");
+            return Err(fault("keys", why));
+        }
+        if let (None, Some(action)) = (&file.vault, asks(Operation::needs_vault)) {
+            let why = format!(
+                "`{action}` with codes of the vault needs one: say where, as in `[vault]`, `kind = \"sqlite\"`"
+            );
+            return Err(fault("vault", why));
+        }
+        let random = file.vault.is_some() && asks(wants_vault).is_some();
+        let vault = match (&file.vault, &keyring) {
+            (Some(place), Some(keyring)) if random => {
+                Some(open(place, keyring).map_err(|why| fault("vault", why))?)
+            }
+            _ => None,
+        };
+        let days = ShiftRule::new(u32::from(file.shift.days), file.shift.weekday);
+        let zips = match &file.zip_table {
+            Some(path) => Some(Arc::new(
+                ZipTable::load(path).map_err(|error| fault("zip_table", error.to_string()))?,
+            )),
+            None => None,
+        };
+        let acts = |name: &str| operations.iter().any(|operation| operation.name() == name);
+        let surrogates = acts("surrogate").then(|| Surrogates::new(Arc::clone(dictionary)).map(Arc::new));
+        let parts = Parts {
+            order: file.dates,
+            language: file.language,
+            shift: days.map_err(|error| fault("shift.days", error.to_string()))?,
+            zips,
+            surrogates: surrogates
+                .transpose()
+                .map_err(|error| fault("labels", error.to_string()))?,
+            has_vault: vault.is_some(),
+            hides_great_age: file.mode != Mode::LimitedDataSet,
+        };
+        Ok(Self {
+            sweep: file.sweep.then(|| Sweep::new(labels, nobody(dictionary))),
+            mode: file.mode,
+            digest: file.digest(),
+            replacer: Arc::new(PolicyReplacer {
+                operators: operations.iter().map(|one| operator(one, &parts)).collect(),
+                roles: roles(labels),
+                labels: Arc::clone(labels),
+                missing: file.patient.missing,
+                keyring,
+                vault,
+            }),
+        })
+    }
+}
+
+/// Whether it takes codes of the vault where there is one.
+fn wants_vault(operation: &Operation) -> bool {
+    let numbered = Operation::Tag {
+        numbered: Some(Numbered::Patient),
+    };
+    operation.needs_vault() || *operation == numbered
+}
+
+/// The keys that a policy names, if it names some.
+pub(crate) fn keyring(file: &PolicyFile) -> Result<Option<Keyring>, String> {
+    let keyring = match &file.keys {
+        Some(Keys::File(path)) => Keyring::read(path),
+        Some(Keys::Env(name)) => Keyring::from_env(name),
+        None => return Ok(None),
+    };
+    keyring.map(Some).map_err(|error| error.to_string())
+}
+
+/// The vault at a place.
+pub(crate) fn open(place: &VaultPlace, keyring: &Keyring) -> Result<Box<dyn Vault>, String> {
+    let told = |error: VaultError| error.to_string();
+    Ok(match place {
+        VaultPlace::Sqlite { path, create: false } => {
+            Box::new(SqliteVault::open(path, keyring).map_err(told)?)
+        }
+        VaultPlace::Sqlite { path, create: true } => {
+            Box::new(SqliteVault::open_or_create(path, keyring).map_err(told)?)
+        }
+        VaultPlace::Postgres {
+            env,
+            tls,
+            limit_seconds,
+            create,
+        } => {
+            let target = std::env::var(env)
+                .map_err(|_| format!("environment variable {env}, which holds the connection, is not set"))?;
+            let tls = match tls {
+                Tls::System => PostgresTls::System,
+                Tls::Authority(path) => PostgresTls::Authority(path.clone()),
+                Tls::Off => PostgresTls::Off,
+            };
+            let limit = Duration::from_secs(*limit_seconds);
+            let opened = if *create {
+                PostgresVault::open_or_create(&target, &tls, limit, keyring)
+            } else {
+                PostgresVault::open(&target, &tls, limit, keyring)
+            };
+            Box::new(opened.map_err(told)?)
+        }
+    })
+}
+
+/// Particles, titles and the like.
+fn nobody(dictionary: &Arc<Dictionary>) -> NamesNobody {
+    let dictionary = Arc::clone(dictionary);
+    let lists = dictionary.lists_where(|list| NOBODY.contains(&list.id.as_str()));
+    Arc::new(move |word| dictionary.word(word).lists().intersects(lists))
+}
+
+/// Lists of words that stand in names and name nobody.
+const NOBODY: [&str; 5] = [
+    "name-particles",
+    "name-suffixes",
+    "titles-en",
+    "titles-es",
+    "credentials",
+];
+
+/// Replaces spans by a policy. Shared by all lanes.
+pub struct PolicyReplacer {
+    operators: Vec<Box<dyn Operator>>,
+    roles: Vec<Role>,
+    labels: Arc<LabelSet>,
+    missing: Missing,
+    keyring: Option<Keyring>,
+    vault: Option<Box<dyn Vault>>,
+}
+
+impl fmt::Debug for PolicyReplacer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PolicyReplacer({:?})", self.labels)
+    }
+}
+
+impl PolicyReplacer {
+    fn item<'a>(&'a self, label: LabelId, text: &'a str) -> (Item<'a>, &'a dyn Operator) {
+        let place = usize::from(label.0);
+        let item = Item {
+            label: self.labels.label(label),
+            role: &self.roles[place],
+            text,
+        };
+        (item, self.operators[place].as_ref())
+    }
+
+    fn ask<'a>(&self, items: &[(Item<'a>, &dyn Operator)], note: &mut Note<'a>) -> Result<(), ReplaceError> {
+        let Some(vault) = &self.vault else { return Ok(()) };
+        let wanted = items.iter().filter(|(_, operator)| operator.wants_code());
+        let mut wanted = wanted.map(|(item, _)| *item).peekable();
+        if wanted.peek().is_none() {
+            return Ok(());
+        }
+        note.ask(vault.as_ref(), wanted).map_err(|error| match error {
+            VaultError::TooLong { .. } => ReplaceError::Failed,
+            // Whatever else is wrong is wrong for every note: none is given up for it.
+            error => {
+                tracing::warn!(%error, "the vault");
+                ReplaceError::Unavailable("the vault of codes gives no answer")
+            }
+        })
+    }
+}
+
+impl Replacer for PolicyReplacer {
+    fn replace(&self, subject: &Subject<'_>) -> Result<Replaced, ReplaceError> {
+        let mut items = Vec::with_capacity(subject.decisions.len() + subject.identifiers.len());
+        for decision in subject.decisions {
+            items.push(self.item(decision.label, decision.span.of(subject.note.text)));
+        }
+        for identifier in subject.identifiers {
+            let label = self
+                .labels
+                .resolve(identifier.label)
+                .map_err(|_| ReplaceError::Failed)?;
+            items.push(self.item(label, identifier.value.expose()));
+        }
+        let values = items
+            .iter()
+            .map(|(item, _)| (item.label.hipaa == Hipaa::Names, item.text));
+        let mut note = Note::new(subject, self.missing, self.keyring.as_ref(), values.collect())?;
+        self.ask(&items, &mut note)?;
+        let mut all: Vec<Replacement> = Vec::with_capacity(items.len());
+        for (item, operator) in &items {
+            all.push(operator.write(item, &mut note)?);
+        }
+        let identifiers = all.split_off(subject.decisions.len());
+        Ok(Replaced {
+            spans: all,
+            identifiers,
+            scope: note.scope,
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! The way back, for those who may: sealed values opened with their key, and codes looked up in the vault.
+
+use lethe_core::Span;
+use lethe_secrets::{Code, Keyring, SealError, Sealer, Token, Vault, VaultError};
+
+use crate::error::PolicyError;
+use crate::file::PolicyFile;
+use crate::replacer::{keyring, open};
+
+/// Why a text was not given back. Names the token's place, never what it holds.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RevealError {
+    /// A sealed value does not open.
+    #[error("the sealed value at byte {at}: {source}")]
+    Sealed {
+        /// Its first byte.
+        at: usize,
+        /// Why.
+        source: SealError,
+    },
+    /// The vault gives no answer.
+    #[error("the code at byte {at}: {source}")]
+    Vault {
+        /// Its first byte.
+        at: usize,
+        /// Why.
+        source: VaultError,
+    },
+}
+
+/// Whose note it was: what the values were sealed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose<'a> {
+    /// A patient's, by the id that the event carried.
+    Patient(&'a str),
+    /// A note's without a patient, by its id.
+    Note(&'a str),
+}
+
+/// What can be had back.
+pub struct Revealer {
+    keyring: Keyring,
+    vault: Option<Box<dyn Vault>>,
+}
+
+impl std::fmt::Debug for Revealer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Revealer")
+    }
+}
+
+impl Revealer {
+    /// With the keys and the vault of a policy.
+    ///
+    /// # Errors
+    /// [`PolicyError::Key`].
+    pub fn new(file: &PolicyFile, origin: &str) -> Result<Self, PolicyError> {
+        let fault = |key: &str, why: String| PolicyError::Key {
+            origin: origin.to_owned(),
+            key: key.to_owned(),
+            why,
+        };
+        let keyring = keyring(file).map_err(|why| fault("keys", why))?;
+        let keyring = keyring.ok_or_else(|| {
+            fault(
+                "keys",
+                "nothing that this policy writes can be had back without one".to_owned(),
+            )
+        })?;
+        let vault = file.vault.as_ref().map(|place| open(place, &keyring));
+        let vault = vault.transpose().map_err(|why| fault("vault", why))?;
+        Ok(Self { keyring, vault })
+    }
+
+    /// The text with what can be had back in the place of what stands for it, and how many there were. Tags, masks,
+    /// surrogates, shifted dates and keyed codes stay: there is no way back from them.
+    ///
+    /// # Errors
+    /// [`RevealError`]: of another patient, altered, of a retired key, or the vault is away.
+    pub fn reveal(&self, text: &str, whose: Whose<'_>) -> Result<(String, usize), RevealError> {
+        let context = match whose {
+            Whose::Patient(id) => format!("patient\n{id}"),
+            Whose::Note(id) => format!("note\n{id}"),
+        };
+        let sealer = Sealer::new(&self.keyring, &context);
+        let (mut out, mut at, mut count) = (String::with_capacity(text.len()), 0, 0);
+        for place in brackets(text) {
+            let held = place.of(text);
+            let value = if Token::parse(held).is_ok() {
+                let opened = sealer.open(held).map_err(|source| RevealError::Sealed {
+                    at: place.start(),
+                    source,
+                })?;
+                Some(opened)
+            } else {
+                self.looked_up(held, place.start())?
+            };
+            if let Some(value) = value {
+                out.push_str(Span::between(at as u32, place.start() as u32).of(text));
+                out.push_str(&value);
+                at = place.end();
+                count += 1;
+            }
+        }
+        out.push_str(Span::between(at as u32, text.len() as u32).of(text));
+        Ok((out, count))
+    }
+
+    fn looked_up(&self, held: &str, at: usize) -> Result<Option<zeroize::Zeroizing<String>>, RevealError> {
+        let inner = held.trim_start_matches('[').trim_end_matches(']');
+        let code = inner
+            .rsplit_once('-')
+            .and_then(|(_, code)| code.parse::<Code>().ok());
+        let (Some(vault), Some(code)) = (&self.vault, code) else {
+            return Ok(None);
+        };
+        let entry = vault
+            .value(code)
+            .map_err(|source| RevealError::Vault { at, source })?;
+        Ok(entry.map(|entry| entry.value))
+    }
+}
+
+/// Innermost brackets, with what is in them.
+fn brackets(text: &str) -> Vec<Span> {
+    let (mut found, mut from) = (Vec::new(), None);
+    for (at, byte) in text.bytes().enumerate() {
+        match (byte, from) {
+            (b'[', _) => from = Some(at),
+            (b']', Some(start)) => {
+                found.push(Span::between(start as u32, at as u32 + 1));
+                from = None;
+            }
+            _ => {}
+        }
+    }
+    found
+}

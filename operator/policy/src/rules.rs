@@ -1,0 +1,277 @@
+//! The rules of 45 CFR 164.514 that a policy is held against when it is loaded, one function each, named in one list.
+//!
+//! They say what a policy may not ask for; what operators then do to a span is theirs. Where the regulation leaves room the
+//! stricter reading is taken. Nothing here makes an output compliant: it keeps a policy from saying what its mode forbids.
+
+use lethe_core::{CarriedField, Hipaa, LabelSet};
+
+use crate::error::PolicyError;
+use crate::file::{Codes, Mode, Numbered, Operation, PolicyFile};
+use crate::role::{Role, roles};
+
+/// A policy's wish for one label.
+struct Wish<'a> {
+    operation: &'a Operation,
+    role: &'a Role,
+    policy: &'a PolicyFile,
+}
+
+/// A clause, and why it forbids something.
+type Fault = (&'static str, String);
+
+/// A rule about what is done to a label.
+type Rule = fn(&Wish<'_>) -> Option<Fault>;
+
+/// The rules of each mode about labels.
+const RULES: &[(Mode, &[Rule])] = &[
+    (
+        Mode::SafeHarbor,
+        &[kept_identifiers, dates_of_any_kind, derived_codes],
+    ),
+    (Mode::LimitedDataSet, &[kept_direct_identifiers]),
+];
+
+/// Holds a policy against the rules of its mode. `carried` is the metadata that goes to the output as it is.
+///
+/// # Errors
+/// [`PolicyError::Rule`] with the clause; [`PolicyError::Key`] for a label that the set does not have or an operation that
+/// its spans do not allow.
+pub fn check(
+    policy: &PolicyFile,
+    origin: &str,
+    labels: &LabelSet,
+    carried: &[CarriedField],
+) -> Result<(), PolicyError> {
+    let key = |key: String, why: String| PolicyError::Key {
+        origin: origin.to_owned(),
+        key,
+        why,
+    };
+    let rule = |key: String, (clause, why): Fault| PolicyError::Rule {
+        origin: origin.to_owned(),
+        key,
+        clause,
+        why,
+    };
+    if let Some(name) = policy.labels.keys().find(|name| labels.by_name(name).is_none()) {
+        let names: Vec<&str> = labels.labels().iter().map(|label| label.name.as_str()).collect();
+        let why = format!(
+            "label set `{}` has no such label; it has {}",
+            labels.id(),
+            names.join(", ")
+        );
+        return Err(key(format!("labels.{name}"), why));
+    }
+    determined(policy).map_or(Ok(()), |fault| Err(rule("determination".to_owned(), fault)))?;
+    if policy.shift.days == 0 || (policy.shift.weekday && policy.shift.days < 7) {
+        let why = "too few: no date would be shifted; give at least 1, or 7 to keep days of the week";
+        return Err(key("shift.days".to_owned(), why.to_owned()));
+    }
+    let rules = RULES.iter().find(|(mode, _)| *mode == policy.mode);
+    for (label, role) in labels.labels().iter().zip(roles(labels)) {
+        let operation = policy.operation(&label.name);
+        let (place, of) = if policy.labels.contains_key(&label.name) {
+            (format!("labels.{}", label.name), String::new())
+        } else {
+            ("default".to_owned(), format!("for label {}: ", label.name))
+        };
+        if let Some(why) = unfit(operation, &role) {
+            return Err(key(place, of + &why));
+        }
+        let wish = Wish {
+            operation,
+            role: &role,
+            policy,
+        };
+        for broken in rules.into_iter().flat_map(|(_, rules)| *rules) {
+            if let Some((clause, why)) = broken(&wish) {
+                return Err(rule(place, (clause, of + &why)));
+            }
+        }
+    }
+    for field in carried {
+        let fault = carried_field(policy.mode, *field);
+        fault.map_or(Ok(()), |fault| {
+            Err(rule(format!("carry.{}", field.name()), fault))
+        })?;
+    }
+    Ok(())
+}
+
+/// The metadata that a policy's mode lets go to the output, where nobody says which.
+pub fn carried_by_default(mode: Mode) -> Vec<CarriedField> {
+    [
+        CarriedField::NoteId,
+        CarriedField::Version,
+        CarriedField::NoteType,
+    ]
+    .into_iter()
+    .filter(|field| carried_field(mode, *field).is_none())
+    .collect()
+}
+
+/// What spans of such a label cannot be made into, whatever the mode.
+fn unfit(operation: &Operation, role: &Role) -> Option<String> {
+    match operation {
+        Operation::Generalise {} if !role.some(&["DATE", "AGE", "ZIP"]) => Some(
+            "`generalise` is for dates, ages and ZIP codes; what is more general than another identifier is its `tag`".to_owned(),
+        ),
+        Operation::Shift {} if !role.only(&["DATE"]) => Some("`shift` is for dates".to_owned()),
+        _ => None,
+    }
+}
+
+/// 164.514(b)(2)(i): what falls under an identifier is not kept. States and countries are no smaller than a State.
+fn kept_identifiers(wish: &Wish<'_>) -> Option<Fault> {
+    if !matches!(wish.operation, Operation::Keep {}) || wish.role.only(&["STATE", "COUNTRY"]) {
+        return None;
+    }
+    let (clause, what) = IDENTIFIERS[usize::from(wish.role.hipaa.letter() as u8 - b'A')];
+    let advice = if wish.role.some(&["DATE", "AGE", "ZIP"]) {
+        "`generalise`, `tag`, `mask` or `remove` it"
+    } else {
+        "`tag`, `mask` or `remove` it, or put a `surrogate` in its place"
+    };
+    Some((clause, format!("safe harbor removes {what}; {advice}")))
+}
+
+/// 164.514(b)(2)(i)(C): a shifted date is a date, and so is another one in its place.
+fn dates_of_any_kind(wish: &Wish<'_>) -> Option<Fault> {
+    let still = match wish.operation {
+        Operation::Shift {} => "a shifted date is still a date",
+        Operation::Surrogate {} if wish.role.some(&["DATE"]) => {
+            "a surrogate date is a shifted one, and so still a date"
+        }
+        _ => return None,
+    };
+    let why = format!(
+        "{still}, and safe harbor keeps the year alone; say `generalise`, or choose mode `limited-data-set` or `expert-determination`"
+    );
+    Some((IDENTIFIERS[2].0, why))
+}
+
+/// 164.514(c)(1): a code is not derived from or related to information about the person.
+fn derived_codes(wish: &Wish<'_>) -> Option<Fault> {
+    let what = match wish.operation {
+        Operation::Pseudonym { codes: Codes::Hmac } => "a keyed hash is derived from the person",
+        Operation::Encrypt {} => "an encrypted value is derived from the person",
+        Operation::Tag {
+            numbered: Some(Numbered::Patient),
+        } if wish.policy.vault.is_none() => "a tag's code without a vault is derived from the person",
+        Operation::Surrogate {}
+            if matches!(wish.role.hipaa.letter(), 'G'..='M' | 'P' | 'R')
+                && !wish.role.only(&["PROFESSION"]) =>
+        {
+            "a number made from a number under a key is a code derived from the person"
+        }
+        _ => return None,
+    };
+    Some((
+        "164.514(c)(1)",
+        format!("{what}; say `pseudonym` with `codes = \"vault\"`, which are random, or `tag`"),
+    ))
+}
+
+/// 164.514(e)(2): the direct identifiers of the person, of relatives, employers and household members are not kept.
+fn kept_direct_identifiers(wish: &Wish<'_>) -> Option<Fault> {
+    if !matches!(wish.operation, Operation::Keep {}) {
+        return None;
+    }
+    let clause = match wish.role.hipaa {
+        Hipaa::Names => "164.514(e)(2)(i)",
+        // An employer's name is its name.
+        Hipaa::Geographic if wish.role.some(&["ORGANIZATION"]) => "164.514(e)(2)(i)",
+        // Town, State and ZIP code may stay; a hospital is none of the person's addresses.
+        Hipaa::Geographic
+            if wish
+                .role
+                .only(&["CITY", "STATE", "COUNTRY", "ZIP", "HOSPITAL", "DEPARTMENT"]) =>
+        {
+            return None;
+        }
+        Hipaa::Geographic => "164.514(e)(2)(ii)",
+        Hipaa::Dates | Hipaa::Other => return None,
+        Hipaa::Telephone => "164.514(e)(2)(iii)",
+        Hipaa::Fax => "164.514(e)(2)(iv)",
+        Hipaa::Email => "164.514(e)(2)(v)",
+        Hipaa::SocialSecurity => "164.514(e)(2)(vi)",
+        Hipaa::MedicalRecord => "164.514(e)(2)(vii)",
+        Hipaa::HealthPlan => "164.514(e)(2)(viii)",
+        Hipaa::Account => "164.514(e)(2)(ix)",
+        Hipaa::License => "164.514(e)(2)(x)",
+        Hipaa::Vehicle => "164.514(e)(2)(xi)",
+        Hipaa::Device => "164.514(e)(2)(xii)",
+        Hipaa::Url => "164.514(e)(2)(xiii)",
+        Hipaa::IpAddress => "164.514(e)(2)(xiv)",
+        Hipaa::Biometric => "164.514(e)(2)(xv)",
+        Hipaa::Photograph => "164.514(e)(2)(xvi)",
+    };
+    Some((clause, "a limited data set has no such identifier; `tag`, `mask` or `remove` it, or put a `surrogate` or a `pseudonym` in its place".to_owned()))
+}
+
+/// 164.514(b)(1)(ii): methods and results of the determination are documented.
+fn determined(policy: &PolicyFile) -> Option<Fault> {
+    let told = policy
+        .determination
+        .as_deref()
+        .is_some_and(|text| !text.trim().is_empty());
+    (policy.mode == Mode::ExpertDetermination && !told).then(|| {
+        let why = "an expert's determination is documented: say by whom it was made, when, and where it lies";
+        ("164.514(b)(1)(ii)", why.to_owned())
+    })
+}
+
+/// What may not go to the output as it is.
+fn carried_field(mode: Mode, field: CarriedField) -> Option<Fault> {
+    let clause = match (mode, field) {
+        (Mode::SafeHarbor, CarriedField::PatientId) => IDENTIFIERS[7].0,
+        (Mode::SafeHarbor, CarriedField::AuthoredAt) => IDENTIFIERS[2].0,
+        (Mode::SafeHarbor, CarriedField::NoteId | CarriedField::EncounterId | CarriedField::AuthorId) => {
+            IDENTIFIERS[17].0
+        }
+        (Mode::LimitedDataSet, CarriedField::PatientId) => "164.514(e)(2)(vii)",
+        (Mode::LimitedDataSet, CarriedField::EncounterId) => "164.514(e)(2)(ix)",
+        _ => return None,
+    };
+    Some((
+        clause,
+        format!(
+            "`{}` identifies; leave it out of `engine.redaction.carry`",
+            field.name()
+        ),
+    ))
+}
+
+/// The eighteen identifiers, in the order of their letters.
+const IDENTIFIERS: [(&str, &str); 18] = [
+    ("164.514(b)(2)(i)(A)", "names"),
+    (
+        "164.514(b)(2)(i)(B)",
+        "geographic subdivisions smaller than a State",
+    ),
+    (
+        "164.514(b)(2)(i)(C)",
+        "elements of dates but the year, and ages over 89",
+    ),
+    ("164.514(b)(2)(i)(D)", "telephone numbers"),
+    ("164.514(b)(2)(i)(E)", "fax numbers"),
+    ("164.514(b)(2)(i)(F)", "electronic mail addresses"),
+    ("164.514(b)(2)(i)(G)", "social security numbers"),
+    ("164.514(b)(2)(i)(H)", "medical record numbers"),
+    ("164.514(b)(2)(i)(I)", "health plan beneficiary numbers"),
+    ("164.514(b)(2)(i)(J)", "account numbers"),
+    ("164.514(b)(2)(i)(K)", "certificate and license numbers"),
+    ("164.514(b)(2)(i)(L)", "vehicle identifiers and serial numbers"),
+    ("164.514(b)(2)(i)(M)", "device identifiers and serial numbers"),
+    ("164.514(b)(2)(i)(N)", "web universal resource locators"),
+    ("164.514(b)(2)(i)(O)", "internet protocol addresses"),
+    ("164.514(b)(2)(i)(P)", "biometric identifiers"),
+    ("164.514(b)(2)(i)(Q)", "full-face photographs"),
+    (
+        "164.514(b)(2)(i)(R)",
+        "any other unique identifying number, characteristic or code",
+    ),
+];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,311 @@
+//! The keyring: which key makes new output, which may still reverse old output, and which is gone.
+//!
+//! Rotation overlaps. A new key is first added as `accepted` on every machine, then becomes `current` everywhere (the old
+//! one becoming `accepted`), and the old one is `retired` when nothing that it made has to be reversed any more. Output
+//! names the id of the key that made it, so an id is never given to another secret.
+//!
+//! What changes with the current key: pseudonyms, shifts and surrogates of the same patient differ before and after; only
+//! sealed text and the vault (which keeps the key that it was made with) reach back.
+
+mod parse;
+mod source;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use hkdf::Hkdf;
+use sha2_wiping::Sha256;
+use zeroize::Zeroizing;
+
+use crate::prf::Prf;
+
+pub(crate) use parse::is_id;
+#[cfg(test)]
+pub(crate) use source::tests as source_tests;
+
+/// The fewest bytes of a secret: the strength of SHA-256 (RFC 2104, section 3).
+pub const SECRET_BYTES: usize = 32;
+/// The fewest different byte values of a secret. 32 random bytes have 30 on average, and fewer than 12 once in 10^24
+/// times: fewer means a pattern, a word repeated, or zeros.
+pub const SECRET_VARIETY: usize = 12;
+/// The longest id.
+pub const ID_CHARACTERS: usize = 32;
+
+/// What a sub-key is for. One secret never serves two purposes: whatever leaks of one tells nothing of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Choices of surrogates.
+    Prf,
+    /// Keyed codes.
+    Pseudonym,
+    /// Days of a shift.
+    Shift,
+    /// Reversible encryption in the text.
+    Seal,
+    /// Look-up hashes, key check and sealed entries of a vault.
+    Vault,
+}
+
+impl Purpose {
+    const ALL: [Self; 5] = [Self::Prf, Self::Pseudonym, Self::Shift, Self::Seal, Self::Vault];
+
+    /// HKDF's `info`. Part of the output's form: changing it changes every code.
+    const fn info(self) -> &'static [u8] {
+        match self {
+            Self::Prf => b"prf",
+            Self::Pseudonym => b"pseudonym",
+            Self::Shift => b"shift",
+            Self::Seal => b"seal",
+            Self::Vault => b"vault",
+        }
+    }
+}
+
+/// HKDF's `salt`: which program and which version of the derivation.
+const SALT: &[u8] = b"lethe secrets 1";
+
+/// What a key may be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyState {
+    /// Makes new output. A keyring has exactly one.
+    Current,
+    /// Reverses what it made, and makes nothing new.
+    Accepted,
+    /// Is refused. Its secret need not be there any more; the entry keeps the id from being used again.
+    Retired,
+}
+
+/// One key. Holds sub-keys only, wiped when it is dropped; prints as its id.
+#[derive(Clone)]
+pub struct Key {
+    id: Box<str>,
+    state: KeyState,
+    /// A keyed function each purpose, in the order of [`Purpose::ALL`]; none of a retired key without a secret.
+    roots: Option<[Prf; 5]>,
+}
+
+impl Key {
+    fn new(id: &str, state: KeyState, secret: Option<&[u8]>) -> Self {
+        let roots = secret.map(|secret| {
+            let (_, derivation) = Hkdf::<Sha256>::extract(Some(SALT), secret);
+            Purpose::ALL.map(|purpose| {
+                let mut sub = Zeroizing::new([0; 32]);
+                // Invariant: HKDF refuses more than 255 blocks of output, and this is one.
+                derivation
+                    .expand(purpose.info(), sub.as_mut())
+                    .expect("one block of output");
+                Prf::from_key(&sub)
+            })
+        });
+        Self {
+            id: id.into(),
+            state,
+            roots,
+        }
+    }
+
+    /// The id that output names.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Its state in the keyring it came from.
+    pub fn state(&self) -> KeyState {
+        self.state
+    }
+
+    /// The keyed function for choices (surrogates), bound to a context: nearly always the patient.
+    pub fn prf(&self, context: &str) -> Prf {
+        self.bound(Purpose::Prf, context)
+    }
+
+    /// The keyed function for a purpose and a context.
+    pub(crate) fn bound(&self, purpose: Purpose, context: &str) -> Prf {
+        // Invariant: a keyring hands out current and accepted keys only, and parsing asks a secret of those.
+        let roots = self
+            .roots
+            .as_ref()
+            .expect("a key that is handed out has a secret");
+        roots[purpose as usize].bound(context)
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Key").field(&self.id).finish()
+    }
+}
+
+/// The keys of an installation: exactly one current, any number accepted or retired.
+#[derive(Clone, Debug)]
+pub struct Keyring {
+    keys: Vec<Key>,
+    current: usize,
+}
+
+impl Keyring {
+    /// The key that makes new output.
+    pub fn current(&self) -> &Key {
+        &self.keys[self.current]
+    }
+
+    /// The key that made some output, for reversing it.
+    ///
+    /// # Errors
+    ///
+    /// [`KeyError::Unknown`] and [`KeyError::Retired`].
+    pub fn reversing(&self, id: &str) -> Result<&Key, KeyError> {
+        let key = self.keys.iter().find(|key| &*key.id == id);
+        match key {
+            None => Err(KeyError::Unknown { id: id.to_owned() }),
+            Some(key) if key.state == KeyState::Retired => Err(KeyError::Retired { id: id.to_owned() }),
+            Some(key) => Ok(key),
+        }
+    }
+
+    /// All keys, in the order of the file.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &Key> {
+        self.keys.iter()
+    }
+}
+
+/// Why there is no keyring, or no such key. Carries ids, paths and line numbers, never a secret.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The file could not be opened or read.
+    #[error("the keys in {} cannot be read: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Other users of this machine may read the file.
+    #[error("{0} holds keys and has mode {mode:04o}, which lets others on this machine at it: run `chmod 600 {0}`", path.display())]
+    Exposed {
+        /// The file.
+        path: PathBuf,
+        /// Its mode, permission bits only.
+        mode: u32,
+    },
+    /// The environment variable is missing or not Unicode.
+    #[error("the environment variable {name} holds no keys: it is not set, empty, or not UTF-8")]
+    NotSet {
+        /// Its name.
+        name: String,
+    },
+    /// The text is not a keyring.
+    #[error("line {line}: {what}")]
+    Form {
+        /// 1-based.
+        line: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// Two entries have one id.
+    #[error("line {line}: another key has the id {id}")]
+    SameId {
+        /// 1-based.
+        line: usize,
+        /// The id.
+        id: String,
+    },
+    /// Two entries have one secret.
+    #[error("the keys {first} and {second} have the same secret: a rotation to it would change nothing")]
+    SameSecret {
+        /// The id of the earlier entry.
+        first: String,
+        /// The id of the later one.
+        second: String,
+    },
+    /// Not exactly one key is current.
+    #[error("exactly one key must have the state \"current\", and {found} have it")]
+    Current {
+        /// How many have it.
+        found: usize,
+    },
+    /// The keyring has no key of this id.
+    #[error("the keyring has no key {id}")]
+    Unknown {
+        /// The id.
+        id: String,
+    },
+    /// The key of this id is retired.
+    #[error("the key {id} is retired: what it made is not to be reversed any more")]
+    Retired {
+        /// The id.
+        id: String,
+    },
+    /// The system gave no random bytes.
+    #[error("the system's source of random numbers failed")]
+    Random,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::source_tests::{SECRET_A, SECRET_B};
+
+    fn two() -> Keyring {
+        Keyring::parse(&format!(
+            "[[keys]]\nid = \"new\"\nsecret = \"{SECRET_B}\"\n\
+             [[keys]]\nid = \"old\"\nsecret = \"{SECRET_A}\"\nstate = \"accepted\"\n\
+             [[keys]]\nid = \"gone\"\nstate = \"retired\"\n"
+        ))
+        .unwrap()
+    }
+
+    #[test]
+    fn one_key_is_current_and_older_ones_can_still_reverse() {
+        let ring = two();
+        assert_eq!(ring.current().id(), "new");
+        assert_eq!(ring.reversing("new").unwrap().id(), "new");
+        assert_eq!(ring.reversing("old").unwrap().id(), "old");
+        assert_eq!(ring.keys().len(), 3);
+    }
+
+    #[test]
+    fn retired_and_unknown_keys_are_refused_by_name() {
+        let ring = two();
+        let retired = ring.reversing("gone").unwrap_err().to_string();
+        assert_eq!(
+            retired,
+            "the key gone is retired: what it made is not to be reversed any more"
+        );
+        let unknown = ring.reversing("never").unwrap_err().to_string();
+        assert_eq!(unknown, "the keyring has no key never");
+    }
+
+    #[test]
+    fn a_key_prints_as_its_id_and_nothing_else() {
+        let printed = format!("{:?}", two());
+        assert_eq!(
+            printed,
+            "Keyring { keys: [Key(\"new\"), Key(\"old\"), Key(\"gone\")], current: 0 }"
+        );
+    }
+
+    #[test]
+    fn each_purpose_and_each_context_has_a_function_of_its_own() {
+        let ring = two();
+        let mut seen = std::collections::BTreeSet::new();
+        for key in [ring.current(), ring.reversing("old").unwrap()] {
+            for purpose in Purpose::ALL {
+                for context in ["", "patient 1", "patient 2"] {
+                    assert!(seen.insert(key.bound(purpose, context).code(&["x"])));
+                }
+            }
+        }
+        assert_eq!(seen.len(), 30);
+    }
+
+    #[test]
+    fn keys_are_wiped_when_they_are_dropped() {
+        fn wiped<T: zeroize::ZeroizeOnDrop>() {}
+        // HMAC's state is two states of the hash.
+        wiped::<Sha256>();
+        wiped::<aes_gcm::Aes256Gcm>();
+        wiped::<Zeroizing<[u8; 32]>>();
+    }
+}

@@ -1,0 +1,34 @@
+//! Keys, and everything that is made with them: keyed codes, shifts of dates, sealed text, and the vault of random codes.
+//!
+//! A policy says what becomes of a span; this crate holds what such a decision needs to be the same on every machine and
+//! at every time, and to be undone by those who may. It knows no labels, no notes and no files of ours.
+//!
+//! | wanted | use | derived from the person? |
+//! |---|---|---|
+//! | a choice that is the same for a patient | [`Prf`] | yes |
+//! | a code in the place of a value | [`Pseudonyms`] | yes: 45 CFR 164.514(c) does not allow it under Safe Harbor |
+//! | the days by which a patient's dates move | [`ShiftRule`] | yes |
+//! | a text that can be had back with the key | [`Sealer`] | yes |
+//! | a code that says nothing about anybody | [`Vault`] | no: random, and kept in a store apart |
+//!
+//! All of them start from a [`Keyring`]: one key makes new output, older ones can still be used to reverse what they
+//! made. A key's secret is never used itself: each purpose has a sub-key of its own (HKDF, RFC 5869), bound to a context,
+//! which nearly always is the patient.
+//!
+//! Nothing here prints a secret or a value: errors carry ids, line numbers and codes.
+
+mod alphabet;
+pub mod keys;
+mod lock;
+pub mod prf;
+pub mod pseudonym;
+pub mod seal;
+pub mod shift;
+pub mod vault;
+
+pub use keys::{Key, KeyError, KeyState, Keyring};
+pub use prf::Prf;
+pub use pseudonym::{CodeLength, Pseudonyms};
+pub use seal::{SealError, Sealer, Token};
+pub use shift::{ShiftError, ShiftRule};
+pub use vault::{Code, Entry, PostgresTls, PostgresVault, SqliteVault, Vault, VaultError, VaultKey};

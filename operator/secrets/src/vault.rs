@@ -1,0 +1,155 @@
+//! The vault: codes that say nothing about anybody, and the store that remembers whose they are.
+//!
+//! 45 CFR 164.514(c) allows a covered entity to keep a way back to a person if the code "is not derived from or related
+//! to information about the individual" and the way back is not disclosed. So a code here comes from the system's random
+//! numbers, and only the vault, which stays with the covered entity, knows what it stands for.
+//!
+//! The store never holds plain text. It finds a value by a keyed hash (128 bits of HMAC-SHA256, so among ten million
+//! values two share a hash with a probability of 10^-25), and keeps the value sealed, so that somebody with the key can
+//! look a code up. Whoever steals the store without the key learns how many codes there are.
+//!
+//! Two processes that ask for the same new value at the same time get the same code, whichever comes first, and a code is
+//! given out only when it would survive a loss of power.
+//!
+//! A vault belongs to the key that was current when it was made, and says its id. It goes on with that key while the key
+//! is current or accepted: a rotation does not change codes.
+
+mod cipher;
+mod code;
+mod postgres;
+mod sqlite;
+
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+pub use code::Code;
+pub use postgres::{PostgresTls, PostgresVault};
+pub use sqlite::SqliteVault;
+
+use crate::keys::KeyError;
+
+/// The longest value, in bytes, with its label and scope: far beyond any identifier.
+pub const LONGEST: usize = 64 * 1024;
+
+/// What one code stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct VaultKey<'a> {
+    /// What kind of value: the label.
+    pub label: &'a str,
+    /// Within what the value has one code: nearly always the patient; empty for everywhere.
+    pub scope: &'a str,
+    /// The value, compared byte by byte.
+    pub value: &'a str,
+}
+
+impl fmt::Debug for VaultKey<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VaultKey({}, [{} bytes])", self.label, self.value.len())
+    }
+}
+
+/// What a code stood for, given back to somebody who may know.
+pub struct Entry {
+    /// What kind of value.
+    pub label: String,
+    /// Within what it has this code.
+    pub scope: Zeroizing<String>,
+    /// The value.
+    pub value: Zeroizing<String>,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Entry({}, [{} bytes])", self.label, self.value.len())
+    }
+}
+
+/// A store of random codes. Calls block: on a disk or on a server, at most for the time the vault was opened with.
+pub trait Vault: Send + Sync {
+    /// The codes of these values, in their order: known ones as they are, and new ones, durable before this returns.
+    ///
+    /// # Errors
+    ///
+    /// Any of [`VaultError`]. After an error some of the values may have got codes, which a later call gives back.
+    fn codes(&self, wanted: &[VaultKey<'_>]) -> Result<Vec<Code>, VaultError>;
+
+    /// What a code stands for; `None` if this vault never gave it out.
+    ///
+    /// # Errors
+    ///
+    /// Any of [`VaultError`].
+    fn value(&self, code: Code) -> Result<Option<Entry>, VaultError>;
+
+    /// The id of the key that the vault belongs to, for the audit.
+    fn key_id(&self) -> &str;
+}
+
+/// Why a vault gave no answer. Carries ids, codes and what the store itself says of its own tables, which hold no text.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VaultError {
+    /// Busy, full, unreachable, or slower than the time it was given. The same call may succeed later.
+    #[error("the vault is not available at the moment: {reason}")]
+    Unavailable {
+        /// What the store or the system says.
+        reason: String,
+    },
+    /// There is no vault at this place. None is made unasked: a wrong path would give everybody a second code.
+    #[error("there is no vault at {place}")]
+    Missing {
+        /// The path, or the server and database.
+        place: String,
+    },
+    /// There is something else at this place.
+    #[error("what is at {place} is not a vault")]
+    Foreign {
+        /// The path.
+        place: String,
+    },
+    /// The vault was made by a version of this program whose form it does not know.
+    #[error("the vault has the form {found}, and this program knows the form {known}")]
+    Form {
+        /// Of the vault.
+        found: i32,
+        /// Of the program.
+        known: i32,
+    },
+    /// The keyring does not open the vault's key.
+    #[error("the vault belongs to a key that this keyring does not open: {0}")]
+    Key(#[from] KeyError),
+    /// The keyring has another secret under the id of the vault's key.
+    #[error("the vault belongs to another key of the id {id}: its codes would all be new")]
+    WrongKey {
+        /// The id.
+        id: String,
+    },
+    /// The store turned the program away: login, rights, certificates, settings.
+    #[error("the vault refused: {reason}")]
+    Refused {
+        /// What the store or the system says.
+        reason: String,
+    },
+    /// An entry does not open, or is missing beside its code.
+    #[error("the vault is damaged: {what}")]
+    Damaged {
+        /// What, by code.
+        what: String,
+    },
+    /// A value is longer than any identifier.
+    #[error("a value of {bytes} bytes is too long for the vault (the longest is {LONGEST})")]
+    TooLong {
+        /// Its length with label and scope.
+        bytes: usize,
+    },
+    /// The system gave no random bytes.
+    #[error("the system's source of random numbers failed")]
+    Random,
+}
+
+impl VaultError {
+    /// Whether the same call may succeed later, with nothing mended.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::Unavailable { .. })
+    }
+}

@@ -1,0 +1,196 @@
+//! The vault for many machines: two tables in a PostgreSQL database (10 or later, tested with 15).
+//!
+//! A batch of new codes is one `INSERT .. ON CONFLICT DO NOTHING`, which waits for whoever inserts the same value and
+//! then leaves theirs, followed by a `SELECT` that sees the winner's. Rows are inserted in the order of their hashes, so
+//! that two batches cannot wait for each other in a circle. A standby is never asked: it may not know the newest codes.
+//!
+//! Every call has a deadline, also against a server that accepts and does not answer. The client works on a runtime of
+//! the vault's own, so calls must come from ordinary threads, not from within asynchronous code (which a vault, being a
+//! store on a disk, would hold up anyway).
+
+mod server;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+
+use self::server::{Server, Session, is_lost, told, within};
+use super::cipher::{Cipher, Hash, complete, missing};
+use super::{Code, Entry, Vault, VaultError, VaultKey};
+use crate::keys::Keyring;
+
+/// A code that is already taken is drawn again; this often in a row is no chance.
+const DRAWS: usize = 8;
+
+/// How the server is talked to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PostgresTls {
+    /// TLS by the system's OpenSSL. The server's certificate and name are verified, against the system's authorities.
+    #[default]
+    System,
+    /// The same, against the authorities in a PEM file alone.
+    Authority(PathBuf),
+    /// None: for a socket of this machine, or a network that encrypts by itself.
+    Off,
+}
+
+/// A vault in a database. Threads share one; each call has a connection of its own from a small pool.
+pub struct PostgresVault {
+    /// Taken when the vault is dropped, so that it can be dropped anywhere.
+    runtime: Option<Runtime>,
+    server: Server,
+    cipher: Cipher,
+}
+
+impl PostgresVault {
+    /// How long a call may take unless it is said otherwise.
+    pub const LIMIT: Duration = Duration::from_secs(10);
+
+    /// Opens the vault in a database. `connection` is a libpq connection string (`host=.. user=.. dbname=..`) or URL,
+    /// its `sslmode` without effect; `limit` is the longest that opening or any later call may take.
+    ///
+    /// # Errors
+    ///
+    /// [`VaultError::Missing`] when the database has none, [`VaultError::Form`], [`VaultError::Key`],
+    /// [`VaultError::WrongKey`], [`VaultError::Refused`], and [`VaultError::Unavailable`].
+    pub fn open(
+        connection: &str,
+        tls: &PostgresTls,
+        limit: Duration,
+        keyring: &Keyring,
+    ) -> Result<Self, VaultError> {
+        Self::start(connection, tls, limit, keyring, false)
+    }
+
+    /// As [`PostgresVault::open`]; makes the vault, under the current key, if the database has none. Needs the right to
+    /// create tables in the first schema of the user's `search_path`.
+    ///
+    /// # Errors
+    ///
+    /// As [`PostgresVault::open`].
+    pub fn open_or_create(
+        connection: &str,
+        tls: &PostgresTls,
+        limit: Duration,
+        keyring: &Keyring,
+    ) -> Result<Self, VaultError> {
+        Self::start(connection, tls, limit, keyring, true)
+    }
+
+    fn start(
+        connection: &str,
+        tls: &PostgresTls,
+        limit: Duration,
+        keyring: &Keyring,
+        create: bool,
+    ) -> Result<Self, VaultError> {
+        let server = Server::new(connection, tls, limit)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("vault")
+            .enable_all()
+            .build()
+            .map_err(|error| VaultError::Unavailable {
+                reason: format!("no thread for the connection: {error}"),
+            })?;
+        let opened = runtime.block_on(within(limit, server.owner(keyring, create)));
+        let cipher = match opened {
+            Ok(cipher) => cipher,
+            Err(error) => {
+                runtime.shutdown_background();
+                return Err(error);
+            }
+        };
+        Ok(Self {
+            runtime: Some(runtime),
+            server,
+            cipher,
+        })
+    }
+
+    /// Runs one call, which must be harmless to run twice: a connection that died unnoticed is found out by using it.
+    fn run<T>(
+        &self,
+        call: impl AsyncFn(&Session) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, VaultError> {
+        let work = async {
+            while let Some(session) = self.server.take() {
+                match call(&session).await {
+                    Ok(done) => {
+                        self.server.give(session);
+                        return Ok(done);
+                    }
+                    Err(error) if is_lost(&error) => {}
+                    Err(error) => return Err(told(&error)),
+                }
+            }
+            let session = self.server.session().await?;
+            let done = call(&session).await.map_err(|error| told(&error))?;
+            self.server.give(session);
+            Ok(done)
+        };
+        // Invariant: only `drop` takes the runtime.
+        let runtime = self.runtime.as_ref().expect("a vault in use has its runtime");
+        runtime.block_on(within(self.server.limit, work))
+    }
+}
+
+impl Drop for PostgresVault {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Vault for PostgresVault {
+    fn codes(&self, wanted: &[VaultKey<'_>]) -> Result<Vec<Code>, VaultError> {
+        let hashes = self.cipher.hashes(wanted)?;
+        let known = self.run(async |session| session.look_up(&hashes).await)?;
+        let found: Vec<_> = hashes.iter().map(|hash| known.get(hash).copied()).collect();
+        let mut new = BTreeMap::new();
+        let mut missing = missing(&hashes, wanted, &found);
+        for _ in 0..DRAWS {
+            if missing.is_empty() {
+                break;
+            }
+            let codes = Code::draw(missing.len())?;
+            let sealed: Vec<_> = missing
+                .values()
+                .zip(&codes)
+                .map(|(key, code)| self.cipher.close(*code, key))
+                .collect();
+            let asked: Vec<Hash> = missing.keys().copied().collect();
+            let now = self.run(async |session| {
+                session.insert(&asked, &codes, &sealed).await?;
+                session.look_up(&asked).await
+            })?;
+            // Whatever is still missing had drawn a code that is taken.
+            missing.retain(|hash, _| !now.contains_key(hash));
+            new.extend(now);
+        }
+        complete(&hashes, &found, &new)
+    }
+
+    fn value(&self, code: Code) -> Result<Option<Entry>, VaultError> {
+        let sealed = self.run(async |session| session.value(code).await)?;
+        sealed.map(|sealed| self.cipher.open(code, &sealed)).transpose()
+    }
+
+    fn key_id(&self) -> &str {
+        self.cipher.id()
+    }
+}
+
+impl fmt::Debug for PostgresVault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresVault")
+            .field("database", &self.server.place())
+            .field("key", &self.cipher.id())
+            .finish_non_exhaustive()
+    }
+}

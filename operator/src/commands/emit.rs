@@ -1,0 +1,124 @@
+//! `lethe emit`: the messages that notes came in, redacted, from the output's chains to a topic or a folder.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use lethe_connectors::emit::{EmitError, Emitter, FolderEmitter, chains, read_from};
+use lethe_connectors::kafka::source::Command;
+use lethe_connectors::sink::ChainId;
+use lethe_connectors::store::Store;
+use tokio::runtime::Runtime;
+
+use super::run::{runtime, stop_on_signal};
+use crate::cli::EmitArgs;
+use crate::config::{EmitConfig, load};
+use crate::exit::usage;
+use crate::progress::Progress;
+
+/// How long it waits for new files once everything is emitted.
+const IDLE: Duration = Duration::from_secs(1);
+/// First and longest wait before something is tried again.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(15));
+
+/// Emits until it is told to stop, or until everything is emitted.
+pub(crate) fn run(args: &EmitArgs) -> anyhow::Result<()> {
+    let config = load(&args.config)?;
+    let sink = config.sink.as_ref().ok_or_else(|| {
+        usage("there is no `[sink]`: say where the notes are whose messages are to be emitted")
+    })?;
+    let store = sink.store.build()?;
+    let runtime = runtime()?;
+    let emitter: Box<dyn Emitter> = match &config.emit {
+        Some(EmitConfig::Kafka(kafka)) => Box::new(
+            kafka
+                .build()
+                .map_err(|error| anyhow::anyhow!("`[emit]`: {error}"))?,
+        ),
+        Some(EmitConfig::Files { store, suffix }) => Box::new(FolderEmitter::new(store.build()?, suffix)),
+        None => return Err(usage("there is no `[emit]`: say where messages go")),
+    };
+    let (commands, inbox) = channel();
+    stop_on_signal(&runtime, commands)?;
+    let mut work = Work {
+        runtime,
+        store: store.as_ref(),
+        emitter,
+        positions: BTreeMap::new(),
+        emitted: 0,
+        without: 0,
+    };
+    let ended = work.run(&inbox, args.until_end);
+    tracing::info!(
+        "{} messages emitted to {}; {} rows without one",
+        work.emitted,
+        work.emitter.describe(),
+        work.without
+    );
+    ended
+}
+
+/// What is emitted, from where to where.
+struct Work<'a> {
+    runtime: Runtime,
+    store: &'a dyn Store,
+    emitter: Box<dyn Emitter>,
+    /// How far each chain is emitted.
+    positions: BTreeMap<ChainId, i64>,
+    emitted: u64,
+    without: u64,
+}
+
+impl Work<'_> {
+    fn run(&mut self, inbox: &Receiver<Command>, until_end: bool) -> anyhow::Result<()> {
+        let mut progress = Progress::start("emitting", "messages", None);
+        let (mut wait, mut told) = (BACKOFF.0, 0);
+        loop {
+            let pause = match self.round() {
+                Ok(0) if until_end => return Ok(()),
+                Ok(0) => IDLE,
+                Ok(_) => {
+                    wait = BACKOFF.0;
+                    progress.add(self.emitted - told);
+                    told = self.emitted;
+                    Duration::ZERO
+                }
+                Err(error) if error.is_temporary() => {
+                    tracing::warn!("{error}; in {} ms", wait.as_millis());
+                    // What was begun may have been emitted or not: the position tells.
+                    self.positions.clear();
+                    let now = wait;
+                    wait = (wait * 2).min(BACKOFF.1);
+                    now
+                }
+                Err(error) => return Err(error.into()),
+            };
+            match inbox.recv_timeout(pause) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(_) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+        }
+    }
+
+    /// One stretch of each chain; how many stretches there were.
+    fn round(&mut self) -> Result<usize, EmitError> {
+        let mut stretches = 0;
+        for chain in self.runtime.block_on(chains(self.store))? {
+            let position = match self.positions.get(&chain) {
+                Some(&position) => position,
+                None => self.runtime.block_on(self.emitter.position(&chain))?,
+            };
+            let stretch = self.runtime.block_on(read_from(self.store, &chain, position))?;
+            let Some(stretch) = stretch else {
+                self.positions.insert(chain, position);
+                continue;
+            };
+            self.runtime.block_on(self.emitter.emit(&chain, &stretch))?;
+            self.emitted += stretch.messages.len() as u64;
+            self.without += stretch.without;
+            self.positions.insert(chain, stretch.next);
+            stretches += 1;
+        }
+        Ok(stretches)
+    }
+}

@@ -1,0 +1,29 @@
+//! `lethe reveal`: what a policy sealed or put into its vault, given back to those who may know.
+
+use std::io::Write as _;
+
+use lethe_policy::{Revealer, Whose};
+
+use super::documents::{create, read_text};
+use crate::cli::RevealArgs;
+use crate::config::PolicySource;
+use crate::exit::usage;
+
+/// Gives a text back with what can be had back in its place.
+pub(crate) fn run(args: &RevealArgs) -> anyhow::Result<()> {
+    let policy = PolicySource::read(&args.policy)?;
+    let origin = args.policy.display().to_string();
+    let revealer = Revealer::new(&policy.file, &origin).map_err(usage)?;
+    let whose = match (&args.patient, &args.note) {
+        (Some(id), _) => Whose::Patient(id),
+        (None, Some(id)) => Whose::Note(id),
+        (None, None) => return Err(usage("say whose note it was: `--patient` or `--note`")),
+    };
+    let text = read_text(&args.input)?;
+    let (text, count) = revealer.reveal(&text, whose)?;
+    let mut output = create(&args.output)?;
+    output.write_all(text.as_bytes())?;
+    output.flush()?;
+    tracing::info!("{count} values given back");
+    Ok(())
+}

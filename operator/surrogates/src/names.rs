@@ -1,0 +1,333 @@
+//! Names that hide in plain sight: part by part, so that every mention of a person keeps agreeing with every other.
+//!
+//! "Smith", "Mr Smith", "SMITH, JOHN", "J. Smith" and "Dr. J. A. Smith-Jones" share parts, and each part has its one surrogate
+//! for a patient, whatever note or place it stands in. Initials agree because a keyed permutation of letters gives the first
+//! letter of every surrogate: John becomes some name with the letter that J becomes.
+
+mod handles;
+mod mention;
+mod misspell;
+mod nicknames;
+mod pools;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use lethe_dictionaries::{Dictionary, UnknownList, fold};
+
+use self::mention::{Cues, Sort, Word};
+use self::misspell::{misspelt, slip};
+use self::pools::{Class, Culture, LETTERS, Name, Pools, Role};
+use crate::case::Case;
+use crate::draw::{Draw, Stream};
+use crate::{About, Language, Real};
+
+/// How often a surrogate that is a real value is drawn again from a bucket before a wider one is taken.
+const TRIES: usize = 24;
+
+/// Surrogates of people's names.
+pub(crate) struct Names {
+    dictionary: Arc<Dictionary>,
+    pools: Pools,
+    cues: Cues,
+    /// Nicknames by folded given name.
+    nicknames: HashMap<&'static str, Vec<&'static str>>,
+}
+
+/// Which letter each first letter becomes, for a patient.
+pub(crate) struct Letters([u8; 26]);
+
+impl Letters {
+    pub(crate) fn of(draw: &dyn Draw) -> Self {
+        let mut stream = Stream::of(draw, &[b"name", b"letters"]);
+        // One cycle over all letters (Sattolo 1986): none becomes itself.
+        let mut to = *LETTERS;
+        for i in (1..to.len()).rev() {
+            to.swap(i, stream.below(i));
+        }
+        let mut all = [0; 26];
+        for (from, to) in LETTERS.iter().zip(to) {
+            all[usize::from(from - b'a')] = to;
+        }
+        // Too few names begin with K, Q, U, W, X, Y, Z: those become letters that others become too.
+        for slot in &mut all {
+            if *slot == 0 {
+                *slot = LETTERS[stream.below(LETTERS.len())];
+            }
+        }
+        Self(all)
+    }
+
+    /// What the first letter of a folded word becomes.
+    fn get(&self, folded: &str) -> u8 {
+        let place = match folded.chars().next() {
+            Some(c @ 'a'..='z') => c as usize - 'a' as usize,
+            // Other scripts: a letter of its own for each character.
+            Some(c) => c as usize % 26,
+            None => 0,
+        };
+        self.0[place]
+    }
+}
+
+impl Names {
+    /// # Errors
+    /// [`UnknownList`] if the dictionary lacks a list of names or titles.
+    pub(crate) fn new(dictionary: Arc<Dictionary>) -> Result<Self, UnknownList> {
+        let cues = Cues::new(&dictionary)?;
+        let mut nicknames: HashMap<&str, Vec<&str>> = HashMap::new();
+        for &(nickname, names) in nicknames::NICKNAMES {
+            for &name in names {
+                nicknames.entry(name).or_default().push(nickname);
+            }
+        }
+        let pools = Pools::new(&dictionary, |name| nicknames.contains_key(name))?;
+        Ok(Self {
+            dictionary,
+            pools,
+            cues,
+            nicknames,
+        })
+    }
+
+    /// The surrogate of a mention; `None` if it holds no name.
+    pub(crate) fn surrogate(&self, text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
+        let listed = |word: &str| self.pools.class(&self.dictionary, word).is_some();
+        let words = self.cues.words(&self.dictionary, text, listed);
+        if words.is_empty() {
+            return None;
+        }
+        let letters = Letters::of(draw);
+        let mut out = String::with_capacity(text.len() + 16);
+        let mut at = 0;
+        for word in &words {
+            out.push_str(text.get(at..word.span.start())?);
+            let written = word.span.get(text)?;
+            match word.sort {
+                Sort::Kept => out.push_str(written),
+                Sort::Initials => initials(written, &letters, &mut out),
+                Sort::Digits => crate::layout::digits(written, draw, &mut out),
+                Sort::Part => self.part(word, &words, written, about, &letters, draw, &mut out)?,
+            }
+            at = word.span.end();
+        }
+        out.push_str(text.get(at..)?);
+        Some(out)
+    }
+
+    /// The surrogate of one folded name in small letters, for user names and addresses.
+    pub(crate) fn folded(
+        &self,
+        word: &str,
+        about: &About<'_>,
+        draw: &dyn Draw,
+        letters: &Letters,
+    ) -> Option<String> {
+        self.replaced(word, &[word], about, letters, draw)
+            .map(|shown| fold(&shown))
+    }
+
+    /// A family name to stand for a street's.
+    pub(crate) fn of_street(
+        &self,
+        text: &str,
+        spanish: bool,
+        real: &Real,
+        draw: &dyn Draw,
+    ) -> Option<String> {
+        let folded = fold(text);
+        let own: Vec<&str> = folded.split(|c: char| !c.is_alphanumeric()).collect();
+        let culture = if spanish {
+            Culture::Spanish
+        } else {
+            Culture::English
+        };
+        let role = Role::Family;
+        let mut stream = Stream::of(draw, &[b"street", folded.as_bytes()]);
+        for _ in 0..TRIES {
+            let letter = LETTERS[stream.below(LETTERS.len())];
+            let bucket = self.pools.names(Class { culture, role }, letter, false).next()?;
+            let name = stream.pick(bucket)?;
+            if !clashes(&name.folded, &own, real) {
+                return Some(Case::of(text).apply(&name.shown));
+            }
+        }
+        None
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn part(
+        &self,
+        word: &Word,
+        words: &[Word],
+        written: &str,
+        about: &About<'_>,
+        letters: &Letters,
+        draw: &dyn Draw,
+        out: &mut String,
+    ) -> Option<()> {
+        let own: Vec<&str> = words.iter().map(|word| word.folded.as_str()).collect();
+        let shown = self.replaced(&word.folded, &own, about, letters, draw)?;
+        let plain = match about.language {
+            Some(Language::English) => true,
+            _ => written.is_ascii() && (about.language.is_none() || self.pools.is_accented(&word.folded)),
+        };
+        let shown = if plain && !shown.is_ascii() {
+            Case::Title.apply(&fold(&shown))
+        } else {
+            shown
+        };
+        Case::of(written).write(&shown, out);
+        Some(())
+    }
+
+    /// What stands in place of a folded name, written as the lists write it. `own` are the mention's other words.
+    fn replaced(
+        &self,
+        folded: &str,
+        own: &[&str],
+        about: &About<'_>,
+        letters: &Letters,
+        draw: &dyn Draw,
+    ) -> Option<String> {
+        let real = about.real;
+        // Whoever is known by the short form has it as a name.
+        if !real.is_known(folded)
+            && let Some(names) = nicknames::given(folded)
+        {
+            let known = names.iter().find(|name| real.is_known(name));
+            // "Kim" and "Ray" are families too: short forms only of somebody who is known.
+            let class = self.pools.class(&self.dictionary, folded);
+            let family = class.is_some_and(|class| !matches!(class.role, Role::Given(_)));
+            if let Some(name) = known.or(names.first().filter(|_| !family)) {
+                let given = self.drawn(name, own, about, letters, draw)?;
+                return Some(self.nickname(given, folded, own, real, draw));
+            }
+        }
+        if let Some((right, slip)) = self.misspelling(folded, real) {
+            let name = self.drawn(&right, own, about, letters, draw)?;
+            let mut stream = Stream::of(draw, &[b"name", b"slip", folded.as_bytes()]);
+            for _ in 0..TRIES {
+                let letter = char::from(LETTERS[stream.below(LETTERS.len())]);
+                let wrong = misspelt(&name.shown, slip, right.chars().count(), letter);
+                if !clashes(&fold(&wrong), own, real) {
+                    return Some(wrong);
+                }
+            }
+            return Some(name.shown.clone());
+        }
+        self.drawn(folded, own, about, letters, draw)
+            .map(|name| name.shown.clone())
+    }
+
+    /// A nickname of the drawn name, where it has one.
+    fn nickname(&self, given: &Name, of: &str, own: &[&str], real: &Real, draw: &dyn Draw) -> String {
+        let Some(nicknames) = self.nicknames.get(given.folded.as_str()) else {
+            return given.shown.clone();
+        };
+        let mut stream = Stream::of(draw, &[b"name", b"nickname", of.as_bytes()]);
+        for _ in 0..nicknames.len() {
+            if let Some(nickname) = stream.pick(nicknames)
+                && *nickname != of
+                && !clashes(nickname, own, real)
+            {
+                return Case::Title.apply(nickname);
+            }
+        }
+        given.shown.clone()
+    }
+
+    /// The name of which an unlisted word is a misspelling: a name of the patient, else one that the note's mentions have and
+    /// that is listed or stands there more often.
+    fn misspelling(&self, folded: &str, real: &Real) -> Option<(String, misspell::Slip)> {
+        const SHORTEST: usize = 4;
+        let long = |word: &str| word.chars().nth(SHORTEST - 1).is_some();
+        let listed = |word: &str| self.pools.class(&self.dictionary, word).is_some();
+        if !long(folded) || real.is_known(folded) || listed(folded) {
+            return None;
+        }
+        // The least of those that fit: the choice must not depend on their order.
+        let known = real.known().filter(|known| long(known));
+        let found = known.filter_map(|right| Some((right, slip(right, folded)?)));
+        if let Some((right, slip)) = found.min_by(|a, b| a.0.cmp(b.0)) {
+            return Some((right.to_owned(), slip));
+        }
+        let times = real.times(folded);
+        let mut fits = real
+            .mentioned()
+            .filter(|(right, _)| long(right))
+            .filter_map(|(right, count)| {
+                let slip = slip(right, folded)?;
+                (listed(right) || count > times).then_some((right, slip))
+            });
+        fits.next().map(|(right, slip)| (right.to_owned(), slip))
+    }
+
+    /// The name drawn for a folded name.
+    fn drawn(
+        &self,
+        folded: &str,
+        own: &[&str],
+        about: &About<'_>,
+        letters: &Letters,
+        draw: &dyn Draw,
+    ) -> Option<&Name> {
+        let class = self
+            .pools
+            .class(&self.dictionary, folded)
+            .unwrap_or_else(|| Class {
+                culture: if about.language == Some(Language::Spanish) || folded.contains('ñ') {
+                    Culture::Spanish
+                } else {
+                    Culture::English
+                },
+                role: Role::Family,
+            });
+        let mut stream = Stream::of(draw, &[b"name", folded.as_bytes()]);
+        let letter = letters.get(folded);
+        for bucket in self
+            .pools
+            .names(class, letter, self.nicknames.contains_key(folded))
+        {
+            for _ in 0..TRIES {
+                // The lesser of two places: buckets have the commonest names first, and so have people.
+                let place = stream.below(bucket.len()).min(stream.below(bucket.len()));
+                let name = bucket.get(place)?;
+                if name.folded != folded && !clashes(&name.folded, own, about.real) {
+                    return Some(name);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Whether a real part of three letters or more stands in a candidate, or one of the mention's own words.
+fn clashes(candidate: &str, own: &[&str], real: &Real) -> bool {
+    let own = own
+        .iter()
+        .any(|word| word.chars().nth(2).is_some() && candidate.contains(word));
+    own || real.part_in(candidate)
+}
+
+/// Letter for letter, case kept.
+fn initials(written: &str, letters: &Letters, out: &mut String) {
+    for c in written.chars() {
+        if !c.is_alphabetic() {
+            // The accent of a decomposed letter goes with it.
+            if !matches!(c, '\u{300}'..='\u{36f}') {
+                out.push(c);
+            }
+            continue;
+        }
+        let mut buffer = [0; 4];
+        let letter = char::from(letters.get(&fold(c.encode_utf8(&mut buffer))));
+        out.push(if c.is_uppercase() {
+            letter.to_ascii_uppercase()
+        } else {
+            letter
+        });
+    }
+}

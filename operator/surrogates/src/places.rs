@@ -1,0 +1,427 @@
+//! Cities, states, countries, hospitals, organisations, departments and professions: others of the same list.
+//!
+//! Which list a place is drawn from follows from the lists themselves; the note's language decides only between lists that
+//! both have it, and for a place that none has.
+
+mod states;
+mod street;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use lethe_dictionaries::fold;
+
+pub(crate) use self::street::Streets;
+use crate::case::Case;
+use crate::draw::{Draw, Stream};
+use crate::ids::code;
+use crate::real::solid;
+use crate::{About, Kind, Language, Real};
+
+const TRIES: usize = 48;
+
+/// What a table lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Sort {
+    City,
+    Region,
+    Country,
+    Hospital,
+    Organization,
+    Department,
+    Profession,
+}
+
+/// One list to draw from.
+struct Table {
+    sort: Sort,
+    /// Of the places; `None` where the list is of no language.
+    language: Option<Language>,
+    places: Vec<Place>,
+}
+
+struct Place {
+    shown: &'static str,
+    folded: String,
+    /// The words that tell it from others: no "hospital", no "general". None for what is no proper name.
+    telling: Vec<String>,
+}
+
+/// A list's sort, language, least number beside an entry, its entries and those that are ordinary words.
+type Shipped = (Sort, Option<Language>, u32, &'static str, &'static str);
+
+macro_rules! list {
+    ($name:literal, $file:literal) => {
+        include_str!(concat!("../../../dictionaries/lists/", $name, "/", $file))
+    };
+}
+
+const EN: Option<Language> = Some(Language::English);
+const ES: Option<Language> = Some(Language::Spanish);
+
+/// The place of the universities in [`SHIPPED`].
+const UNIVERSITIES: usize = 11;
+
+static SHIPPED: &[Shipped] = &[
+    (
+        Sort::City,
+        EN,
+        10_000,
+        list!("us-cities", "items.txt"),
+        list!("us-cities", "exceptions.txt"),
+    ),
+    (
+        Sort::City,
+        ES,
+        10_000,
+        list!("es-cities", "items.txt"),
+        list!("es-cities", "exceptions.txt"),
+    ),
+    (
+        Sort::City,
+        None,
+        300_000,
+        list!("world-cities", "items.txt"),
+        list!("world-cities", "exceptions.txt"),
+    ),
+    (Sort::Region, ES, 0, list!("es-provinces", "items.txt"), ""),
+    (
+        Sort::Region,
+        ES,
+        0,
+        list!("es-communities", "items.txt"),
+        list!("es-communities", "exceptions.txt"),
+    ),
+    (
+        Sort::Region,
+        None,
+        0,
+        list!("world-regions", "items.txt"),
+        list!("world-regions", "exceptions.txt"),
+    ),
+    (
+        Sort::Country,
+        EN,
+        0,
+        list!("countries-en", "items.txt"),
+        list!("countries-en", "exceptions.txt"),
+    ),
+    (
+        Sort::Country,
+        ES,
+        0,
+        list!("countries-es", "items.txt"),
+        list!("countries-es", "exceptions.txt"),
+    ),
+    (
+        Sort::Hospital,
+        EN,
+        0,
+        list!("us-hospitals", "items.txt"),
+        list!("us-hospitals", "exceptions.txt"),
+    ),
+    (
+        Sort::Hospital,
+        ES,
+        0,
+        list!("es-hospitals", "items.txt"),
+        list!("es-hospitals", "exceptions.txt"),
+    ),
+    (
+        Sort::Organization,
+        None,
+        0,
+        list!("organizations", "items.txt"),
+        list!("organizations", "exceptions.txt"),
+    ),
+    (
+        Sort::Organization,
+        None,
+        0,
+        list!("universities", "items.txt"),
+        list!("universities", "exceptions.txt"),
+    ),
+    (
+        Sort::Organization,
+        None,
+        0,
+        list!("health-insurers", "items.txt"),
+        list!("health-insurers", "exceptions.txt"),
+    ),
+    (Sort::Department, EN, 0, list!("departments-en", "items.txt"), ""),
+    (Sort::Department, ES, 0, list!("departments-es", "items.txt"), ""),
+    (Sort::Profession, EN, 0, list!("professions-en", "items.txt"), ""),
+    (Sort::Profession, ES, 0, list!("professions-es", "items.txt"), ""),
+];
+
+/// Surrogates of places, institutions and professions.
+pub(crate) struct Places {
+    tables: Vec<Table>,
+    /// The tables that have a place, by the hash of its folded letters.
+    members: HashMap<u64, u32>,
+}
+
+impl Places {
+    /// From the shipped lists.
+    pub(crate) fn new() -> Self {
+        let mut places = Self {
+            tables: Vec::with_capacity(SHIPPED.len()),
+            members: HashMap::with_capacity(60_000),
+        };
+        for (place, shipped) in SHIPPED.iter().enumerate() {
+            places.add(place, shipped);
+        }
+        places
+    }
+
+    fn add(&mut self, at: usize, shipped: &Shipped) {
+        let &(sort, language, least, items, exceptions) = shipped;
+        let barred: std::collections::HashSet<&str> = exceptions.lines().collect();
+        let mut found = vec![];
+        for line in items.lines().filter(|line| !line.starts_with('#')) {
+            let (shown, number) = line.split_once('\t').unwrap_or((line, "0"));
+            let folded = fold(shown);
+            *self.members.entry(hash(&folded)).or_default() |= 1 << at;
+            let large = number.parse::<u32>().unwrap_or(0) >= least;
+            // One word of capitals is an abbreviation, which stands for others of its kind only.
+            let short = shown.chars().count() < 4 || Case::of(shown) == Case::Upper;
+            if !large || short || barred.contains(shown) {
+                continue;
+            }
+            // Departments and professions are words that everybody shares.
+            let proper = !matches!(sort, Sort::Department | Sort::Profession);
+            let telling = telling(&folded).filter(|_| proper).map(str::to_owned).collect();
+            found.push(Place {
+                shown,
+                folded,
+                telling,
+            });
+        }
+        self.tables.push(Table {
+            sort,
+            language,
+            places: found,
+        });
+    }
+
+    /// Another place of the kind; `None` if the kind is no list's or no other place is left.
+    pub(crate) fn surrogate(
+        &self,
+        kind: Kind,
+        text: &str,
+        about: &About<'_>,
+        draw: &dyn Draw,
+    ) -> Option<String> {
+        let sort = match kind {
+            Kind::City | Kind::LocationOther => Sort::City,
+            Kind::State => Sort::Region,
+            Kind::Country => Sort::Country,
+            Kind::Hospital => Sort::Hospital,
+            Kind::Organization => Sort::Organization,
+            Kind::Department => Sort::Department,
+            Kind::Profession => Sort::Profession,
+            _ => return None,
+        };
+        // "Duluth, MN" in one span.
+        if matches!(sort, Sort::City | Sort::Region) && text.contains(',') {
+            let parts = text.split(',').map(|part| {
+                if part.trim().is_empty() {
+                    return Some(part.to_owned());
+                }
+                self.one(sort, part, about, draw)
+            });
+            return Some(parts.collect::<Option<Vec<_>>>()?.join(","));
+        }
+        self.one(sort, text, about, draw)
+    }
+
+    /// Marks and white space at the ends and a possessive stay.
+    fn one(&self, sort: Sort, text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
+        let name = |c: char| c.is_alphanumeric();
+        let start = text.find(name)?;
+        let (front, rest) = text.split_at_checked(start)?;
+        let state = matches!(sort, Sort::Region | Sort::City);
+        if state && let Some(out) = states::surrogate(rest, sort == Sort::Region, about, draw) {
+            return Some(format!("{front}{out}"));
+        }
+        let end = rest.rfind(name).map(|at| {
+            at + rest
+                .get(at..)
+                .and_then(|c| c.chars().next())
+                .map_or(1, char::len_utf8)
+        })?;
+        let (body, tail) = rest.split_at_checked(end)?;
+        // "St. Mary's" is a whole name.
+        let named = matches!(sort, Sort::Hospital | Sort::Organization);
+        let possessive = ["'s", "\u{2019}s", "'S", "\u{2019}S"]
+            .iter()
+            .find_map(|s| Some((body.strip_suffix(s)?, *s)))
+            .filter(|_| !named);
+        let (body, s) = possessive.unwrap_or((body, ""));
+        let other = self.other(sort, body, about, draw)?;
+        Some(format!("{front}{other}{s}{tail}"))
+    }
+
+    fn other(&self, sort: Sort, text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
+        let folded = fold(text);
+        let case = Case::of(text);
+        let letters = folded.chars().count();
+        // "MGH", "UCSF": other letters.
+        let acronym = case == Case::Upper && letters <= 6 && !text.contains(' ');
+        if acronym && matches!(sort, Sort::Hospital | Sort::Organization) {
+            return code(text, about.real, draw);
+        }
+        let held = self.members.get(&hash(&folded)).copied().unwrap_or(0);
+        let home = about
+            .language
+            .map_or(Language::English, |language| match language {
+                Language::Spanish => Language::Spanish,
+                _ => Language::English,
+            });
+        let academic = ["university", "college", "universidad", "universitat", "school"]
+            .iter()
+            .any(|word| folded.contains(word));
+        // A list that has it, of the note's language before others; else a list of the language.
+        let rank = |(at, table): &(usize, &Table)| {
+            let ours = table.language == Some(home) || table.language.is_none();
+            let own = table.language == about.language;
+            let holds = held >> at & 1 == 1;
+            let fits = if holds {
+                own || about.language.is_none()
+            } else {
+                ours
+            };
+            (!holds, !fits, academic != (*at == UNIVERSITIES), *at)
+        };
+        let tables = self
+            .tables
+            .iter()
+            .enumerate()
+            .filter(|(_, table)| table.sort == sort);
+        let (_, table) = tables.min_by_key(rank)?;
+        let own: Vec<&str> = telling(&folded).collect();
+        let last = folded.chars().next_back();
+        let mut stream = Stream::of(draw, &[b"place", &[sort as u8], folded.as_bytes()]);
+        for attempt in 0..TRIES {
+            let place = stream.pick(&table.places)?;
+            // "enfermera", "carpintero": the ending is the gender.
+            let gendered =
+                sort == Sort::Profession && table.language == ES && matches!(last, Some('a' | 'o'));
+            if gendered && attempt < TRIES / 2 && place.folded.chars().next_back() != last {
+                continue;
+            }
+            if !is_near(place, &folded, &own, about.real) {
+                return Some(case.apply(place.shown));
+            }
+        }
+        None
+    }
+}
+
+/// Whether a place is the original or a real value, or has a telling word of one: "South Boston" tells Boston.
+fn is_near(place: &Place, original: &str, own: &[&str], real: &Real) -> bool {
+    let theirs = place.telling.iter().any(|word| real.has_part(word));
+    place.folded == original
+        || !place.telling.is_empty() && own.iter().any(|word| place.folded.contains(word))
+        || theirs
+        || real.value_in(&place.folded)
+}
+
+/// Words of places and institutions that tell none from another.
+const COMMON: &[&str] = &[
+    "and",
+    "bay",
+    "beach",
+    "center",
+    "central",
+    "centre",
+    "centro",
+    "children",
+    "childrens",
+    "city",
+    "ciudad",
+    "clinic",
+    "clinica",
+    "clinico",
+    "college",
+    "community",
+    "complejo",
+    "county",
+    "creek",
+    "del",
+    "east",
+    "falls",
+    "for",
+    "fort",
+    "general",
+    "group",
+    "grove",
+    "health",
+    "healthcare",
+    "heights",
+    "hills",
+    "hospital",
+    "hospitalario",
+    "hospitals",
+    "institute",
+    "lake",
+    "las",
+    "los",
+    "medical",
+    "memorial",
+    "mount",
+    "national",
+    "new",
+    "norte",
+    "north",
+    "nuestra",
+    "park",
+    "point",
+    "regional",
+    "ridge",
+    "river",
+    "saint",
+    "salud",
+    "san",
+    "santa",
+    "santo",
+    "school",
+    "senora",
+    "services",
+    "south",
+    "springs",
+    "state",
+    "sur",
+    "system",
+    "the",
+    "united",
+    "universidad",
+    "universitari",
+    "universitaria",
+    "universitario",
+    "university",
+    "valley",
+    "village",
+    "virgen",
+    "west",
+];
+
+/// The words of three letters or more that tell a place from others.
+fn telling(folded: &str) -> impl Iterator<Item = &str> {
+    words(folded).filter(|word| word.len() > 2 && COMMON.binary_search(word).is_err())
+}
+
+fn words(folded: &str) -> impl Iterator<Item = &str> {
+    folded
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+}
+
+/// The same for the same folded letters and digits, in every process.
+fn hash(folded: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    solid(folded).hash(&mut hasher);
+    hasher.finish()
+}
