@@ -15,7 +15,9 @@ pub(crate) use ensemble::{
     CompareArgs, EnsembleCommand, FitArgs, KeepArgs, Method, ObjectiveArgs, PruneArgs, PublishArgs,
     RollBackArgs, SaidArgs, ShowArgs, VersionsArgs,
 };
-pub(crate) use learn::{CrossvalArgs, EvaluateArgs, FoldUnit, LearningArgs, TrainArgs};
+pub(crate) use learn::{
+    CrossvalArgs, EvaluateArgs, FoldUnit, LearningArgs, NoiseKind, SynthesiseArgs, TrainArgs,
+};
 
 /// Reads the command line, or prints help and ends.
 pub(crate) fn parse() -> Cli {
@@ -80,6 +82,8 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Bridge offsets that the log no longer has, so that a halted lane can go on
     Skip(SkipArgs),
+    /// Write invented notes with gold spans: to test on, to train on, and to give away
+    Synthesise(SynthesiseArgs),
     /// Train a member on documents with gold spans
     Train(TrainArgs),
     /// Cross-validate a member: every document predicted by a model that was not fitted to it

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use common::dataset::{Dataset, Tally};
 use common::kafka::Topic;
 use common::notes::{Dice, event, id};
-use common::process::{Lethe, Running};
+use common::process::{Ended, Lethe, Running};
 use common::servers::Server;
 use common::watch::Watch;
 use common::{Place, folder_sink};
@@ -133,10 +133,7 @@ impl Group {
                 let member = self.any();
                 member.signal("TERM");
                 self.stopped += 1;
-                let ended = member.wait(Duration::from_secs(60));
-                if ended.code != Some(0) {
-                    self.wrong.push(format!("told to stop, it said:\n{}", ended.err));
-                }
+                self.gone(&member.wait(Duration::from_secs(60)));
             }
             3 => {
                 // What a garbage collector or a paused machine does: it goes on after its partitions have gone.
@@ -182,11 +179,17 @@ impl Group {
         for member in &self.members {
             member.signal("TERM");
         }
-        for member in self.members.drain(..) {
+        for member in std::mem::take(&mut self.members) {
             let ended = member.wait(Duration::from_secs(60));
-            if ended.code != Some(0) {
-                self.wrong.push(format!("told to stop, it said:\n{}", ended.err));
-            }
+            self.gone(&ended);
+        }
+    }
+
+    /// A member that was told to stop has gone in order, or of the signal itself before it had begun to do anything.
+    fn gone(&mut self, ended: &Ended) {
+        let unborn = ended.code.is_none() && ended.err.is_empty();
+        if ended.code != Some(0) && !unborn {
+            self.wrong.push(format!("told to stop, it said:\n{}", ended.err));
         }
     }
 }

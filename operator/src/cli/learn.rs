@@ -37,6 +37,58 @@ pub(crate) struct CrossvalArgs {
     pub(crate) out: PathBuf,
 }
 
+#[derive(Args)]
+pub(crate) struct SynthesiseArgs {
+    /// The file of JSON lines to write: `doc_id`, `patient_id`, `text`, `spans`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// How many documents
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) notes: u64,
+    /// Clinical text to write identifiers into, read as gold is: its spans (`lethe annotate` makes them) are residues of
+    /// identifiers, which are written over or left out; without any, every document is written from templates alone
+    #[arg(long, value_name = "FILE")]
+    pub(crate) carriers: Vec<PathBuf>,
+    /// Which institutes write, in turn; each has its own layouts, conventions, names, towns and hospitals. Those that are not held
+    /// out to test on if not given
+    #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = institutes())]
+    pub(crate) institutes: Vec<String>,
+    /// The share of documents without any identifier
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = share)]
+    pub(crate) negatives: f64,
+    /// What is done to documents: some of each (`usual`), nothing (`none`), or one thing to all of them
+    #[arg(long, default_value = "usual")]
+    pub(crate) noise: NoiseKind,
+    /// The same seed gives the same documents, byte for byte
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NoiseKind {
+    Usual,
+    None,
+    /// All in capitals
+    Capitals,
+    /// Without capitals
+    Lower,
+    /// Typing errors
+    Typing,
+}
+
+fn institutes() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(lethe_synthesise::institutes())
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.0..=1.0).contains(&share) {
+        Ok(share)
+    } else {
+        Err("not from 0 to 1".to_owned())
+    }
+}
+
 /// What training and cross-validation share.
 #[derive(Args)]
 pub(crate) struct LearningArgs {

@@ -17,6 +17,7 @@ mod redact;
 mod reveal;
 mod run;
 mod skip;
+mod synthesise;
 mod train;
 
 use crate::cli::{Command, DictionaryCommand};
@@ -34,6 +35,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Check(args) => check::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Skip(args) => skip::run(&args),
+        Command::Synthesise(args) => synthesise::run(&args),
         Command::Train(args) => train::run(&args),
         Command::Crossval(args) => crossval::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),

@@ -90,13 +90,14 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
         .sink
         .as_ref()
         .ok_or_else(|| usage("there is no `[sink]`: say where redacted notes go"))?;
+    // Before what takes its time: who is told to stop while it reads dictionaries and models says so and leaves in order.
+    let (commands, inbox) = commands();
+    stop_on_signal(runtime, commands.clone())?;
     config.check_corrections()?;
     let recipe = config.engine.build()?;
-    let (commands, inbox) = commands();
     let eighth = config.resources.memory()? / 8;
     let fetch = eighth * FETCH_EIGHTHS;
     let budget = Budget::new(eighth * LANE_EIGHTHS);
-    stop_on_signal(runtime, commands.clone())?;
     let started = Instant::now();
     let (start, cluster, until) = match source {
         SourceConfig::Kafka(kafka) => {

@@ -25,6 +25,8 @@ pub mod zip;
 
 pub use draw::Draw;
 pub use kind::Kind;
+pub use names::NICKNAMES;
+pub use places::STATES;
 pub use real::Real;
 pub use surrogates::Surrogates;
 

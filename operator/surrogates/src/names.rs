@@ -19,6 +19,7 @@ use lethe_dictionaries::{Dictionary, UnknownList, fold};
 
 use self::mention::{Cues, Sort, Word};
 use self::misspell::{misspelt, slip};
+pub use self::nicknames::NICKNAMES;
 use self::pools::{Class, Culture, LETTERS, Name, Pools, Role};
 use crate::case::Case;
 use crate::draw::{Draw, Stream};

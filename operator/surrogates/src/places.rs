@@ -13,6 +13,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use lethe_dictionaries::fold;
 
+pub use self::states::STATES;
 pub(crate) use self::street::Streets;
 use crate::case::Case;
 use crate::draw::{Draw, Stream};

@@ -1,7 +1,7 @@
 //! Short and familiar forms of given names, English and Spanish.
 
 /// A folded nickname and the given names it stands for, the likeliest first.
-pub(super) const NICKNAMES: &[(&str, &[&str])] = &[
+pub const NICKNAMES: &[(&str, &[&str])] = &[
     ("abby", &["abigail"]),
     ("al", &["albert", "alan", "alfred"]),
     ("alex", &["alexander", "alexandra", "alejandro"]),

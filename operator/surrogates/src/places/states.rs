@@ -8,7 +8,7 @@ use crate::draw::{Draw, Stream};
 use crate::real::solid;
 
 /// Name, older abbreviation (the name itself where there is none) and postal abbreviation.
-const STATES: [(&str, &str, &str); 51] = [
+pub const STATES: [(&str, &str, &str); 51] = [
     ("Alabama", "Ala.", "AL"),
     ("Alaska", "Alaska", "AK"),
     ("Arizona", "Ariz.", "AZ"),

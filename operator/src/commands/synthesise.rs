@@ -1,0 +1,72 @@
+//! `lethe synthesise`: invented notes with gold spans.
+
+use lethe_corpus::{Document, write_jsonl};
+use lethe_synthesise::{Generator, HELD_OUT, Noise, Settings, institutes};
+
+use super::learning::read;
+use crate::cli::{NoiseKind, SynthesiseArgs};
+use crate::exit::usage;
+use crate::progress::Progress;
+
+/// Writes documents.
+pub(crate) fn run(args: &SynthesiseArgs) -> anyhow::Result<()> {
+    let carriers = if args.carriers.is_empty() {
+        Vec::new()
+    } else {
+        read(&args.carriers, None)?
+    };
+    let institutes = if args.institutes.is_empty() {
+        let open = institutes().filter(|id| !HELD_OUT.contains(id));
+        open.map(str::to_owned).collect()
+    } else {
+        args.institutes.clone()
+    };
+    let settings = Settings {
+        seed: args.seed,
+        institutes,
+        negatives: args.negatives,
+        noise: noise(args.noise),
+    };
+    let generator = Generator::new(settings, &carriers).map_err(usage)?;
+    if !carriers.is_empty() {
+        let (used, left_out) = generator.sentences();
+        tracing::info!(
+            "{used} sentences of {} carriers; {left_out} left out for what they may tell",
+            carriers.len()
+        );
+    }
+    let mut progress = Progress::start("writing", "documents", Some(args.notes));
+    let mut documents: Vec<Document> = Vec::new();
+    for number in 0..args.notes {
+        documents.extend(generator.document(number));
+        progress.add(1);
+    }
+    progress.finish();
+    write_jsonl(&args.out, &documents)?;
+    let marks: usize = documents.iter().map(|document| document.marks.len()).sum();
+    tracing::info!(
+        "{} documents with {marks} identifiers are in {}",
+        documents.len(),
+        args.out.display()
+    );
+    Ok(())
+}
+
+fn noise(kind: NoiseKind) -> Noise {
+    match kind {
+        NoiseKind::Usual => Noise::USUAL,
+        NoiseKind::None => Noise::NONE,
+        NoiseKind::Capitals => Noise {
+            capitals: 1.0,
+            ..Noise::NONE
+        },
+        NoiseKind::Lower => Noise {
+            lower: 1.0,
+            ..Noise::NONE
+        },
+        NoiseKind::Typing => Noise {
+            typing: 1.0,
+            ..Noise::NONE
+        },
+    }
+}

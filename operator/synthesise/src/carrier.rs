@@ -1,0 +1,316 @@
+//! Carrier text: real clinical prose that identifiers are put into, and how its residues are taken out.
+//!
+//! Carriers were de-identified once and have residues: placeholders ("Dr. X", "XYZ Hospital"), ages and dates that were left, names
+//! that look real. Left as they are, they would teach that such things are no identifiers. So a name behind a title becomes an
+//! invented one; an age becomes an invented age, a date that somebody marked is marked in the gold; and a sentence with any other
+//! residue is left out. What is a residue is told by placeholders that are known here and by the document's marks, which
+//! `lethe annotate` makes.
+
+use std::collections::HashMap;
+
+use lethe_core::Span;
+use lethe_corpus::Document;
+
+use crate::slot::{Count, Role, Said, Slot};
+use crate::template::Node;
+
+/// A carrier: its lines, each of sentences.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Carrier {
+    pub(crate) lines: Vec<Vec<Sentence>>,
+    /// How many sentences were left out.
+    pub(crate) left_out: usize,
+}
+
+/// A sentence, with the blanks behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sentence {
+    pub(crate) nodes: Vec<Carried>,
+}
+
+/// A piece of a carrier.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Carried {
+    Node(Node),
+    /// A value that stays as it is and is an identifier.
+    Kept(&'static str, String),
+}
+
+const TITLES: &[&str] = &["Dr", "Drs", "Mr", "Mrs", "Ms", "Miss", "Doctor"];
+/// Words that stand for an identifier that was taken out.
+const PLACEHOLDERS: &[&str] = &[
+    "XX", "XXX", "XXXX", "XXXXX", "XYZ", "ABC", "ABCD", "XY", "YY", "ZZZ", "XXXXXX", "ABCDE", "Doe", "DOE",
+    "____", "Sample", "LMNO", "MMDDYYYY", "FDFD",
+];
+/// Labels whose marks are replaced or kept rather than that the sentence goes.
+const DATE: &str = "DATE";
+const AGE: &str = "AGE";
+
+impl Carrier {
+    /// The carrier of a document, its marks taken for residues.
+    pub(crate) fn new(document: &Document) -> Self {
+        let mut carrier = Self::default();
+        let mut people = People::default();
+        let mut at = 0;
+        for line in document.text.split('\n') {
+            let mut sentences = Vec::new();
+            let mut start = at;
+            for sentence in split(line) {
+                let end = start + sentence.len();
+                match clean(sentence, start, document, &mut people) {
+                    Some(nodes) => sentences.push(Sentence { nodes }),
+                    None => carrier.left_out += 1,
+                }
+                start = end;
+            }
+            at += line.len() + 1;
+            if !sentences.is_empty() {
+                carrier.lines.push(sentences);
+            }
+        }
+        carrier
+    }
+}
+
+/// Sentences of a line, blanks behind each with it: a full stop, blanks, a capital.
+fn split(line: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let mut rest = line;
+    let mut from = 0;
+    while let Some(at) = rest
+        .get(from..)
+        .and_then(|tail| tail.find(". "))
+        .map(|at| at + from)
+    {
+        let behind = rest.get(at + 1..).unwrap_or_default();
+        let blanks = behind.len() - behind.trim_start().len();
+        let word = rest
+            .get(..at)
+            .and_then(|head| head.rsplit([' ', '(', ',']).next())
+            .unwrap_or_default();
+        let goes_on = TITLES.contains(&word)
+            || word.len() <= 1
+            || !behind.trim_start().starts_with(|char: char| char.is_uppercase());
+        let cut = at + 1 + blanks;
+        if goes_on {
+            from = cut;
+            continue;
+        }
+        let (sentence, tail) = rest.split_at(cut);
+        sentences.push(sentence);
+        (rest, from) = (tail, 0);
+    }
+    if !rest.is_empty() {
+        sentences.push(rest);
+    }
+    sentences
+}
+
+/// "Dr. X": a letter in a name's place, which ends a sentence as a name does.
+fn is_letter_for_a_name(word: &str) -> bool {
+    matches!(word, "X" | "Y" | "Z")
+}
+
+/// Who in a carrier is whom: the same placeholder is the same person.
+#[derive(Default)]
+struct People {
+    known: HashMap<String, Role>,
+    doctors: usize,
+}
+
+impl People {
+    fn of(&mut self, title: &str, name: &str) -> Role {
+        if !title.starts_with('D') {
+            return Role::Patient;
+        }
+        if let Some(&role) = self.known.get(name) {
+            return role;
+        }
+        let role = [Role::Doctor, Role::Doctor2, Role::Doctor3][self.doctors % 3];
+        self.doctors += 1;
+        self.known.insert(name.to_owned(), role);
+        role
+    }
+}
+
+/// A sentence's nodes; `None` if something in it cannot stay.
+fn clean(sentence: &str, start: usize, document: &Document, people: &mut People) -> Option<Vec<Carried>> {
+    let mut residues = titled(sentence, people);
+    let sentence_end = start + sentence.len();
+    for mark in &document.marks {
+        let (from, to) = (mark.span.start(), mark.span.end());
+        if to <= start || from >= sentence_end {
+            continue;
+        }
+        if from < start || to > sentence_end {
+            return None;
+        }
+        let (from, to) = (from - start, to - start);
+        let covered = residues
+            .iter()
+            .any(|(span, _)| span.start() < to && from < span.end());
+        let text = Span::checked(sentence, from, to).ok()?.get(sentence)?;
+        let kept = match mark.label.as_str() {
+            _ if covered => continue,
+            AGE if text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() <= 2 => Carried::Node(
+                Node::Slot(Slot::Person(Role::Patient, Said::Age(Count::Figures), false)),
+            ),
+            AGE => Carried::Kept(AGE, text.to_owned()),
+            DATE => Carried::Kept(DATE, text.to_owned()),
+            _ => return None,
+        };
+        residues.push((Span::new(from, to).ok()?, kept));
+    }
+    residues.sort_by_key(|(span, _)| span.start());
+    let mut nodes = Vec::new();
+    let mut at = 0;
+    for (span, residue) in residues {
+        if span.start() < at {
+            return None;
+        }
+        let before_person = matches!(
+            residue,
+            Carried::Node(Node::Slot(Slot::Person(_, Said::Any | Said::Last, _)))
+        );
+        nodes.push(literal(sentence.get(at..span.start())?, before_person)?);
+        nodes.push(residue);
+        at = span.end();
+    }
+    nodes.push(literal(sentence.get(at..)?, false)?);
+    Some(nodes)
+}
+
+/// Text that stays; `None` if a placeholder is left in it, or a title that no person follows.
+fn literal(text: &str, before_person: bool) -> Option<Carried> {
+    let words = text.split(|char: char| !char.is_alphanumeric() && char != '_');
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let titles = words
+        .iter()
+        .filter(|word| TITLES.contains(word) && **word != "Miss")
+        .count();
+    let residue = words
+        .iter()
+        .any(|word| PLACEHOLDERS.contains(word) || word.starts_with("__"));
+    (!residue && titles == usize::from(before_person)).then(|| Carried::Node(Node::Text(text.to_owned())))
+}
+
+/// Names behind titles: one to three words with a capital.
+fn titled(sentence: &str, people: &mut People) -> Vec<(Span, Carried)> {
+    let mut found = Vec::new();
+    let mut words = words(sentence).peekable();
+    while let Some((_, end, word)) = words.next() {
+        if !TITLES.contains(&word) {
+            continue;
+        }
+        let gap = |from: usize, to: usize| sentence.get(from..to).unwrap_or_default();
+        let mut name: Option<(usize, usize)> = None;
+        let mut before = end;
+        while let Some(&(start, stop, word)) = words.peek() {
+            let between = gap(before, start);
+            let joined = match name {
+                None => matches!(between, ". " | " " | "." | ".  "),
+                // "Dr. A. Smith", "Dr. Smith Jones"; a full stop behind a longer word ends the sentence.
+                Some((from, to)) => {
+                    between == " "
+                        || matches!(between, ". ")
+                            && to - from == 1
+                            && !is_letter_for_a_name(sentence.get(from..to).unwrap_or_default())
+                }
+            };
+            let upper = word.starts_with(|char: char| char.is_uppercase());
+            if !joined || !upper || TITLES.contains(&word) || name.is_some_and(|(from, _)| stop - from > 40) {
+                break;
+            }
+            name = Some((name.map_or(start, |(from, _)| from), stop));
+            before = stop;
+            words.next();
+        }
+        let span = name.and_then(|(from, to)| Some((Span::new(from, to).ok()?, sentence.get(from..to)?)));
+        if let Some((span, text)) = span {
+            let role = people.of(word, text);
+            let said = if text.contains(' ') { Said::Any } else { Said::Last };
+            found.push((span, Carried::Node(Node::Slot(Slot::Person(role, said, false)))));
+        }
+    }
+    found
+}
+
+/// Words with where they begin and end.
+fn words(text: &str) -> impl Iterator<Item = (usize, usize, &str)> {
+    let inside = |char: char| char.is_alphanumeric() || char == '\'' || char == '_' || char == '-';
+    text.split(move |char: char| !inside(char))
+        .filter(|word| !word.is_empty())
+        .map(move |word| {
+            let start = word.as_ptr().addr() - text.as_ptr().addr();
+            (start, start + word.len(), word)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_corpus::Mark;
+
+    use super::*;
+
+    fn carrier(text: &str, marks: &[(&str, &str)]) -> Carrier {
+        let mark = |&(value, label): &(&str, &str)| {
+            let at = text.find(value).unwrap();
+            Mark::gold(Span::new(at, at + value.len()).unwrap(), label)
+        };
+        Carrier::new(&Document {
+            id: "1".into(),
+            patient: None,
+            text: text.into(),
+            marks: marks.iter().map(mark).collect(),
+        })
+    }
+
+    fn shown(carrier: &Carrier) -> String {
+        let piece = |carried: &Carried| match carried {
+            Carried::Node(Node::Text(text)) => text.clone(),
+            Carried::Node(Node::Slot(Slot::Person(role, said, _))) => format!("<{role:?} {said:?}>"),
+            Carried::Node(other) => format!("{other:?}"),
+            Carried::Kept(label, text) => format!("<{label} {text}>"),
+        };
+        let line = |line: &Vec<Sentence>| {
+            line.iter()
+                .flat_map(|sentence| &sentence.nodes)
+                .map(piece)
+                .collect::<String>()
+        };
+        carrier.lines.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn placeholders_behind_titles_become_people_and_the_same_one_the_same() {
+        let text = "Dr. X saw Mr. ABC with Drs. Young.  I thank Dr. X. A Foley stays.";
+        assert_eq!(
+            shown(&carrier(text, &[])),
+            "Dr. <Doctor Last> saw Mr. <Patient Last> with Drs. <Doctor2 Last>.  I thank Dr. <Doctor Last>. A Foley stays."
+        );
+    }
+
+    #[test]
+    fn a_sentence_with_another_residue_goes() {
+        let text = "He came from XYZ Hospital. He is 56 years old. Seen on 3/4 in Boston. Seen in May 2003. He left.";
+        let marks = [
+            ("56", "AGE"),
+            ("Boston", "CITY"),
+            ("May 2003", "DATE"),
+            ("3/4", "DATE"),
+        ];
+        let carrier = carrier(text, &marks);
+        assert_eq!(
+            shown(&carrier),
+            "He is <Patient Age(Figures)> years old. Seen in <DATE May 2003>. He left."
+        );
+        assert_eq!(carrier.left_out, 2);
+    }
+
+    #[test]
+    fn text_without_residues_stays_as_it_is() {
+        let text =
+            "PLAN:\n1. Start aspirin 81 mg p.o. daily.  Follow up in 2 weeks.\n\n2. T4 N1, Factor X normal.";
+        assert_eq!(shown(&carrier(text, &[])), text.replace("\n\n", "\n"));
+    }
+}

@@ -1,0 +1,140 @@
+//! Who and what a document is about: every slot's value, made when it is first asked for and the same from then on.
+
+mod days;
+mod numbers;
+mod people;
+mod places;
+mod words;
+
+use std::collections::HashMap;
+
+use jiff::civil::Date;
+
+pub(crate) use self::people::Person;
+use crate::chance::Chance;
+use crate::institute::Institute;
+use crate::page::{Page, Piece};
+use crate::slot::{Day, Item, Role, Slot};
+
+/// The values of one document.
+pub(crate) struct Cast<'i> {
+    pub(crate) institute: &'i Institute,
+    pub(crate) chance: Chance,
+    people: HashMap<Role, Person>,
+    days: HashMap<Day, Date>,
+    items: HashMap<Item, Vec<Piece>>,
+}
+
+impl<'i> Cast<'i> {
+    pub(crate) fn new(institute: &'i Institute, chance: Chance) -> Self {
+        Self {
+            institute,
+            chance,
+            people: HashMap::new(),
+            days: HashMap::new(),
+            items: HashMap::new(),
+        }
+    }
+
+    /// Another document begins.
+    pub(crate) fn forget_all(&mut self) {
+        self.people.clear();
+        self.days.clear();
+        self.items.clear();
+    }
+
+    /// Somebody else, somewhere else, another day: the patient, the visit and the hospital stay.
+    pub(crate) fn forget_some(&mut self) {
+        self.people
+            .retain(|role, _| matches!(role, Role::Patient | Role::Doctor));
+        self.days.retain(|day, _| {
+            matches!(
+                day,
+                Day::Visit | Day::Admit | Day::Discharge | Day::Birth | Day::Signed
+            )
+        });
+        self.items
+            .retain(|item, _| matches!(item, Item::Hospital | Item::Mrn | Item::State | Item::StateAbbr));
+    }
+
+    /// Writes a slot that is no template.
+    pub(crate) fn write(&mut self, slot: &Slot, page: &mut Page) {
+        match slot {
+            Slot::Person(role, said, capital) => self.write_person(*role, *said, *capital, page),
+            Slot::Date(day, written) => self.write_date(*day, *written, page),
+            Slot::Item(item) => {
+                let pieces = self.item(*item);
+                page.append(Page { pieces });
+            }
+            Slot::Filler(key) => {
+                let text = self.institute.filler(key, &mut self.chance);
+                page.text(&text);
+            }
+            Slot::Time => {
+                let time = words::time(&mut self.chance);
+                page.text(&time);
+            }
+            Slot::Number => {
+                let number = self.chance.within(2, 12).to_string();
+                page.text(&number);
+            }
+            Slot::Part(_) | Slot::Carrier => {}
+        }
+    }
+
+    fn item(&mut self, item: Item) -> Vec<Piece> {
+        if let Some(pieces) = self.items.get(&item) {
+            return pieces.clone();
+        }
+        let pieces = self.make(item);
+        self.items.insert(item, pieces.clone());
+        pieces
+    }
+
+    /// The first identifier of an item: what others are made of.
+    fn text_of(&mut self, item: Item) -> String {
+        self.item(item)
+            .first()
+            .map(|piece| piece.text.clone())
+            .unwrap_or_default()
+    }
+
+    fn make(&mut self, item: Item) -> Vec<Piece> {
+        if let Some((label, text)) = self.place(item) {
+            return one(label, text);
+        }
+        if item == Item::Address {
+            return self.address();
+        }
+        let (label, text) = self.number(item);
+        one(label, text)
+    }
+
+    fn address(&mut self) -> Vec<Piece> {
+        let mut page = Page::default();
+        let state = if self.chance.often(0.85) {
+            Item::StateAbbr
+        } else {
+            Item::State
+        };
+        let between = if self.chance.often(0.85) { ", " } else { " " };
+        for (item, after) in [
+            (Item::Street, between),
+            (Item::City, ", "),
+            (state, " "),
+            (Item::Zip, ""),
+        ] {
+            page.append(Page {
+                pieces: self.item(item),
+            });
+            page.text(after);
+        }
+        page.pieces
+    }
+}
+
+fn one(label: &'static str, text: String) -> Vec<Piece> {
+    let mut page = Page::default();
+    page.value(label, &text);
+    page.pieces
+}

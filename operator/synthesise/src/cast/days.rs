@@ -1,0 +1,146 @@
+//! Dates: one story in a document, and the forms they are written in.
+
+use jiff::ToSpan as _;
+use jiff::civil::{Date, Weekday, date};
+
+use super::Cast;
+use crate::chance::Chance;
+use crate::page::Page;
+use crate::slot::{Day, Role, Written};
+
+impl Cast<'_> {
+    pub(crate) fn day(&mut self, day: Day) -> Date {
+        if let Some(&known) = self.days.get(&day) {
+            return known;
+        }
+        let made = self.make_day(day);
+        self.days.insert(day, made);
+        made
+    }
+
+    fn make_day(&mut self, day: Day) -> Date {
+        let (from, low, high) = match day {
+            Day::Visit => {
+                // Records of four decades, most of them of the last.
+                let year = if self.chance.often(0.6) {
+                    self.chance.within(2014, 2027)
+                } else {
+                    self.chance.within(1988, 2013)
+                };
+                let first = date(i16::try_from(year).unwrap_or(2019), 1, 1);
+                return moved(first, self.chance.within(0, 364));
+            }
+            Day::Birth | Day::RelativeBirth => {
+                let role = if day == Day::Birth {
+                    Role::Patient
+                } else {
+                    Role::Relative
+                };
+                let years = self.person(role).age;
+                let visit = self.day(Day::Visit);
+                return moved(visit, -(years * 365 + years / 4) - self.chance.within(1, 360));
+            }
+            Day::Admit => (Day::Visit, -9, 0),
+            Day::Discharge => (Day::Visit, 0, 12),
+            Day::Signed => (Day::Visit, 0, 3),
+            Day::Past => (Day::Visit, -400, -3),
+            Day::Past2 => (Day::Visit, -2500, -60),
+            Day::Past3 => (Day::Visit, -12000, -200),
+            Day::Onset => (Day::Visit, -60, -1),
+            Day::Future => (Day::Visit, 2, 60),
+            Day::Future2 => (Day::Visit, 20, 400),
+        };
+        let from = self.day(from);
+        moved(from, self.chance.within(low, high))
+    }
+
+    pub(super) fn write_date(&mut self, day: Day, written: Written, page: &mut Page) {
+        let date = self.day(day);
+        let chance = &mut self.chance;
+        let institute = self.institute;
+        let full = matches!(day, Day::Birth | Day::RelativeBirth);
+        let figures = chance.often(institute.figures);
+        let forms = match written {
+            Written::Num => &institute.numeric,
+            Written::Long => &institute.long,
+            Written::Short => &institute.short,
+            Written::MonthYear => &institute.month_year,
+            Written::Any if full || chance.often(0.85) => {
+                if figures {
+                    &institute.numeric
+                } else {
+                    &institute.long
+                }
+            }
+            Written::Any => &institute.short,
+            Written::Month => {
+                return page.value(
+                    "DATE",
+                    &strftime(date, if chance.often(0.8) { "%B" } else { "%b" }),
+                );
+            }
+            Written::Year => {
+                return page.value(
+                    "DATE",
+                    &strftime(date, if chance.often(0.95) { "%Y" } else { "'%y" }),
+                );
+            }
+            Written::Weekday => {
+                return page.value(
+                    "DATE",
+                    &strftime(date, if chance.often(0.85) { "%A" } else { "%a" }),
+                );
+            }
+            Written::Iso => return page.value("DATE", &strftime(date, "%Y-%m-%d")),
+            Written::Holiday => {
+                let holiday = institute.pools.holidays.any(chance);
+                return page.value("DATE", holiday);
+            }
+            Written::Season => return season(date, chance, page),
+        };
+        let borrowed: Vec<(&str, f64)> = forms
+            .iter()
+            .map(|(form, weight)| (form.as_str(), *weight))
+            .collect();
+        let form = chance.weighted(&borrowed, "%m/%d/%Y");
+        page.value("DATE", &strftime(date, form));
+    }
+}
+
+fn moved(from: Date, days: i64) -> Date {
+    from.saturating_add(days.days())
+}
+
+fn strftime(date: Date, form: &str) -> String {
+    let day = date.day();
+    let ending = match day {
+        11..=13 => "th",
+        _ => match day % 10 {
+            1 => "st",
+            2 => "nd",
+            3 => "rd",
+            _ => "th",
+        },
+    };
+    let form = form.replace("{th}", &format!("{day}{ending}"));
+    date.strftime(&form).to_string()
+}
+
+fn season(date: Date, chance: &mut Chance, page: &mut Page) {
+    let season = match date.month() {
+        12 | 1 | 2 => "winter",
+        3..=5 => "spring",
+        6..=8 => "summer",
+        _ if date.weekday() == Weekday::Monday => "autumn",
+        _ => "fall",
+    };
+    let year = date.year();
+    match chance.below(4) {
+        0 => page.value("DATE", &format!("{season} {year}")),
+        1 | 2 => {
+            page.text("the ");
+            page.value("DATE", &format!("{season} of {year}"));
+        }
+        _ => page.value("DATE", &format!("{} {year}", super::words::capital(season))),
+    }
+}

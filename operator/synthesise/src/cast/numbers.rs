@@ -1,0 +1,263 @@
+//! Numbers, codes and addresses on the net.
+
+use super::Cast;
+use crate::chance::Chance;
+use crate::slot::{Item, Role};
+
+const MAIL: &[&str] = &[
+    "gmail.com",
+    "yahoo.com",
+    "hotmail.com",
+    "aol.com",
+    "outlook.com",
+    "icloud.com",
+    "comcast.net",
+    "verizon.net",
+    "msn.com",
+    "protonmail.com",
+    "att.net",
+    "example.com",
+    "example.org",
+];
+const TOP: &[&str] = &["org", "com", "net", "edu", "health", "us", "gov", "care"];
+const PATHS: &[&str] = &[
+    "",
+    "",
+    "/",
+    "/portal",
+    "/patients/~~~~",
+    "/mychart",
+    "/results?id=######",
+    "/forms/intake.pdf",
+    "/staff/~~~~~~",
+    "/visit/######",
+    "/telehealth/~~~-~~~~-~~~",
+    "/appointments",
+];
+
+impl Cast<'_> {
+    /// An item that is no place, with its label.
+    pub(super) fn number(&mut self, item: Item) -> (&'static str, String) {
+        match item {
+            Item::Zip => ("ZIP", self.zip()),
+            Item::Phone | Item::Phone2 | Item::PhoneDoctor => ("PHONE", self.laid_out("phone")),
+            Item::Pager => ("PHONE", self.laid_out("pager")),
+            Item::Ext => ("PHONE", self.laid_out("ext")),
+            Item::Fax => ("FAX", self.laid_out("phone")),
+            Item::Email => ("EMAIL", self.email(Role::Patient)),
+            Item::EmailDoctor => ("EMAIL", self.email(Role::Doctor)),
+            Item::Url => ("URL", self.url()),
+            Item::Ip => ("IPADDR", self.ip()),
+            Item::Ssn => ("SSN", self.laid_out("ssn")),
+            Item::SsnLast4 => ("SSN", self.chance.layout("####")),
+            Item::Account => ("ACCOUNT", self.laid_out("account")),
+            Item::Card => ("ACCOUNT", card(&mut self.chance)),
+            Item::HealthPlan => ("HEALTHPLAN", self.laid_out("healthplan")),
+            Item::License => ("LICENSE", self.laid_out("license")),
+            Item::Dea => ("LICENSE", dea(&mut self.chance)),
+            Item::Npi => ("LICENSE", npi(&mut self.chance)),
+            Item::Plate => ("VEHICLE", self.laid_out("plate")),
+            Item::Vin => ("VEHICLE", vin(&mut self.chance)),
+            Item::Device => ("DEVICE", self.laid_out("device")),
+            Item::BioId => ("BIOID", self.laid_out("bioid")),
+            Item::IdNum | Item::IdNum2 => ("IDNUM", self.laid_out("idnum")),
+            Item::Username => ("USERNAME", self.username()),
+            // What is left is MRN: places are made elsewhere.
+            _ => ("MEDICALRECORD", self.laid_out("mrn")),
+        }
+    }
+
+    fn laid_out(&mut self, key: &str) -> String {
+        let layout = self.institute.layout(key, &mut self.chance).to_owned();
+        self.chance.layout(&layout)
+    }
+
+    fn zip(&mut self) -> String {
+        let layout = if self.chance.often(0.85) {
+            "#####"
+        } else {
+            "#####-####"
+        };
+        self.chance.layout(layout)
+    }
+
+    fn email(&mut self, role: Role) -> String {
+        let handle = self.handle(role);
+        let domain = if role.treats() {
+            self.domain()
+        } else {
+            self.chance.word(MAIL).to_owned()
+        };
+        let address = format!("{handle}@{domain}");
+        if self.chance.often(0.08) {
+            address.to_uppercase()
+        } else {
+            address
+        }
+    }
+
+    fn domain(&mut self) -> String {
+        if self.chance.often(0.4) {
+            return self.chance.word(&self.institute.domains).to_owned();
+        }
+        let host = self.host();
+        format!("{host}.{}", self.chance.word(TOP))
+    }
+
+    fn url(&mut self) -> String {
+        let before = self
+            .chance
+            .word(&[
+                "https://",
+                "http://www.",
+                "www.",
+                "https://www.",
+                "",
+                "https://portal.",
+                "https://",
+            ])
+            .to_owned();
+        let domain = self.domain();
+        let path = self.chance.word(PATHS).to_owned();
+        format!("{before}{domain}{}", self.chance.layout(&path))
+    }
+
+    fn ip(&mut self) -> String {
+        if self.chance.often(0.1) {
+            let mut group = || format!("{:x}", self.chance.within(1, 0xffff));
+            let groups: Vec<String> = (0..8).map(|_| group()).collect();
+            return groups.join(":");
+        }
+        let groups: Vec<String> = [(1, 223), (0, 255), (0, 255), (1, 254)]
+            .iter()
+            .map(|&(low, high)| self.chance.within(low, high).to_string())
+            .collect();
+        groups.join(".")
+    }
+
+    fn username(&mut self) -> String {
+        let role = if self.chance.often(0.75) {
+            Role::Doctor
+        } else {
+            Role::Patient
+        };
+        let handle = self.handle(role);
+        let short: String = handle
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .take(8)
+            .collect();
+        match self.chance.below(6) {
+            0 => self.chance.layout("@@@##"),
+            1 => format!("{short}{}", self.chance.layout("##")),
+            2 => short.to_uppercase(),
+            3 => handle,
+            4 => self.chance.layout("~~~###"),
+            _ => short,
+        }
+    }
+}
+
+/// The digit that makes the others and itself satisfy Luhn's sum (ISO/IEC 7812-1, annex B).
+fn luhn(digits: &str) -> u32 {
+    let sum: u32 = digits
+        .chars()
+        .rev()
+        .filter_map(|char| char.to_digit(10))
+        .enumerate()
+        .map(|(place, digit)| match (place % 2, digit * 2) {
+            (0, twice) if twice > 9 => twice - 9,
+            (0, twice) => twice,
+            _ => digit,
+        })
+        .sum();
+    (10 - sum % 10) % 10
+}
+
+fn card(chance: &mut Chance) -> String {
+    let (layout, groups): (&str, &[usize]) = match chance.below(4) {
+        0 => ("37############", &[4, 6, 5]),
+        1 => ("5%#############", &[4, 4, 4, 4]),
+        _ => ("4##############", &[4, 4, 4, 4]),
+    };
+    let digits = chance.layout(layout);
+    let digits = format!("{digits}{}", luhn(&digits));
+    let between = chance.word(&[" ", "-", ""]);
+    let mut left = digits.chars();
+    let groups: Vec<String> = groups
+        .iter()
+        .map(|&length| left.by_ref().take(length).collect())
+        .collect();
+    groups.join(between)
+}
+
+/// A National Provider Identifier: its sum counts the prefix 80840 (45 CFR 162.406).
+fn npi(chance: &mut Chance) -> String {
+    let digits = chance.layout("1########");
+    format!("{digits}{}", luhn(&format!("80840{digits}")))
+}
+
+/// A DEA registration: the last digit is that of the first, third and fifth and twice the others.
+fn dea(chance: &mut Chance) -> String {
+    let letters = chance.layout("@");
+    let first = chance.word(&["A", "B", "F", "M"]).to_owned();
+    let digits = chance.layout("######");
+    let sum: u32 = digits
+        .chars()
+        .filter_map(|char| char.to_digit(10))
+        .zip([1, 2, 1, 2, 1, 2])
+        .map(|(digit, times)| digit * times)
+        .sum();
+    format!("{first}{letters}{digits}{}", sum % 10)
+}
+
+/// A vehicle identification number with its check digit (49 CFR 565.15).
+fn vin(chance: &mut Chance) -> String {
+    const LETTERS: &[u8; 33] = b"ABCDEFGHJKLMNPRSTUVWXYZ0123456789";
+    const WEIGHTS: [u32; 17] = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2];
+    let worth = |byte: u8| match byte {
+        b'0'..=b'9' => u32::from(byte - b'0'),
+        b'A'..=b'H' => u32::from(byte - b'A') + 1,
+        b'J'..=b'N' => u32::from(byte - b'J') + 1,
+        b'P' => 7,
+        b'R' => 9,
+        _ => u32::from(byte.saturating_sub(b'S')) + 2,
+    };
+    let mut vin: Vec<u8> = (0..17).map(|_| LETTERS[chance.below(LETTERS.len())]).collect();
+    let sum: u32 = vin
+        .iter()
+        .zip(WEIGHTS)
+        .map(|(&byte, weight)| worth(byte) * weight)
+        .sum();
+    vin[8] = match sum % 11 {
+        10 => b'X',
+        rest => b'0' + rest as u8,
+    };
+    vin.into_iter().map(char::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn check_digits_are_those_of_published_numbers() {
+        // ISO/IEC 7812-1's own example, and the CMS's.
+        assert_eq!(luhn("7992739871"), 3);
+        assert_eq!(luhn("80840123456789"), 3);
+    }
+
+    #[test]
+    fn cards_have_their_length() {
+        let mut chance = Chance::new(5, 0);
+        for _ in 0..50 {
+            let digits: String = card(&mut chance).chars().filter(char::is_ascii_digit).collect();
+            assert!(
+                digits.len() == if digits.starts_with('3') { 15 } else { 16 },
+                "{digits}"
+            );
+            let (rest, last) = digits.split_at(digits.len() - 1);
+            assert_eq!(luhn(rest).to_string(), last);
+        }
+    }
+}

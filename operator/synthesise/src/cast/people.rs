@@ -1,0 +1,293 @@
+//! People: their names in every form, their ages, and the words that follow from who they are.
+
+use super::Cast;
+use super::words::{self, ASSISTANTS, DOCTORS, FEMALE_KIN, MALE_KIN, SPECIALTIES, capital};
+use crate::chance::Chance;
+use crate::institute::NameForm;
+use crate::page::Page;
+use crate::pools::{Pools, Sex};
+use crate::slot::{Count, Role, Said, Word};
+
+/// Somebody in a document.
+#[derive(Clone, Debug)]
+pub(crate) struct Person {
+    pub(crate) sex: Sex,
+    pub(crate) first: String,
+    middle: String,
+    pub(crate) last: String,
+    suffix: &'static str,
+    nick: String,
+    pub(crate) age: i64,
+    months: i64,
+    relation: &'static str,
+    specialty: &'static str,
+    degree: &'static str,
+    profession: &'static str,
+}
+
+impl Cast<'_> {
+    /// Whoever has this role.
+    pub(crate) fn person(&mut self, role: Role) -> Person {
+        if let Some(person) = self.people.get(&role) {
+            return person.clone();
+        }
+        let person = self.invite(role);
+        self.people.insert(role, person.clone());
+        person
+    }
+
+    fn invite(&mut self, role: Role) -> Person {
+        // Kin often share the patient's surname, so the patient is there first.
+        let kin = matches!(role, Role::Relative | Role::Relative2 | Role::Child);
+        let family = kin.then(|| self.person(Role::Patient).last);
+        let pools = &self.institute.pools;
+        let chance = &mut self.chance;
+        let sex = if chance.often(0.5) { Sex::Female } else { Sex::Male };
+        let origin = Pools::origin(chance);
+        let first = pools.given(sex, origin, chance);
+        let last = match family {
+            Some(family) if chance.often(0.6) => family,
+            _ => pools.family(origin, chance),
+        };
+        let nick = nickname(&first, chance);
+        let age = match role {
+            Role::Child => chance.within(1, 17),
+            Role::Patient => patient_age(chance),
+            _ => chance.within(19, 88),
+        };
+        let suffix = if sex == Sex::Male && chance.often(0.03) {
+            chance.word(&[" Jr.", " Jr", " III", " Sr.", " II", ", Jr."])
+        } else {
+            ""
+        };
+        Person {
+            sex,
+            middle: pools.given(sex, origin, chance),
+            first,
+            last,
+            suffix,
+            nick,
+            age,
+            months: chance.within(1, 30),
+            relation: chance.word(if sex == Sex::Female { FEMALE_KIN } else { MALE_KIN }),
+            specialty: chance.word(SPECIALTIES),
+            degree: chance.word(if role.assists() { ASSISTANTS } else { DOCTORS }),
+            profession: pools.professions.any(chance),
+        }
+    }
+
+    pub(super) fn write_person(&mut self, role: Role, said: Said, capitalised: bool, page: &mut Page) {
+        let person = self.person(role);
+        let label = if role.treats() { "DOCTOR" } else { "PATIENT" };
+        let chance = &mut self.chance;
+        match said {
+            Said::Any => {
+                let mut form = chance.weighted(&self.institute.names, NameForm::FirstLast);
+                // The family name comes first in fields, never in a sentence.
+                if page.is_within_line() && !page.ends_with(&[": ", "\t", "|", "| ", ":"]) {
+                    form = match form {
+                        NameForm::LastFirst => NameForm::FirstLast,
+                        NameForm::LastFirstInitial => NameForm::FirstInitialLast,
+                        other => other,
+                    };
+                }
+                let mut name = person.written(form);
+                // In a list or a header, capitals are a matter of the house.
+                if !page.is_within_line() && chance.often(self.institute.capitals) {
+                    name = name.to_uppercase();
+                }
+                page.value(label, &name);
+            }
+            Said::Full => {
+                let form = if chance.often(0.7) {
+                    NameForm::FirstInitialLast
+                } else {
+                    NameForm::FirstMiddleLast
+                };
+                page.value(label, &person.written(form));
+            }
+            Said::First => page.value(label, &person.first),
+            Said::Last => page.value(label, &person.last),
+            Said::Middle => page.value(label, &initial(&person.middle)),
+            Said::Initials => page.value(label, &person.initials(chance)),
+            Said::Nick => page.value(label, &person.nick),
+            Said::LastFirst => {
+                let form = if chance.often(0.5) {
+                    NameForm::LastFirst
+                } else {
+                    NameForm::LastFirstInitial
+                };
+                let mut name = person.written(form);
+                if chance.often(self.institute.capitals * 1.2) {
+                    name = name.to_uppercase();
+                }
+                page.value(label, &name);
+            }
+            Said::Mr => {
+                page.text(person.title(chance));
+                page.text(" ");
+                page.value(label, &person.last);
+            }
+            Said::Dr => {
+                page.text(if chance.often(0.92) { "Dr. " } else { "Dr " });
+                let form = chance.weighted(
+                    &[
+                        (None, 0.6),
+                        (Some(NameForm::FirstLast), 0.3),
+                        (Some(NameForm::FirstInitialLast), 0.1),
+                    ],
+                    None,
+                );
+                match form {
+                    Some(form) => page.value(label, &person.written(form)),
+                    None => page.value(label, &person.last),
+                }
+            }
+            Said::Cred => {
+                let form = chance.weighted(
+                    &[
+                        (NameForm::FirstLast, 0.6),
+                        (NameForm::FirstInitialLast, 0.35),
+                        (NameForm::InitialLast, 0.05),
+                    ],
+                    NameForm::FirstLast,
+                );
+                page.value(label, &person.written(form));
+                page.text(if chance.often(0.8) { ", " } else { " " });
+                page.text(person.degree);
+            }
+            Said::Profession => {
+                page.article(person.profession);
+                page.value("PROFESSION", person.profession);
+            }
+            Said::Age(count) => {
+                let age = person.age(count, chance);
+                page.article(&age);
+                page.value("AGE", &age);
+            }
+            Said::Word(word) => {
+                let text = person.word(word, chance);
+                page.text(&if capitalised {
+                    capital(text)
+                } else {
+                    text.to_owned()
+                });
+            }
+        }
+    }
+}
+
+impl Person {
+    fn written(&self, form: NameForm) -> String {
+        let Self {
+            first,
+            last,
+            middle,
+            suffix,
+            ..
+        } = self;
+        let m = initial(middle);
+        match form {
+            NameForm::FirstLast => format!("{first} {last}{suffix}"),
+            NameForm::FirstInitialLast => format!("{first} {m}. {last}{suffix}"),
+            NameForm::FirstMiddleLast => format!("{first} {middle} {last}{suffix}"),
+            NameForm::LastFirst => format!("{last}, {first}"),
+            NameForm::LastFirstInitial => format!("{last}, {first} {m}"),
+            NameForm::InitialLast => format!("{}. {last}", initial(first)),
+        }
+    }
+
+    fn initials(&self, chance: &mut Chance) -> String {
+        let [f, m, l] = [&self.first, &self.middle, &self.last].map(|name| initial(name));
+        match chance.below(5) {
+            0 | 1 => format!("{f}{m}{l}"),
+            2 => format!("{f}.{m}.{l}."),
+            3 => format!("{f}.{l}."),
+            _ => format!("{f}{l}"),
+        }
+    }
+
+    fn title(&self, chance: &mut Chance) -> &'static str {
+        let title = match self.sex {
+            Sex::Male => chance.word(&["Mr.", "Mr.", "Mr.", "Mr"]),
+            Sex::Female => chance.word(&["Ms.", "Mrs.", "Ms.", "Mrs.", "Ms", "Miss"]),
+        };
+        title
+    }
+
+    fn age(&self, count: Count, chance: &mut Chance) -> String {
+        match count {
+            Count::Figures => self.age.to_string(),
+            Count::Words => words::number(self.age),
+            Count::Months => self.months.to_string(),
+            Count::Decade => {
+                let decade = self.age.max(20) / 10 * 10;
+                match chance.below(3) {
+                    0 => format!("{decade}s"),
+                    1 => format!("{decade}'s"),
+                    _ => format!("{}ies", words::number(decade).trim_end_matches('y')),
+                }
+            }
+        }
+    }
+
+    fn word(&self, word: Word, chance: &mut Chance) -> &'static str {
+        let by_sex = |female, male| if self.sex == Sex::Female { female } else { male };
+        match word {
+            Word::He => by_sex("she", "he"),
+            Word::Him => by_sex("her", "him"),
+            Word::His => by_sex("her", "his"),
+            Word::Man => by_sex("woman", "man"),
+            Word::Male => by_sex("female", "male"),
+            Word::Boy => by_sex("girl", "boy"),
+            Word::M => by_sex("F", "M"),
+            Word::Title => self.title(chance),
+            Word::Specialty => self.specialty,
+            Word::Degree => self.degree,
+            Word::Relation => self.relation,
+        }
+    }
+}
+
+fn initial(name: &str) -> String {
+    name.chars()
+        .find(|char| char.is_alphabetic())
+        .map(|char| char.to_uppercase().to_string())
+        .unwrap_or_default()
+}
+
+fn patient_age(chance: &mut Chance) -> i64 {
+    let (low, high) = chance.weighted(
+        &[
+            ((1, 17), 0.1),
+            ((18, 44), 0.25),
+            ((45, 64), 0.28),
+            ((65, 89), 0.31),
+            ((90, 103), 0.06),
+        ],
+        (45, 64),
+    );
+    chance.within(low, high)
+}
+
+/// A familiar form of a given name: a known one, or a part of it.
+fn nickname(first: &str, chance: &mut Chance) -> String {
+    let folded = lethe_dictionaries::fold(first);
+    let known: Vec<&str> = lethe_surrogates::NICKNAMES
+        .iter()
+        .filter(|(_, names)| names.contains(&folded.as_str()))
+        .map(|(nick, _)| *nick)
+        .collect();
+    if !known.is_empty() {
+        return capital(chance.word(&known));
+    }
+    let short: String = first
+        .chars()
+        .take(if chance.often(0.5) { 3 } else { 4 })
+        .collect();
+    match chance.below(3) {
+        0 => short,
+        1 => format!("{short}y"),
+        _ => first.to_owned(),
+    }
+}

@@ -1,0 +1,81 @@
+//! Choices, all from one seeded source.
+
+use rand::seq::IndexedRandom as _;
+use rand::{Rng as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+
+/// A source of choices. The same seed gives the same ones on every machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Chance(ChaCha8Rng);
+
+impl Chance {
+    /// The source of `seed`, and within it of a document's number.
+    pub(crate) fn new(seed: u64, stream: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(stream);
+        Self(rng)
+    }
+
+    /// True this often.
+    pub(crate) fn often(&mut self, share: f64) -> bool {
+        self.0.random_bool(share.clamp(0.0, 1.0))
+    }
+
+    /// A number of the range, both ends included.
+    pub(crate) fn within(&mut self, low: i64, high: i64) -> i64 {
+        self.0.random_range(low..=high.max(low))
+    }
+
+    /// A number below `bound`, which is at least 1.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0.random_range(0..bound.max(1))
+    }
+
+    /// A number from 0 to 1.
+    pub(crate) fn unit(&mut self) -> f64 {
+        self.0.random()
+    }
+
+    /// One of them; `""` of none.
+    pub(crate) fn word<'a, S: AsRef<str>>(&mut self, of: &'a [S]) -> &'a str {
+        of.choose(&mut self.0).map_or("", AsRef::as_ref)
+    }
+
+    /// One of them.
+    pub(crate) fn pick<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
+        of.choose(&mut self.0)
+    }
+
+    /// One of them, by its weight.
+    pub(crate) fn weighted<T: Copy>(&mut self, of: &[(T, f64)], otherwise: T) -> T {
+        let mut left = self.unit() * of.iter().map(|(_, weight)| weight).sum::<f64>();
+        for &(item, weight) in of {
+            left -= weight;
+            if left < 0.0 {
+                return item;
+            }
+        }
+        otherwise
+    }
+
+    /// Fills in a layout: `#` a digit, `@` a capital, `?` either, `%` a digit that is not 0, `~` a small letter; all else is itself.
+    pub(crate) fn layout(&mut self, layout: &str) -> String {
+        const CAPITALS: &[u8; 26] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        let mut out = String::new();
+        for char in layout.chars() {
+            let digit =
+                |chance: &mut Self, low| char::from(b'0' + u8::try_from(chance.within(low, 9)).unwrap_or(0));
+            let letter = |chance: &mut Self| char::from(CAPITALS[chance.below(26)]);
+            out.push(match char {
+                '#' => digit(self, 0),
+                '%' => digit(self, 1),
+                '@' => letter(self),
+                '~' => letter(self).to_ascii_lowercase(),
+                '?' if self.often(0.6) => digit(self, 0),
+                '?' => letter(self),
+                other => other,
+            });
+        }
+        out
+    }
+}

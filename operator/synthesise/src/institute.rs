@@ -1,0 +1,243 @@
+//! Institutes: how the people of each write, and what they draw from.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::chance::Chance;
+use crate::kind::Kind;
+use crate::pools::Pools;
+use crate::registry::{BARE, HELD_OUT, INSTITUTES, SHARED};
+use crate::slot::FILLERS;
+use crate::template::{Template, TemplateError, parse};
+
+/// What the institutes share.
+const NUMBERS: &str = include_str!("../data/shared/numbers.toml");
+const FILLER_TEXT: &str = include_str!("../data/shared/fillers.toml");
+
+/// How often a number has a layout of the institute's own rather than one that all have.
+const OWN: f64 = 0.7;
+
+/// The ids of the institutes, in order.
+pub fn institutes() -> impl Iterator<Item = &'static str> {
+    INSTITUTES.iter().map(|files| files.id)
+}
+
+/// Why the generator cannot begin.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstituteError {
+    /// There is no institute of this name.
+    #[error("there is no institute {name:?}; there are {known}")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// A file of templates is none.
+    #[error("{file}: {source}")]
+    Template {
+        /// The file, as `institute/file`.
+        file: String,
+        /// Where and why.
+        source: TemplateError,
+    },
+    /// A file of conventions is none.
+    #[error("{file}: {why}")]
+    Conventions {
+        /// The file.
+        file: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// Weights of forms.
+type Weights = BTreeMap<String, f64>;
+
+/// `institute.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Conventions {
+    /// Domains of its addresses.
+    domains: Vec<String>,
+    /// The share of names in headers and lists that are in capitals.
+    capitals: f64,
+    names: Weights,
+    dates: Dates,
+    #[serde(default)]
+    numbers: BTreeMap<String, Vec<String>>,
+}
+
+/// Forms of dates, as strftime has them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Dates {
+    /// The share of dates that are figures alone, where a template leaves it open.
+    figures: f64,
+    numeric: Weights,
+    long: Weights,
+    short: Weights,
+    month_year: Weights,
+}
+
+/// An institute, ready to write.
+pub(crate) struct Institute {
+    pub(crate) id: &'static str,
+    pub(crate) pools: Pools,
+    pub(crate) domains: Vec<String>,
+    pub(crate) capitals: f64,
+    pub(crate) names: Vec<(NameForm, f64)>,
+    pub(crate) figures: f64,
+    pub(crate) numeric: Vec<(String, f64)>,
+    pub(crate) long: Vec<(String, f64)>,
+    pub(crate) short: Vec<(String, f64)>,
+    pub(crate) month_year: Vec<(String, f64)>,
+    own_numbers: BTreeMap<String, Vec<String>>,
+    numbers: BTreeMap<String, Vec<String>>,
+    fillers: BTreeMap<String, Vec<String>>,
+    templates: BTreeMap<Kind, Vec<(Template, f64)>>,
+}
+
+/// How a full name is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub(crate) enum NameForm {
+    FirstLast,
+    FirstInitialLast,
+    FirstMiddleLast,
+    LastFirst,
+    LastFirstInitial,
+    InitialLast,
+}
+
+const NAME_FORMS: &[(&str, NameForm)] = &[
+    ("First Last", NameForm::FirstLast),
+    ("First M. Last", NameForm::FirstInitialLast),
+    ("First Middle Last", NameForm::FirstMiddleLast),
+    ("Last, First", NameForm::LastFirst),
+    ("Last, First M", NameForm::LastFirstInitial),
+    ("F. Last", NameForm::InitialLast),
+];
+
+impl Institute {
+    /// The institute of this id.
+    ///
+    /// # Errors
+    /// [`InstituteError`]; a test reads all of them, so that only an unknown name is met in use.
+    pub(crate) fn new(id: &str) -> Result<Self, InstituteError> {
+        let (place, files) = INSTITUTES
+            .iter()
+            .enumerate()
+            .find(|(_, files)| files.id == id)
+            .ok_or_else(|| InstituteError::Unknown {
+                name: id.to_owned(),
+                known: institutes().collect::<Vec<_>>().join(", "),
+            })?;
+        let conventions: Conventions = toml_of(files.conventions, &format!("{id}/institute.toml"))?;
+        let names = conventions.names.iter().map(|(form, &weight)| {
+            let found = NAME_FORMS.iter().find(|(name, _)| name == form);
+            let form = found
+                .map(|&(_, form)| form)
+                .ok_or_else(|| InstituteError::Conventions {
+                    file: format!("{id}/institute.toml"),
+                    why: format!("names: there is no form {form:?}"),
+                });
+            form.map(|form| (form, weight))
+        });
+        let mut templates: BTreeMap<Kind, Vec<(Template, f64)>> = BTreeMap::new();
+        // A held-out institute has texts of its own of each kind.
+        let shared = if HELD_OUT.contains(&id) { &[][..] } else { SHARED };
+        let shared = shared
+            .iter()
+            .chain(BARE)
+            .map(|(file, text)| ("shared", file, text));
+        let own = files.templates.iter().map(|(file, text)| (id, file, text));
+        for (folder, file, text) in own.chain(shared) {
+            let read = parse(text).map_err(|source| InstituteError::Template {
+                file: format!("{folder}/{file}"),
+                source,
+            })?;
+            for template in read {
+                let weight = template.weight;
+                templates
+                    .entry(template.kind)
+                    .or_default()
+                    .push((template, weight));
+            }
+        }
+        let forms = |weights: &Weights| {
+            weights
+                .iter()
+                .map(|(form, &weight)| (form.clone(), weight))
+                .collect()
+        };
+        let fillers: BTreeMap<String, Vec<String>> = toml_of(FILLER_TEXT, "shared/fillers.toml")?;
+        if let Some(missing) = FILLERS.iter().find(|key| !fillers.contains_key(**key)) {
+            return Err(InstituteError::Conventions {
+                file: "shared/fillers.toml".to_owned(),
+                why: format!("there is no {missing}"),
+            });
+        }
+        Ok(Self {
+            id: files.id,
+            pools: Pools::new(place, INSTITUTES.len()),
+            names: names.collect::<Result<_, _>>()?,
+            domains: conventions.domains,
+            capitals: conventions.capitals,
+            figures: conventions.dates.figures,
+            numeric: forms(&conventions.dates.numeric),
+            long: forms(&conventions.dates.long),
+            short: forms(&conventions.dates.short),
+            month_year: forms(&conventions.dates.month_year),
+            own_numbers: conventions.numbers,
+            numbers: toml_of(NUMBERS, "shared/numbers.toml")?,
+            fillers,
+            templates,
+        })
+    }
+
+    /// A template of a kind, by weight; `None` if there is none of it.
+    pub(crate) fn template(&self, kind: Kind, chance: &mut Chance) -> Option<&Template> {
+        let templates = self.templates.get(&kind)?;
+        let mut left = chance.unit() * templates.iter().map(|(_, weight)| weight).sum::<f64>();
+        let found = templates.iter().find(|(_, weight)| {
+            left -= weight;
+            left < 0.0
+        });
+        found.or(templates.last()).map(|(template, _)| template)
+    }
+
+    /// A layout for a number.
+    pub(crate) fn layout(&self, key: &str, chance: &mut Chance) -> &str {
+        let (own, all) = (self.own_numbers.get(key), self.numbers.get(key));
+        let layouts = match (own, all) {
+            (Some(own), Some(_)) if chance.often(OWN) => own,
+            (_, Some(all)) => all,
+            (Some(own), None) => own,
+            (None, None) => return "#####",
+        };
+        chance.word(layouts)
+    }
+
+    /// A string that identifies nobody.
+    pub(crate) fn filler(&self, key: &str, chance: &mut Chance) -> String {
+        let text = self.fillers.get(key).map_or("", |fillers| chance.word(fillers));
+        let digit = |char| {
+            if char == '#' {
+                char::from(b'0' + chance.below(10) as u8)
+            } else {
+                char
+            }
+        };
+        text.chars().map(digit).collect()
+    }
+}
+
+fn toml_of<T: serde::de::DeserializeOwned>(text: &str, file: &str) -> Result<T, InstituteError> {
+    toml::from_str(text).map_err(|error| InstituteError::Conventions {
+        file: file.to_owned(),
+        why: error.to_string(),
+    })
+}

@@ -1,0 +1,193 @@
+//! Invented clinical notes with gold spans, for tests and for training: nobody's data, so that it may be shared.
+//!
+//! A document is written from templates ([`data/README.md`]) or around carrier text, with the identifiers of an invented person.
+//! Institutes differ in templates, conventions and in the names, towns and hospitals that they draw from, so that a model can be
+//! tested on one that it has not seen. Spans follow the guidelines of the 2014 i2b2 track (Stubbs and Uzuner 2015), titles, degrees
+//! and possessives outside.
+//!
+//! The same settings and carriers give the same documents, byte for byte, whichever of them are asked for.
+//!
+//! [`data/README.md`]: https://github.com/
+
+mod carrier;
+mod cast;
+mod chance;
+mod institute;
+mod kind;
+mod noise;
+mod page;
+mod pools;
+mod registry;
+mod slot;
+mod template;
+mod write;
+
+use lethe_corpus::Document;
+
+use carrier::Carrier;
+use chance::Chance;
+use institute::Institute;
+pub use institute::{InstituteError, institutes};
+pub use noise::Noise;
+pub use registry::HELD_OUT;
+pub use template::TemplateError;
+use write::Writer;
+
+/// What is written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Decides everything.
+    pub seed: u64,
+    /// Which institutes write, in turn.
+    pub institutes: Vec<String>,
+    /// The share of documents without any identifier.
+    pub negatives: f64,
+    /// What is done to documents when they are written.
+    pub noise: Noise,
+}
+
+/// Writes documents.
+pub struct Generator {
+    settings: Settings,
+    institutes: Vec<Institute>,
+    carriers: Vec<Carrier>,
+}
+
+impl Generator {
+    /// A generator with these settings; carriers' marks are residues of identifiers, which are written over or left out.
+    ///
+    /// # Errors
+    /// [`InstituteError`] if there is no institute of a name.
+    pub fn new(settings: Settings, carriers: &[Document]) -> Result<Self, InstituteError> {
+        let institutes = settings.institutes.iter().map(|id| Institute::new(id));
+        let institutes = institutes.collect::<Result<_, _>>()?;
+        let carriers = carriers
+            .iter()
+            .map(Carrier::new)
+            .filter(|carrier| !carrier.lines.is_empty())
+            .collect();
+        Ok(Self {
+            settings,
+            institutes,
+            carriers,
+        })
+    }
+
+    /// How many sentences of the carriers are used, and how many are left out for what they may tell.
+    pub fn sentences(&self) -> (usize, usize) {
+        let used = self
+            .carriers
+            .iter()
+            .flat_map(|carrier| &carrier.lines)
+            .map(Vec::len)
+            .sum();
+        let left_out = self.carriers.iter().map(|carrier| carrier.left_out).sum();
+        (used, left_out)
+    }
+
+    /// Document `number`, from 0; `None` if no institute is to write.
+    pub fn document(&self, number: u64) -> Option<Document> {
+        let of = u64::try_from(self.institutes.len()).ok()?;
+        let place = usize::try_from(number.checked_rem(of)?).ok()?;
+        let institute = self.institutes.get(place)?;
+        let mut chance = Chance::new(self.settings.seed, number);
+        let negative = chance.often(self.settings.negatives);
+        let mut writer = Writer::new(institute, &self.carriers, chance);
+        let mut page = if negative {
+            writer.negative()
+        } else {
+            writer.document()
+        };
+        self.settings.noise.lie_on(&mut page, &mut writer.into_chance());
+        let id = format!("{}-{number:06}", institute.id);
+        Some(page.finish(id.clone(), Some(id)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(institutes: &[&str]) -> Settings {
+        Settings {
+            seed: 7,
+            institutes: institutes.iter().map(|&id| id.to_owned()).collect(),
+            negatives: 0.1,
+            noise: Noise::USUAL,
+        }
+    }
+
+    fn all() -> Vec<&'static str> {
+        institutes().collect()
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_documents_in_whatever_order() {
+        let generator = || Generator::new(settings(&all()), &[]).unwrap();
+        let (one, other) = (generator(), generator());
+        let forward: Vec<_> = (0..60).map(|n| one.document(n)).collect();
+        let mut backward: Vec<_> = (0..60).rev().map(|n| other.document(n)).collect();
+        backward.reverse();
+        assert!(forward == backward);
+    }
+
+    #[test]
+    fn marks_are_trimmed_do_not_overlap_and_have_labels_of_the_set() {
+        let generator = Generator::new(settings(&all()), &[]).unwrap();
+        let labels = lethe_core::LabelSet::i2b2_2014();
+        for document in (0..2000).filter_map(|n| generator.document(n)) {
+            let mut end = 0;
+            for mark in &document.marks {
+                let text = mark.span.of(&document.text);
+                assert!(
+                    mark.span.start() >= end && text.trim() == text && !text.is_empty(),
+                    "{}",
+                    document.id
+                );
+                assert!(labels.by_name(&mark.label).is_some(), "{}", mark.label);
+                end = mark.span.end();
+            }
+        }
+    }
+
+    #[test]
+    fn every_label_of_the_set_is_written_by_every_institute() {
+        for institute in all() {
+            let generator = Generator::new(settings(&[institute]), &[]).unwrap();
+            let documents: Vec<_> = (0..1500).filter_map(|n| generator.document(n)).collect();
+            for label in lethe_core::LabelSet::i2b2_2014().labels() {
+                let count = documents
+                    .iter()
+                    .flat_map(|document| &document.marks)
+                    .filter(|mark| mark.label == label.name)
+                    .count();
+                assert!(count >= 5, "{institute} {} {count}", label.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_negative_has_no_identifier() {
+        let settings = Settings {
+            negatives: 1.0,
+            ..settings(&all())
+        };
+        let generator = Generator::new(settings, &[]).unwrap();
+        for document in (0..300).filter_map(|n| generator.document(n)) {
+            assert!(
+                document.marks.is_empty() && !document.text.trim().is_empty(),
+                "{}",
+                document.id
+            );
+        }
+    }
+
+    #[test]
+    fn an_unknown_institute_is_told_with_those_that_there_are() {
+        let error = Generator::new(settings(&["nowhere"]), &[])
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(error.contains("nowhere") && error.contains("cedar"), "{error}");
+    }
+}

@@ -1,0 +1,300 @@
+//! The lists that names and places are drawn from, dealt out to institutes: each entry belongs to one of them.
+
+mod invented;
+
+use std::collections::HashSet;
+
+use lethe_dictionaries::fold;
+
+use self::invented::Inventor;
+use crate::chance::Chance;
+
+macro_rules! list {
+    ($name:literal) => {
+        list!($name, "items.txt")
+    };
+    ($name:literal, $file:literal) => {
+        include_str!(concat!("../../../dictionaries/lists/", $name, "/", $file))
+    };
+}
+
+/// Whose a given name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Sex {
+    Female,
+    Male,
+}
+
+/// Where names come from, by how often.
+const ORIGINS: [(usize, f64); 3] = [(US, 0.6), (SPANISH, 0.14), (WORLD, 0.26)];
+const US: usize = 0;
+const SPANISH: usize = 1;
+const WORLD: usize = 2;
+
+/// The share of names that no list has, that are ordinary words too, and that are drawn whatever their frequency.
+const INVENTED: f64 = 0.22;
+const ORDINARY: f64 = 0.07;
+const EVEN: f64 = 0.4;
+
+/// Entries, with how often each is drawn: sums of weights up to each.
+#[derive(Default)]
+pub(crate) struct Pool {
+    entries: Vec<&'static str>,
+    sums: Vec<f64>,
+}
+
+impl Pool {
+    fn push(&mut self, entry: &'static str, weight: f64) {
+        let before = self.sums.last().copied().unwrap_or(0.0);
+        self.entries.push(entry);
+        self.sums.push(before + weight);
+    }
+
+    /// One, by weight.
+    fn common(&self, chance: &mut Chance) -> &'static str {
+        let at = chance.unit() * self.sums.last().copied().unwrap_or(0.0);
+        let place = self.sums.partition_point(|&sum| sum <= at);
+        self.entries
+            .get(place)
+            .or(self.entries.last())
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// One, each as often as another.
+    pub(crate) fn any(&self, chance: &mut Chance) -> &'static str {
+        chance.pick(&self.entries).copied().unwrap_or_default()
+    }
+}
+
+/// Names of one sort: from the lists of each origin, those that are words too, and new ones in their manner.
+struct Names {
+    by_origin: [Pool; 3],
+    ordinary: Pool,
+    inventor: Inventor,
+}
+
+/// What an institute draws from.
+pub(crate) struct Pools {
+    female: Names,
+    male: Names,
+    family: Names,
+    pub(crate) cities: Pool,
+    pub(crate) world_cities: Pool,
+    pub(crate) counties: Pool,
+    pub(crate) regions: Pool,
+    pub(crate) countries: Pool,
+    pub(crate) hospitals: Pool,
+    pub(crate) organizations: Pool,
+    pub(crate) universities: Pool,
+    pub(crate) insurers: Pool,
+    pub(crate) professions: Pool,
+    pub(crate) holidays: Pool,
+    /// Never dealt out: everybody's.
+    pub(crate) institution_heads: Pool,
+    pub(crate) street_types: Pool,
+}
+
+impl Pools {
+    /// The pools of institute `place` of `of`.
+    pub(crate) fn new(place: usize, of: usize) -> Self {
+        let all = known_names();
+        let dealt = |text: &'static str| dealt(text, place, of);
+        let names = |us, spanish: &'static str, world, exceptions: [&'static str; 2]| {
+            let by_origin = [dealt(us), dealt(spanish), dealt(world)];
+            let mut ordinary = Pool::default();
+            for text in exceptions {
+                for (entry, _) in entries(text).filter(|(entry, _)| whose(entry, of) == place) {
+                    ordinary.push(entry, 1.0);
+                }
+            }
+            let inventor = Inventor::new(by_origin.iter().map(|pool| pool.entries.as_slice()), &all);
+            Names {
+                by_origin,
+                ordinary,
+                inventor,
+            }
+        };
+        Self {
+            female: names(
+                list!("us-given-names-female"),
+                list!("es-given-names-female"),
+                list!("world-given-names"),
+                [
+                    list!("us-given-names-female", "exceptions.txt"),
+                    list!("world-given-names", "exceptions.txt"),
+                ],
+            ),
+            male: names(
+                list!("us-given-names-male"),
+                list!("es-given-names-male"),
+                list!("world-given-names"),
+                [
+                    list!("us-given-names-male", "exceptions.txt"),
+                    list!("world-given-names", "exceptions.txt"),
+                ],
+            ),
+            family: names(
+                list!("us-surnames"),
+                list!("es-surnames"),
+                list!("world-surnames"),
+                [
+                    list!("us-surnames", "exceptions.txt"),
+                    list!("world-surnames", "exceptions.txt"),
+                ],
+            ),
+            cities: dealt(list!("us-cities")),
+            world_cities: dealt(list!("world-cities")),
+            counties: dealt(list!("us-counties")),
+            regions: dealt(list!("world-regions")),
+            countries: whole(list!("countries-en")),
+            hospitals: dealt(list!("us-hospitals")),
+            organizations: dealt(list!("organizations")),
+            universities: dealt(list!("universities")),
+            insurers: whole(list!("health-insurers")),
+            professions: dealt(list!("professions-en")),
+            holidays: whole(list!("holidays-en")),
+            institution_heads: whole(list!("institution-heads-en")),
+            street_types: whole(list!("street-types-en")),
+        }
+    }
+
+    /// Where a person's names come from.
+    pub(crate) fn origin(chance: &mut Chance) -> usize {
+        chance.weighted(&ORIGINS, US)
+    }
+
+    /// A given name.
+    pub(crate) fn given(&self, sex: Sex, origin: usize, chance: &mut Chance) -> String {
+        let names = match sex {
+            Sex::Female => &self.female,
+            Sex::Male => &self.male,
+        };
+        names.draw(origin, chance)
+    }
+
+    /// A surname, now and then of two parts.
+    pub(crate) fn family(&self, origin: usize, chance: &mut Chance) -> String {
+        let one = self.family.draw(origin, chance);
+        if chance.often(if origin == SPANISH { 0.3 } else { 0.04 }) {
+            let other = self.family.draw(origin, chance);
+            let between = if chance.often(0.6) { "-" } else { " " };
+            return format!("{one}{between}{other}");
+        }
+        if chance.often(0.02) {
+            let particle = chance.word(&[
+                "de la ", "van ", "von ", "De ", "Van der ", "al-", "Mac", "O'", "St. ", "D'", "Le ", "Di ",
+            ]);
+            return format!("{particle}{one}");
+        }
+        one
+    }
+}
+
+impl Names {
+    fn draw(&self, origin: usize, chance: &mut Chance) -> String {
+        let drawn = chance.unit();
+        if drawn < INVENTED {
+            return self.inventor.name(chance);
+        }
+        if drawn < INVENTED + ORDINARY && !self.ordinary.entries.is_empty() {
+            return self.ordinary.any(chance).to_owned();
+        }
+        let Some(pool) = self.by_origin.get(origin) else {
+            return String::new();
+        };
+        let name = if chance.often(EVEN) {
+            pool.any(chance)
+        } else {
+            pool.common(chance)
+        };
+        name.to_owned()
+    }
+}
+
+/// Entries of a list with their numbers.
+fn entries(text: &'static str) -> impl Iterator<Item = (&'static str, Option<f64>)> {
+    text.lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .map(|line| match line.split_once('\t') {
+            Some((entry, number)) => (entry, number.parse().ok()),
+            None => (line, None),
+        })
+}
+
+/// Which institute of `of` has an entry: FNV-1a over its folded form, so that spellings of one name stay together.
+fn whose(entry: &str, of: usize) -> usize {
+    let hash = fold(entry).bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    usize::try_from((hash >> 20) % of.max(1) as u64).unwrap_or(0)
+}
+
+fn dealt(text: &'static str, place: usize, of: usize) -> Pool {
+    pool(entries(text).filter(|(entry, _)| whose(entry, of) == place))
+}
+
+fn whole(text: &'static str) -> Pool {
+    pool(entries(text))
+}
+
+fn pool(entries: impl Iterator<Item = (&'static str, Option<f64>)>) -> Pool {
+    let mut pool = Pool::default();
+    for (entry, number) in entries {
+        // The root of a frequency: the commonest names are common, and the rare ones come up.
+        pool.push(entry, number.map_or(1.0, |number: f64| (number + 0.2).sqrt()));
+    }
+    pool
+}
+
+/// Every name that some list has, folded.
+fn known_names() -> HashSet<String> {
+    [
+        list!("us-given-names-female"),
+        list!("us-given-names-male"),
+        list!("us-surnames"),
+        list!("es-given-names-female"),
+        list!("es-given-names-male"),
+        list!("es-surnames"),
+        list!("world-given-names"),
+        list!("world-surnames"),
+        list!("english-words"),
+    ]
+    .into_iter()
+    .flat_map(entries)
+    .map(|(entry, _)| fold(entry))
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_belongs_to_one_institute_whatever_its_spelling() {
+        for place in 0..5 {
+            let pools = Pools::new(place, 5);
+            for pool in [
+                &pools.cities,
+                &pools.family.by_origin[US],
+                &pools.female.by_origin[WORLD],
+            ] {
+                assert!(pool.entries.len() > 1000, "{}", pool.entries.len());
+                assert!(pool.entries.iter().all(|entry| whose(entry, 5) == place));
+            }
+        }
+        assert_eq!(whose("José", 5), whose("JOSE", 5));
+    }
+
+    #[test]
+    fn rare_names_come_up_and_common_ones_more_often() {
+        let mut chance = Chance::new(1, 0);
+        let pool = dealt(list!("us-surnames"), 0, 1);
+        let drawn: Vec<&str> = (0..20_000).map(|_| pool.common(&mut chance)).collect();
+        let smith = drawn.iter().filter(|name| **name == "Smith").count();
+        let distinct: HashSet<_> = drawn.iter().collect();
+        let rarest = drawn.iter().filter(|name| **name == "Aaberg").count();
+        assert!(smith > rarest, "{smith}");
+        assert!(distinct.len() > 10_000, "{}", distinct.len());
+    }
+}

@@ -1,0 +1,414 @@
+//! What a template may ask for. `data/README.md` lists the same for those who write templates.
+
+use crate::kind::Kind;
+
+/// Somebody that a document is of or about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Role {
+    Patient,
+    Relative,
+    Relative2,
+    Child,
+    Other,
+    Doctor,
+    Doctor2,
+    Doctor3,
+    Staff,
+    Staff2,
+}
+
+/// Roles by the name that templates have for them.
+const ROLES: &[(&str, Role)] = &[
+    ("patient", Role::Patient),
+    ("relative", Role::Relative),
+    ("relative2", Role::Relative2),
+    ("child", Role::Child),
+    ("other", Role::Other),
+    ("doctor", Role::Doctor),
+    ("doctor2", Role::Doctor2),
+    ("doctor3", Role::Doctor3),
+    ("staff", Role::Staff),
+    ("staff2", Role::Staff2),
+];
+
+impl Role {
+    /// Whether this is somebody who treats: DOCTOR rather than PATIENT.
+    pub(crate) fn treats(self) -> bool {
+        matches!(
+            self,
+            Self::Doctor | Self::Doctor2 | Self::Doctor3 | Self::Staff | Self::Staff2
+        )
+    }
+
+    /// Whether this is a nurse, therapist or technician.
+    pub(crate) fn assists(self) -> bool {
+        matches!(self, Self::Staff | Self::Staff2)
+    }
+}
+
+/// How a person is written, or what is said of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    Any,
+    Full,
+    First,
+    Last,
+    Middle,
+    Initials,
+    Nick,
+    LastFirst,
+    Mr,
+    Dr,
+    Cred,
+    Profession,
+    Age(Count),
+    // No identifiers from here on.
+    Word(Word),
+}
+
+/// How an age is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Count {
+    Figures,
+    Words,
+    Decade,
+    Months,
+}
+
+/// Words that follow from who somebody is and identify nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub(crate) enum Word {
+    He,
+    Him,
+    His,
+    Man,
+    Male,
+    Boy,
+    M,
+    Title,
+    Specialty,
+    Degree,
+    Relation,
+}
+
+const SAID: &[(&str, Said)] = &[
+    ("full", Said::Full),
+    ("first", Said::First),
+    ("last", Said::Last),
+    ("middle", Said::Middle),
+    ("initials", Said::Initials),
+    ("nick", Said::Nick),
+    ("lastfirst", Said::LastFirst),
+    ("mr", Said::Mr),
+    ("dr", Said::Dr),
+    ("cred", Said::Cred),
+    ("profession", Said::Profession),
+    ("age", Said::Age(Count::Figures)),
+    ("age.words", Said::Age(Count::Words)),
+    ("age.decade", Said::Age(Count::Decade)),
+    ("age.months", Said::Age(Count::Months)),
+    ("man", Said::Word(Word::Man)),
+    ("male", Said::Word(Word::Male)),
+    ("boy", Said::Word(Word::Boy)),
+    ("M", Said::Word(Word::M)),
+    ("title", Said::Word(Word::Title)),
+    ("specialty", Said::Word(Word::Specialty)),
+    ("degree", Said::Word(Word::Degree)),
+    ("he", Said::Word(Word::He)),
+    ("him", Said::Word(Word::Him)),
+    ("his", Said::Word(Word::His)),
+    ("relation", Said::Word(Word::Relation)),
+];
+
+/// A day in a document's story.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Day {
+    Visit,
+    Admit,
+    Discharge,
+    Birth,
+    RelativeBirth,
+    Past,
+    Past2,
+    Past3,
+    Onset,
+    Future,
+    Future2,
+    Signed,
+}
+
+const DAYS: &[(&str, Day)] = &[
+    ("visit", Day::Visit),
+    ("admit", Day::Admit),
+    ("discharge", Day::Discharge),
+    ("dob", Day::Birth),
+    ("patient.dob", Day::Birth),
+    ("relative.dob", Day::RelativeBirth),
+    ("past", Day::Past),
+    ("past2", Day::Past2),
+    ("past3", Day::Past3),
+    ("onset", Day::Onset),
+    ("future", Day::Future),
+    ("future2", Day::Future2),
+    ("signed", Day::Signed),
+];
+
+/// How a date is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub(crate) enum Written {
+    Any,
+    Num,
+    Long,
+    Short,
+    MonthYear,
+    Month,
+    Year,
+    Weekday,
+    Iso,
+    Holiday,
+    Season,
+}
+
+const WRITTEN: &[(&str, Written)] = &[
+    ("num", Written::Num),
+    ("long", Written::Long),
+    ("short", Written::Short),
+    ("my", Written::MonthYear),
+    ("month", Written::Month),
+    ("year", Written::Year),
+    ("day", Written::Weekday),
+    ("iso", Written::Iso),
+    ("holiday", Written::Holiday),
+    ("season", Written::Season),
+];
+
+/// Everything else that identifies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub(crate) enum Item {
+    Street,
+    City,
+    City2,
+    State,
+    StateAbbr,
+    State2,
+    State2Abbr,
+    Zip,
+    Country,
+    Place,
+    Address,
+    Hospital,
+    Hospital2,
+    Hospital3,
+    HospitalShort,
+    Hospital2Short,
+    Hospital3Short,
+    Clinic,
+    Department,
+    Room,
+    Employer,
+    Organization,
+    School,
+    Insurer,
+    Phone,
+    Phone2,
+    PhoneDoctor,
+    Pager,
+    Ext,
+    Fax,
+    Email,
+    EmailDoctor,
+    Url,
+    Ip,
+    Mrn,
+    Ssn,
+    SsnLast4,
+    Account,
+    Card,
+    HealthPlan,
+    License,
+    Dea,
+    Npi,
+    Plate,
+    Vin,
+    Device,
+    BioId,
+    IdNum,
+    IdNum2,
+    Username,
+}
+
+const ITEMS: &[(&str, Item)] = &[
+    ("street", Item::Street),
+    ("city", Item::City),
+    ("city2", Item::City2),
+    ("state", Item::State),
+    ("state.abbr", Item::StateAbbr),
+    ("state2", Item::State2),
+    ("state2.abbr", Item::State2Abbr),
+    ("zip", Item::Zip),
+    ("country", Item::Country),
+    ("place", Item::Place),
+    ("address", Item::Address),
+    ("hospital", Item::Hospital),
+    ("hospital2", Item::Hospital2),
+    ("hospital3", Item::Hospital3),
+    ("hospital.short", Item::HospitalShort),
+    ("hospital2.short", Item::Hospital2Short),
+    ("hospital3.short", Item::Hospital3Short),
+    ("clinic", Item::Clinic),
+    ("department", Item::Department),
+    ("room", Item::Room),
+    ("employer", Item::Employer),
+    ("organization", Item::Organization),
+    ("school", Item::School),
+    ("insurer", Item::Insurer),
+    ("phone", Item::Phone),
+    ("phone2", Item::Phone2),
+    ("phone.doctor", Item::PhoneDoctor),
+    ("pager", Item::Pager),
+    ("ext", Item::Ext),
+    ("fax", Item::Fax),
+    ("email", Item::Email),
+    ("email.doctor", Item::EmailDoctor),
+    ("url", Item::Url),
+    ("ip", Item::Ip),
+    ("mrn", Item::Mrn),
+    ("ssn", Item::Ssn),
+    ("ssn.last4", Item::SsnLast4),
+    ("account", Item::Account),
+    ("card", Item::Card),
+    ("healthplan", Item::HealthPlan),
+    ("license", Item::License),
+    ("dea", Item::Dea),
+    ("npi", Item::Npi),
+    ("plate", Item::Plate),
+    ("vin", Item::Vin),
+    ("device", Item::Device),
+    ("bioid", Item::BioId),
+    ("idnum", Item::IdNum),
+    ("idnum2", Item::IdNum2),
+    ("username", Item::Username),
+];
+
+/// A place in a template.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Slot {
+    /// Somebody; the flag asks for a capital letter.
+    Person(Role, Said, bool),
+    Date(Day, Written),
+    Item(Item),
+    /// One of the shared strings under this key: no identifier.
+    Filler(String),
+    /// A time of day: no identifier.
+    Time,
+    /// A small number: no identifier.
+    Number,
+    /// A template of this kind.
+    Part(Kind),
+    /// Carrier text.
+    Carrier,
+}
+
+/// Keys of `shared/fillers.toml`.
+pub(crate) const FILLERS: &[&str] = &[
+    "drug",
+    "dose",
+    "condition",
+    "surgery",
+    "test",
+    "labvalue",
+    "vitals",
+    "bodypart",
+    "specialty",
+    "eponym",
+    "allergy",
+];
+
+impl Slot {
+    /// The slot of `{name}`; `None` if there is none of this name.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        let named = |name: &str| DAYS.iter().find(|(key, _)| *key == name).map(|&(_, day)| day);
+        match name {
+            "time" => return Some(Self::Time),
+            "number" => return Some(Self::Number),
+            "carrier" => return Some(Self::Carrier),
+            "header" | "footer" | "signature" | "insert" | "clinical" => {
+                return Kind::of(name).map(Self::Part);
+            }
+            "age" => return Some(Self::Person(Role::Patient, Said::Age(Count::Figures), false)),
+            "profession" => return Some(Self::Person(Role::Patient, Said::Profession, false)),
+            _ => {}
+        }
+        if let Some(form) = name.strip_prefix("age.") {
+            return Self::parse(&format!("patient.age.{form}"));
+        }
+        if FILLERS.contains(&name) {
+            return Some(Self::Filler(name.to_owned()));
+        }
+        if let Some(&(_, item)) = ITEMS.iter().find(|(key, _)| *key == name) {
+            return Some(Self::Item(item));
+        }
+        if let Some(day) = named(name) {
+            return Some(Self::Date(day, Written::Any));
+        }
+        // "relative.dob.num" is a date's, though "relative" is somebody.
+        if let Some((day, form)) = name.rsplit_once('.')
+            && let Some(day) = named(day)
+        {
+            let &(_, written) = WRITTEN.iter().find(|(key, _)| *key == form)?;
+            return Some(Self::Date(day, written));
+        }
+        let (who, form) = name.split_once('.').unwrap_or((name, ""));
+        let &(_, role) = ROLES.iter().find(|(key, _)| *key == who)?;
+        if form.is_empty() {
+            return Some(Self::Person(role, Said::Any, false));
+        }
+        let find = |form: &str| SAID.iter().find(|(key, _)| *key == form).map(|&(_, said)| said);
+        if let Some(said) = find(form) {
+            return Some(Self::Person(role, said, false));
+        }
+        // `.He` is `.he` with a capital.
+        match find(&form.to_lowercase()) {
+            Some(said @ Said::Word(_)) => Some(Self::Person(role, said, true)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_known_by_name_and_form_and_nothing_else_is() {
+        let person = |role, said| Some(Slot::Person(role, said, false));
+        assert_eq!(Slot::parse("patient"), person(Role::Patient, Said::Any));
+        assert_eq!(
+            Slot::parse("age.words"),
+            person(Role::Patient, Said::Age(Count::Words))
+        );
+        assert_eq!(
+            Slot::parse("relative.He"),
+            Some(Slot::Person(Role::Relative, Said::Word(Word::He), true))
+        );
+        assert_eq!(
+            Slot::parse("relative.dob.num"),
+            Some(Slot::Date(Day::RelativeBirth, Written::Num))
+        );
+        assert_eq!(Slot::parse("state.abbr"), Some(Slot::Item(Item::StateAbbr)));
+        assert_eq!(Slot::parse("signature"), Some(Slot::Part(Kind::Signature)));
+        for unknown in [
+            "",
+            "patients",
+            "patient.nobody",
+            "visit.words",
+            "zip.num",
+            "patient.FIRST",
+        ] {
+            assert_eq!(Slot::parse(unknown), None, "{unknown}");
+        }
+    }
+}

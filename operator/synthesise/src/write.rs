@@ -1,0 +1,245 @@
+//! Documents: what stands behind what.
+
+use crate::carrier::{Carried, Carrier, Sentence};
+use crate::cast::Cast;
+use crate::chance::Chance;
+use crate::institute::Institute;
+use crate::kind::Kind;
+use crate::page::Page;
+use crate::slot::{Role, Said, Slot};
+use crate::template::Node;
+
+/// How deep templates may ask for templates.
+const DEEPEST: usize = 3;
+
+/// Sorts of documents and how often each is written.
+const SORTS: &[(Option<Kind>, f64)] = &[
+    // Carrier text with a header, insertions and a signature.
+    (None, 0.36),
+    (Some(Kind::Note), 0.16),
+    (Some(Kind::Letter), 0.06),
+    (Some(Kind::Form), 0.05),
+    (Some(Kind::Visit), 0.09),
+    (Some(Kind::Message), 0.08),
+    (Some(Kind::Query), 0.08),
+    (Some(Kind::Sentence), 0.12),
+];
+
+/// Writes one document.
+pub(crate) struct Writer<'w> {
+    cast: Cast<'w>,
+    carriers: &'w [Carrier],
+}
+
+impl<'w> Writer<'w> {
+    pub(crate) fn new(institute: &'w Institute, carriers: &'w [Carrier], chance: Chance) -> Self {
+        let cast = Cast::new(institute, chance);
+        Self { cast, carriers }
+    }
+
+    /// The source of choices, when the page is done.
+    pub(crate) fn into_chance(self) -> Chance {
+        self.cast.chance
+    }
+
+    /// A document with identifiers.
+    pub(crate) fn document(&mut self) -> Page {
+        let mut page = Page::default();
+        match self.cast.chance.weighted(SORTS, Some(Kind::Note)) {
+            None => self.around_carrier(&mut page),
+            Some(kind @ (Kind::Sentence | Kind::Query)) => {
+                // Short texts come alone or a few at once, each about somebody else.
+                let several = if self.cast.chance.often(0.6) {
+                    1
+                } else {
+                    self.cast.chance.within(2, 5)
+                };
+                for _ in 0..several {
+                    self.cast.forget_all();
+                    self.line_end(&mut page);
+                    self.part(kind, 0, &mut page);
+                }
+            }
+            Some(kind) => {
+                // An institute that has no template of a kind writes a note.
+                let kind = if self
+                    .cast
+                    .institute
+                    .template(kind, &mut self.cast.chance.clone())
+                    .is_some()
+                {
+                    kind
+                } else {
+                    Kind::Note
+                };
+                self.part(kind, 0, &mut page);
+            }
+        }
+        page
+    }
+
+    /// A document without an identifier.
+    pub(crate) fn negative(&mut self) -> Page {
+        let mut page = Page::default();
+        let of_carrier = !self.carriers.is_empty() && self.cast.chance.often(0.5);
+        if of_carrier {
+            let length = self.cast.chance.within(150, 1500);
+            self.carrier(length, false, 0.0, &mut page);
+        }
+        if page.pieces.is_empty() {
+            self.part(Kind::Negative, 0, &mut page);
+        }
+        page
+    }
+
+    fn line_end(&self, page: &mut Page) {
+        if page.is_within_line() {
+            page.text("\n");
+        }
+    }
+
+    /// A template of a kind.
+    fn part(&mut self, kind: Kind, depth: usize, page: &mut Page) {
+        let institute = self.cast.institute;
+        let Some(template) = institute
+            .template(kind, &mut self.cast.chance)
+            .filter(|_| depth < DEEPEST)
+        else {
+            return;
+        };
+        let begun = page.pieces.len();
+        let before = page.pieces.last().map_or(0, |piece| piece.text.len());
+        self.nodes(&template.nodes, depth, page);
+        if template.in_capitals {
+            page.capitals_from(begun, before);
+        }
+    }
+
+    fn nodes(&mut self, nodes: &[Node], depth: usize, page: &mut Page) {
+        for node in nodes {
+            match node {
+                Node::Text(text) => page.text(text),
+                Node::OneOf(branches) => {
+                    let branch = self.cast.chance.pick(branches).map_or(&[][..], Vec::as_slice);
+                    self.nodes(branch, depth, page);
+                }
+                Node::Slot(Slot::Part(kind)) => self.part(*kind, depth + 1, page),
+                Node::Slot(Slot::Carrier) => {
+                    let length = self.cast.chance.within(150, 1300);
+                    self.carrier(length, true, 0.0, page);
+                }
+                Node::Slot(slot) => self.cast.write(slot, page),
+            }
+        }
+    }
+
+    fn around_carrier(&mut self, page: &mut Page) {
+        let chance = &mut self.cast.chance;
+        let (header, footer, signature) = (chance.often(0.8), chance.often(0.4), chance.often(0.75));
+        let length = chance.within(400, 3600);
+        let dense = 0.05 + 0.25 * chance.unit();
+        if header {
+            self.part(Kind::Header, 0, page);
+            page.text(if self.cast.chance.often(0.7) { "\n\n" } else { "\n" });
+        }
+        self.carrier(length, true, dense, page);
+        for (wanted, kind) in [(signature, Kind::Signature), (footer, Kind::Footer)] {
+            if wanted {
+                page.text("\n\n");
+                self.part(kind, 0, page);
+            }
+        }
+    }
+
+    /// About `length` characters of a carrier from a line on, an insertion behind a sentence this often; clinical sentences where there
+    /// is no carrier. Without `identifiers`, what has one is left out.
+    fn carrier(&mut self, length: i64, identifiers: bool, dense: f64, page: &mut Page) {
+        let carriers = self.carriers;
+        let Some(carrier) = self.cast.chance.pick(carriers) else {
+            for _ in 0..(length / 90).max(2) {
+                self.part(Kind::Clinical, 0, page);
+                page.text(" ");
+                self.perhaps_insert(dense, page);
+            }
+            return;
+        };
+        let from = if self.cast.chance.often(0.4) {
+            0
+        } else {
+            self.cast.chance.below(carrier.lines.len())
+        };
+        let mut left = length;
+        for line in carrier.lines.iter().skip(from) {
+            self.line_end(page);
+            for sentence in line {
+                if !identifiers && !is_bare(sentence) {
+                    continue;
+                }
+                left -= self.sentence(sentence, identifiers, page);
+                self.perhaps_insert(dense, page);
+                if left <= 0 {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn perhaps_insert(&mut self, dense: f64, page: &mut Page) {
+        if !self.cast.chance.often(dense) {
+            return;
+        }
+        // "…normal.  Her daughter": an insertion is a sentence of its own.
+        let blank = page
+            .pieces
+            .last()
+            .is_none_or(|piece| piece.text.ends_with([' ', '\n']));
+        page.text(if blank { "" } else { " " });
+        if self.cast.chance.often(0.35) {
+            self.cast.forget_some();
+        }
+        self.part(Kind::Insert, 0, page);
+        page.text(" ");
+    }
+
+    /// Writes a sentence of a carrier; gives its length.
+    fn sentence(&mut self, sentence: &Sentence, identifiers: bool, page: &mut Page) -> i64 {
+        let mut length = 0;
+        for (place, carried) in sentence.nodes.iter().enumerate() {
+            match carried {
+                Carried::Node(Node::Text(text)) => {
+                    length += i64::try_from(text.len()).unwrap_or(i64::MAX);
+                    match text
+                        .strip_prefix("The patient ")
+                        .filter(|_| place == 0 && identifiers)
+                    {
+                        Some(rest) if self.cast.chance.often(0.15) => {
+                            let said = self.cast.chance.weighted(
+                                &[
+                                    (Said::Mr, 0.5),
+                                    (Said::First, 0.2),
+                                    (Said::Last, 0.15),
+                                    (Said::Any, 0.15),
+                                ],
+                                Said::Mr,
+                            );
+                            self.cast.write(&Slot::Person(Role::Patient, said, false), page);
+                            page.text(" ");
+                            page.text(rest);
+                        }
+                        _ => page.text(text),
+                    }
+                }
+                Carried::Node(node) => self.nodes(std::slice::from_ref(node), 0, page),
+                Carried::Kept(label, text) => page.value(label, text),
+            }
+        }
+        length
+    }
+}
+
+fn is_bare(sentence: &Sentence) -> bool {
+    sentence
+        .nodes
+        .iter()
+        .all(|carried| matches!(carried, Carried::Node(Node::Text(_))))
+}
