@@ -4,6 +4,7 @@
 pub const LISTS: &[&str] = &[
     "address-units-en",
     "address-units-es",
+    "clinical-abbreviations-en",
     "clinical-words-en",
     "clinical-words-es",
     "countries-en",
@@ -13,6 +14,7 @@ pub const LISTS: &[&str] = &[
     "demonyms-es",
     "departments-en",
     "departments-es",
+    "device-names",
     "drugs",
     "english-words",
     "eponyms",

@@ -14,7 +14,7 @@ use common::process::Lethe;
 use common::{Place, folder_sink, quoted};
 use serde_json::{Value, json};
 
-const NOTE: &str = "Seen with her sister 👩🏽\u{200d}⚕\u{fe0f}. Call (612) 555-0142 or write to quill@example.org. Niño: sin fiebre.\n";
+const NOTE: &str = "Seen with her sister 👩🏽\u{200d}⚕\u{fe0f}. Call (612) 555-0142 or write to quill@example.org. Café au lait spots: none.\n";
 
 #[test]
 fn a_text_is_redacted_from_standard_input_to_standard_output() {
@@ -31,7 +31,11 @@ fn a_text_is_redacted_from_standard_input_to_standard_output() {
         "{}",
         ended.out
     );
-    assert!(ended.out.ends_with("Niño: sin fiebre.\n"), "{}", ended.out);
+    assert!(
+        ended.out.ends_with("Café au lait spots: none.\n"),
+        "{}",
+        ended.out
+    );
 }
 
 #[test]

@@ -273,24 +273,28 @@ fn the_same_notes_may_be_written_by_a_request_whose_answer_was_lost_and_are_ther
 }
 
 /// A library that makes the calendar's clock run backwards, three seconds a second, and a day at once after a second; the
-/// steady clock stays as it is.
+/// steady clock stays as it is. Waits until a time of that clock are until that time by it: the system's own would have passed,
+/// and every wait would end at once.
 const BACKWARDS: &str = r#"
 #define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 static long start;
-static void turn(struct timespec *t) {
+static long behind(void) {
   struct timespec now;
   syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
   __sync_bool_compare_and_swap(&start, 0, now.tv_sec);
   long elapsed = now.tv_sec - start;
-  t->tv_sec -= 4 * elapsed + (elapsed > 1 ? 86400 : 0);
+  return 4 * elapsed + (elapsed > 1 ? 86400 : 0);
 }
 int clock_gettime(clockid_t id, struct timespec *t) {
   int answer = syscall(SYS_clock_gettime, id, t);
-  if (answer == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)) turn(t);
+  if (answer == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)) t->tv_sec -= behind();
   return answer;
 }
 int gettimeofday(struct timeval *v, void *zone) {
@@ -301,11 +305,29 @@ int gettimeofday(struct timeval *v, void *zone) {
   v->tv_usec = t.tv_nsec / 1000;
   return answer;
 }
+int timespec_get(struct timespec *t, int base) {
+  clock_gettime(CLOCK_REALTIME, t);
+  return base;
+}
 time_t time(time_t *out) {
   struct timespec t;
   clock_gettime(CLOCK_REALTIME, &t);
   if (out) *out = t.tv_sec;
   return t.tv_sec;
+}
+int cnd_timedwait(cnd_t *condition, mtx_t *lock, const struct timespec *until) {
+  static int (*next)(cnd_t *, mtx_t *, const struct timespec *);
+  if (!next) next = dlsym(RTLD_NEXT, "cnd_timedwait");
+  struct timespec t = *until;
+  t.tv_sec += behind();
+  return next(condition, lock, &t);
+}
+int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *lock, const struct timespec *until) {
+  static int (*next)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+  if (!next) next = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+  struct timespec t = *until;
+  t.tv_sec += behind();
+  return next(condition, lock, &t);
 }
 "#;
 

@@ -128,6 +128,53 @@ fn the_demo_runs_through_the_spanish_bundle() {
         .expect(0);
 }
 
+/// An invented note, and what in it is to be found, whatever it is taken for.
+const NOTE: &str = "Marguerite Oyelowo-Tran is a 67-year-old woman, MRN 4471920, seen 03/11/2021 at Larkspur Valley Clinic.\n\
+    Spoke w her son Dashiell, cell 612-555-0142. Foley removed; strength 5/5, Babinski negative, Hgb 11.2.\n\
+    Electronically signed by Ignatius Fairweather, MD\n";
+const HIDDEN: [&str; 7] = [
+    "Marguerite",
+    "Oyelowo",
+    "4471920",
+    "03/11/2021",
+    "Dashiell",
+    "555-0142",
+    "Fairweather",
+];
+
+#[test]
+fn where_nothing_says_another_the_english_bundle_is_run() {
+    let plain = Lethe::new(["redact"]).end_with(NOTE).expect(0).out;
+    let named = Lethe::new(["redact", "--bundle", "en-clinical"])
+        .end_with(NOTE)
+        .expect(0)
+        .out;
+    let folder = models().join("en-clinical");
+    let read = Lethe::new(["redact", "--bundle", folder.to_str().unwrap()])
+        .end_with(NOTE)
+        .expect(0)
+        .out;
+    assert_eq!((&plain, &plain), (&named, &read));
+    for hidden in HIDDEN {
+        assert!(!plain.contains(hidden), "{hidden}: {plain}");
+    }
+    for stays in [
+        "Foley removed",
+        "5/5",
+        "Babinski negative",
+        "Hgb 11.2",
+        "-year-old woman",
+    ] {
+        assert!(plain.contains(stays), "{stays}: {plain}");
+    }
+}
+
+#[test]
+fn a_bundle_that_the_program_does_not_carry_is_told() {
+    let ended = Lethe::new(["redact", "--bundle", "en-nowhere"]).end_with(NOTE);
+    ended.expect(2).says("en-nowhere");
+}
+
 #[test]
 fn a_bundle_that_ships_has_a_card_and_is_small() {
     let mut bundles = 0;

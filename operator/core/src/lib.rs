@@ -49,4 +49,4 @@ pub use span::{Span, SpanError};
 pub use sweep::{NamesNobody, Sweep};
 pub use tagger::{TagError, Tagger, tag_each};
 pub use token::{TOKENIZER_VERSION, Token, TokenKind, tokenize};
-pub use vote::Voting;
+pub use vote::{Agreement, Voting};

@@ -5,7 +5,20 @@
 //! further tie goes to the longer span, then to the earlier one, then to the lower label.
 
 use crate::disjoint::Disjoint;
-use crate::{Annotation, Annotations, Decision, LabelId, MemberSet};
+use crate::{Annotation, Annotations, Decision, LabelId, MemberSet, Span};
+
+/// When members agree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Agreement {
+    /// When they say the same span with the same label, as in the paper.
+    #[default]
+    Exact,
+    /// When what they say overlaps. Whether something is redacted then hangs on how many members see an identifier there; that one
+    /// takes a patient for a doctor, or a street for all of an address, is no vote against it. Exact votes still decide which span
+    /// and label stay.
+    Overlap,
+}
 
 /// How members are combined.
 #[derive(Clone, Debug)]
@@ -21,6 +34,8 @@ pub struct Voting {
     /// What becomes of the part of a beaten span that no winner covers: redacted under the beaten label (true), as
     /// recall asks, or let go (false), as in the paper.
     pub cover_beaten: bool,
+    /// When members agree. Under [`Agreement::Overlap`] a decision's members are all who said something that overlaps it.
+    pub agreement: Agreement,
 }
 
 impl Default for Voting {
@@ -31,6 +46,7 @@ impl Default for Voting {
             always: MemberSet::default(),
             ranks: Vec::new(),
             cover_beaten: true,
+            agreement: Agreement::Exact,
         }
     }
 }
@@ -49,8 +65,11 @@ impl Voting {
     /// The answer is sorted by start and free of overlaps. `O(n log n)` in the number of annotations.
     pub fn decide(&self, text: &str, members: &[&Annotations]) -> Vec<Decision> {
         let mut candidates = self.count(members);
-        candidates.retain(|c| c.members.len() >= self.needed(c.label) || c.members.0 & self.always.0 != 0);
         self.order(&mut candidates);
+        if self.agreement == Agreement::Overlap {
+            support(&mut candidates, members);
+        }
+        candidates.retain(|c| c.members.len() >= self.needed(c.label) || c.members.0 & self.always.0 != 0);
         let mut kept = Disjoint::default();
         kept.seat(text, candidates, self.cover_beaten);
         kept.into_decisions()
@@ -115,10 +134,55 @@ impl Voting {
     }
 }
 
+/// Adds to each candidate the members who said something that overlaps it, with the score of the surest.
+fn support(candidates: &mut [Decision], members: &[&Annotations]) {
+    let ends: Vec<Ends<'_>> = members.iter().map(|said| Ends::new(said)).collect();
+    for candidate in candidates {
+        let mut own = std::mem::take(&mut candidate.scores).into_iter();
+        let exact = candidate.members;
+        for (member, ends) in ends.iter().enumerate() {
+            if exact.contains(member) {
+                candidate.scores.extend(own.next());
+            } else if let Some(score) = ends.surest(candidate.span) {
+                candidate.members = candidate.members.with(member);
+                candidate.scores.push(score);
+            }
+        }
+    }
+}
+
+/// A member's annotations by their starts, and how far all up to each reach.
+struct Ends<'a> {
+    said: Vec<&'a Annotation>,
+    reach: Vec<usize>,
+}
+
+impl<'a> Ends<'a> {
+    fn new(annotations: &'a Annotations) -> Self {
+        let said: Vec<&Annotation> = annotations.iter().collect();
+        let mut reach = Vec::with_capacity(said.len());
+        for annotation in &said {
+            let before = reach.last().copied().unwrap_or(0);
+            reach.push(annotation.span.end().max(before));
+        }
+        Self { said, reach }
+    }
+
+    /// The best score among what overlaps a span.
+    fn surest(&self, span: Span) -> Option<f32> {
+        let before = self.said.partition_point(|one| one.span.start() < span.end());
+        let near = (0..before)
+            .rev()
+            .take_while(|&place| self.reach[place] > span.start());
+        let over = near.filter(|&place| self.said[place].span.overlaps(span));
+        over.map(|place| self.said[place].score).reduce(f32::max)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LabelId, Span};
+    use crate::LabelId;
     use proptest::prelude::*;
 
     const TEXT: &str = "abcdefghijklmnopqrstuvwxyz";
@@ -250,7 +314,55 @@ mod tests {
         assert_eq!(decided(&voting, &members), [(5, 8, 0, 1)]);
     }
 
+    #[test]
+    fn by_overlap_a_member_agrees_whatever_the_label_and_the_borders() {
+        let members = [
+            says(&[(0, 4, 0), (10, 12, 0)]),
+            says(&[(0, 8, 1), (20, 22, 0)]),
+            says(&[(0, 8, 1), (14, 16, 2)]),
+        ];
+        let overlap = |threshold| Voting {
+            threshold,
+            agreement: Agreement::Overlap,
+            ..Voting::default()
+        };
+        assert_eq!(decided(&overlap(2), &members), [(0, 8, 1, 3)]);
+        assert_eq!(decided(&overlap(3), &members), [(0, 8, 1, 3)]);
+        assert_eq!(decided(&paper(3), &members), []);
+        let two: Vec<_> = members.iter().take(2).collect();
+        let decision = &overlap(2).decide(TEXT, &two)[0];
+        assert_eq!((decision.members.len(), decision.scores.len()), (2, 2));
+    }
+
     proptest! {
+        #[test]
+        fn by_overlap_a_byte_is_decided_where_a_span_with_enough_members_over_it_lies(
+            spans in proptest::collection::vec((0u32..20, 1u32..6, 0u16..3, 0usize..3), 0..20), threshold in 1u32..4
+        ) {
+            let mut by_member = vec![Vec::new(); 3];
+            for &(start, len, label, member) in &spans {
+                by_member[member].push((start, start + len, label));
+            }
+            let members: Vec<_> = by_member.iter().map(|s| says(s)).collect();
+            let voting = Voting { threshold, agreement: Agreement::Overlap, ..Voting::default() };
+            let found = decided(&voting, &members);
+            let over = |a: (u32, u32), b: (u32, u32)| a.0 < b.1 && b.0 < a.1;
+            let enough = |&&(start, len, _, _): &&(u32, u32, u16, usize)| {
+                let who: std::collections::BTreeSet<usize> = spans
+                    .iter()
+                    .filter(|&&(s, l, _, _)| over((s, s + l), (start, start + len)))
+                    .map(|&(_, _, _, member)| member)
+                    .collect();
+                who.len() >= threshold as usize
+            };
+            let kept: Vec<_> = spans.iter().filter(enough).collect();
+            for byte in 0..TEXT.len() {
+                let claimed = kept.iter().any(|&&(s, l, _, _)| (s as usize..(s + l) as usize).contains(&byte));
+                let covered = found.iter().filter(|d| (d.0..d.1).contains(&byte)).count();
+                prop_assert_eq!(covered, usize::from(claimed));
+            }
+        }
+
         #[test]
         fn with_cover_every_byte_that_reaches_the_threshold_is_decided_once(
             spans in proptest::collection::vec((0u32..20, 1u32..6, 0u16..3, 0usize..3), 0..20)

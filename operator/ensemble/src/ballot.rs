@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use lethe_core::{Annotations, LabelId, MemberSet, Span, Voting};
+use lethe_core::{Agreement, Annotations, LabelId, MemberSet, Span, Voting};
 use lethe_corpus::Counts;
 
 use crate::candidates::{Candidate, candidates};
@@ -55,6 +55,8 @@ struct Weight {
 #[derive(Clone, Debug)]
 struct Knot {
     candidates: Vec<Candidate>,
+    /// Who said something that overlaps each of them, itself included.
+    support: Vec<u64>,
     /// What each byte is: [`FIRST`], [`SPACE`], [`WORD`], [`GOLD`].
     bytes: Vec<u8>,
     /// Gold's spans within it.
@@ -124,7 +126,12 @@ impl Ballot {
         }
         let shift = |span: Span| Span::between((span.start() - start) as u32, (span.end() - start) as u32);
         let inside = |span: Span| span.start() >= start && span.end() <= end;
+        let over = |one: &Candidate| {
+            let others = group.iter().filter(|other| other.span.overlaps(one.span));
+            others.fold(0, |members, other| members | other.members.0)
+        };
         self.knots.push(Knot {
+            support: group.iter().map(over).collect(),
             candidates: group
                 .iter()
                 .map(|one| Candidate {
@@ -218,9 +225,13 @@ impl Knot {
         found: &mut impl FnMut(LabelId, Weight),
     ) {
         scratch.order.clear();
-        for one in &self.candidates {
+        for (one, &support) in self.candidates.iter().zip(&self.support) {
             let votes = one.members.0 & members.0;
-            if passes(voting, votes, one.label) {
+            let agreed = match voting.agreement {
+                Agreement::Exact => votes,
+                Agreement::Overlap => support & members.0,
+            };
+            if votes != 0 && passes(voting, agreed, one.label) {
                 scratch.order.push((
                     Reverse(votes.count_ones()),
                     best_rank(voting, votes),

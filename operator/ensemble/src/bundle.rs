@@ -161,7 +161,7 @@ impl Page {
     /// [`BundleError`], but none about members.
     pub fn read(folder: &Path) -> Result<Self, BundleError> {
         let path = folder.join(PAGE);
-        let text = std::fs::read_to_string(&path).map_err(|source| io(&path, source))?;
+        let text = lethe_learn::read_text(&path).map_err(|source| io(&path, source))?;
         let page: Self = toml::from_str(&text).map_err(|error| BundleError::Page {
             path: path.clone(),
             message: error.to_string(),
@@ -213,6 +213,7 @@ impl Page {
                 thresholds,
                 always,
                 cover_beaten,
+                agreement,
                 beside,
             } => {
                 let own = self.members.len().saturating_sub(beside.len());
@@ -254,6 +255,7 @@ impl Page {
                     always: set,
                     ranks: (0..most).collect(),
                     cover_beaten: *cover_beaten,
+                    agreement: *agreement,
                 });
                 if beside.is_empty() {
                     return Ok(voting);
@@ -262,7 +264,7 @@ impl Page {
             }
             Rule::Fitted { kind, digest, beside } => {
                 let path = folder.join(COMBINER);
-                let bytes = std::fs::read(&path).map_err(|source| io(&path, source))?;
+                let bytes = lethe_learn::read(&path).map_err(|source| io(&path, source))?;
                 let damaged = |message| BundleError::Page {
                     path: path.clone(),
                     message,

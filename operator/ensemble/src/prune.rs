@@ -17,7 +17,7 @@ mod report;
 
 use std::cmp::Ordering;
 
-use lethe_core::{MemberSet, Voting};
+use lethe_core::{Agreement, MemberSet, Voting};
 
 pub use page::{page, picture};
 pub use report::{
@@ -49,6 +49,8 @@ pub struct PruneOptions {
     pub by_category: bool,
     /// Whether the vote covers what winners leave of beaten spans ([`Voting::cover_beaten`]); not in the paper.
     pub cover_beaten: bool,
+    /// When members agree ([`Voting::agreement`]); by overlap is not in the paper.
+    pub agreement: Agreement,
 }
 
 /// Members whose sets can all be looked at in seconds.
@@ -132,6 +134,7 @@ impl Judge<'_> {
             always: self.options.always,
             ranks: self.ranks.clone(),
             cover_beaten: self.options.cover_beaten,
+            agreement: self.options.agreement,
         }
     }
 
@@ -233,6 +236,7 @@ pub fn prune(said: &Said, options: &PruneOptions) -> Result<Pruned, PruneError> 
         version: report::VERSION,
         objective: options.objective,
         cover_beaten: options.cover_beaten,
+        agreement: options.agreement,
         documents: said.documents.len() as u64,
         members: (0..said.members.len()).map(single).collect(),
         paths: paths.into_iter().map(|path| path.told(said)).collect(),

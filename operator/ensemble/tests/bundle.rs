@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lethe_core::{Action, Carried, Engine, LabelSet, Merging, NoteBatch, Redactor, Span};
+use lethe_core::{Action, Agreement, Carried, Engine, LabelSet, Merging, NoteBatch, Redactor, Span};
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Bundle, Page, Part, Provenance, Rule, Versions};
@@ -59,6 +59,7 @@ fn page() -> Page {
         thresholds: [(DATE.to_owned(), 1)].into(),
         always: vec!["known".to_owned()],
         cover_beaten: true,
+        agreement: Agreement::Exact,
         beside: Vec::new(),
     };
     let members = vec![Part::model("mira"), Part::model("ogd"), Part::rule("known")];
@@ -192,6 +193,7 @@ fn rules_beside_a_vote_do_not_vote_and_always_count() {
         thresholds: [].into(),
         always: Vec::new(),
         cover_beaten: false,
+        agreement: Agreement::Overlap,
         beside: vec!["pattern".to_owned()],
     };
     page.members[2] = Part::rule("pattern");

@@ -4,6 +4,7 @@
 mod labels;
 mod manifest;
 mod marginals;
+mod read;
 mod switch_out;
 mod tags;
 mod watch;
@@ -11,6 +12,7 @@ mod watch;
 pub use labels::{LabelMap, LabelMapError};
 pub use manifest::{FORMAT_VERSION, Manifest, ManifestError, Training};
 pub use marginals::Marginals;
+pub use read::{read, read_text};
 pub use switch_out::{Pool, SwitchOut};
 pub use tags::{Scheme, Spanned, TagSet};
 pub use watch::{Epoch, Quiet, Watch};

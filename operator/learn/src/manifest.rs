@@ -159,7 +159,7 @@ impl Manifest {
     /// Any [`ManifestError`] but those about files.
     pub fn read(folder: &Path) -> Result<Self, ManifestError> {
         let path = folder.join(PAGE);
-        let text = std::fs::read_to_string(&path).map_err(|source| io(&path, source))?;
+        let text = crate::read_text(&path).map_err(|source| io(&path, source))?;
         let manifest: Self = toml::from_str(&text).map_err(|error| ManifestError::Page {
             path: path.clone(),
             message: error.to_string(),
@@ -209,11 +209,11 @@ impl Manifest {
             kind: self.kind.clone(),
         })?;
         let path = folder.join(name);
-        let bytes = std::fs::read(&path).map_err(|source| io(&path, source))?;
+        let bytes = crate::read(&path).map_err(|source| io(&path, source))?;
         if digest(&bytes) != *expected {
             return Err(ManifestError::Digest { path });
         }
-        Ok(bytes)
+        Ok(bytes.into_owned())
     }
 }
 

@@ -45,6 +45,10 @@ pub struct Schedule {
     pub clip: f32,
     /// How often a word that train has once is read as an unknown one.
     pub unknown: f32,
+    /// How often train must have a word for it to be known by itself, where it has no vector: names that were drawn from lists are
+    /// rare by the thousand, and known by themselves they would teach nothing about other names.
+    #[serde(skip_serializing_if = "is_one")]
+    pub least: usize,
     /// The seed.
     pub seed: u64,
 }
@@ -58,9 +62,16 @@ impl Default for Schedule {
             dropout: 0.5,
             clip: 5.0,
             unknown: 0.5,
+            least: 1,
             seed: 1,
         }
     }
+}
+
+/// What the default is stays unsaid: trainings that began before there was a choice go on.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_one(least: &usize) -> bool {
+    *least == 1
 }
 
 /// What a network is trained on.
@@ -313,7 +324,8 @@ fn begin(
     data: Data<'_>,
 ) -> Result<(Model, Vec<bool>), TrainError> {
     let seen = Seen::of(batch, architecture.casing);
-    let mut words: BTreeSet<&str> = seen.times.keys().map(String::as_str).collect();
+    let often = seen.times.iter().filter(|(_, times)| **times >= schedule.least);
+    let mut words: BTreeSet<&str> = often.map(|(word, _)| word.as_str()).collect();
     check_size(architecture, data.vectors)?;
     if let Some(vectors) = data.vectors {
         words.extend(vectors.words().iter().map(String::as_str));

@@ -77,6 +77,10 @@ pub(crate) struct ObjectiveArgs {
     /// Choose a threshold for each category of labels
     #[arg(long)]
     pub(crate) by_category: bool,
+    /// Whoever marks something that overlaps agrees, whatever its label and borders; in the papers only the same span with the same
+    /// label is a vote for it
+    #[arg(long)]
+    pub(crate) overlap: bool,
     /// Redact also what a beaten span covers beyond the winner; the papers let it go
     #[arg(long)]
     pub(crate) cover_beaten: bool,

@@ -53,6 +53,9 @@ pub(crate) struct SynthesiseArgs {
     /// out to test on if not given
     #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = institutes())]
     pub(crate) institutes: Vec<String>,
+    /// Names to write in place of the institutes' own: lines of given name, tab, surname, tab, `F` or `M`; more columns are let be
+    #[arg(long, value_name = "FILE")]
+    pub(crate) names: Option<PathBuf>,
     /// The share of documents without any identifier
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = share)]
     pub(crate) negatives: f64,

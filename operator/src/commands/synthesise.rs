@@ -1,7 +1,10 @@
 //! `lethe synthesise`: invented notes with gold spans.
 
+use std::path::Path;
+
+use anyhow::Context as _;
 use lethe_corpus::{Document, write_jsonl};
-use lethe_synthesise::{Generator, HELD_OUT, Noise, Settings, institutes};
+use lethe_synthesise::{Generator, HELD_OUT, Name, Noise, Settings, institutes};
 
 use super::learning::read;
 use crate::cli::{NoiseKind, SynthesiseArgs};
@@ -26,6 +29,7 @@ pub(crate) fn run(args: &SynthesiseArgs) -> anyhow::Result<()> {
         institutes,
         negatives: args.negatives,
         noise: noise(args.noise),
+        names: args.names.as_deref().map(names).transpose()?.unwrap_or_default(),
     };
     let generator = Generator::new(settings, &carriers).map_err(usage)?;
     if !carriers.is_empty() {
@@ -50,6 +54,35 @@ pub(crate) fn run(args: &SynthesiseArgs) -> anyhow::Result<()> {
         args.out.display()
     );
     Ok(())
+}
+
+/// Reads a file of names.
+fn names(path: &Path) -> anyhow::Result<Vec<Name>> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let lines = (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    lines
+        .map(|(number, line)| {
+            let mut columns = line.split('\t').map(str::trim);
+            let (given, family, sex) = (columns.next(), columns.next(), columns.next());
+            match (given, family, sex) {
+                (Some(given), Some(family), Some(sex @ ("F" | "M")))
+                    if !given.is_empty() && !family.is_empty() =>
+                {
+                    Ok(Name {
+                        given: given.to_owned(),
+                        family: family.to_owned(),
+                        female: sex == "F",
+                    })
+                }
+                _ => Err(usage(format!(
+                    "{}, line {number}: not a given name, tab, a surname, tab, F or M",
+                    path.display()
+                ))),
+            }
+        })
+        .collect()
 }
 
 fn noise(kind: NoiseKind) -> Noise {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lethe_core::{
-    Action, Carried, CarriedField, Engine, LabelSet, MemberSet, Merging, Plain, Redactor, ReviewRule, Sweep,
-    Voting, hex,
+    Action, Agreement, Carried, CarriedField, Engine, LabelSet, MemberSet, Merging, Plain, Redactor,
+    ReviewRule, Sweep, Voting, hex,
 };
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Bundle, Versions};
@@ -22,7 +22,8 @@ use crate::exit::usage;
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct EngineConfig {
-    /// A bundle that `lethe ensemble fit` made: members, vote and labels in one folder.
+    /// A bundle: members, vote and labels in one. A folder that `lethe ensemble fit` made, or the name of one that the program
+    /// carries; [`lethe_bundles::DEFAULT`] where nothing here says what decides.
     pub(crate) bundle: Option<PathBuf>,
     /// A label set that ships (`i2b2-2014`, the default, or `meddocan`), or a file.
     pub(crate) labels: Option<String>,
@@ -54,6 +55,8 @@ pub(crate) struct VoteConfig {
     pub(crate) always: Vec<String>,
     /// Whether the part of a beaten span that no winner covers is redacted all the same.
     pub(crate) cover_beaten: bool,
+    /// When members agree: `exact` or `overlap`.
+    pub(crate) agreement: Agreement,
 }
 
 impl Default for VoteConfig {
@@ -62,6 +65,7 @@ impl Default for VoteConfig {
             threshold: 1,
             always: Vec::new(),
             cover_beaten: true,
+            agreement: Agreement::Exact,
         }
     }
 }
@@ -137,8 +141,8 @@ impl EngineConfig {
     pub(crate) fn build(&self) -> anyhow::Result<Recipe> {
         let stamp = self.stamp();
         let dictionary = self.dictionary()?;
-        if let Some(folder) = &self.bundle {
-            return self.bundled(folder, &dictionary, stamp);
+        if let Some(folder) = self.decider() {
+            return self.bundled(&folder, &dictionary, stamp);
         }
         let labels = self.labels.as_deref().unwrap_or("i2b2-2014");
         let labels = Arc::new(label_set(labels, "key `engine.labels`")?);
@@ -177,6 +181,7 @@ impl EngineConfig {
             always,
             ranks: Vec::new(),
             cover_beaten: vote.cover_beaten,
+            agreement: vote.agreement,
         };
         let never = ["DATE", "AGE", "PHONE", "FAX", "ZIP"]
             .iter()
@@ -206,6 +211,20 @@ impl EngineConfig {
         })
     }
 
+    /// The bundle that decides, if one does.
+    fn decider(&self) -> Option<PathBuf> {
+        let labels = self.labels.as_deref().unwrap_or("i2b2-2014");
+        let own = labels != "i2b2-2014" || self.members.is_some() || self.pass_through || self.vote.is_some();
+        match &self.bundle {
+            Some(named) => {
+                let shipped = named.to_str().and_then(lethe_bundles::folder);
+                Some(shipped.unwrap_or_else(|| named.clone()))
+            }
+            None if own => None,
+            None => lethe_bundles::folder(lethe_bundles::DEFAULT),
+        }
+    }
+
     /// The engine of a bundle. What its members say is not merged: they know their corpus' own boundaries.
     fn bundled(&self, folder: &Path, dictionary: &Arc<Dictionary>, stamp: String) -> anyhow::Result<Recipe> {
         let others = [
@@ -214,7 +233,7 @@ impl EngineConfig {
             ("pass_through", self.pass_through),
             ("vote", self.vote.is_some()),
         ];
-        if let Some((key, _)) = others.iter().find(|(_, given)| *given) {
+        if let Some((key, _)) = others.iter().find(|(_, given)| *given && self.bundle.is_some()) {
             return Err(usage(format!(
                 "keys `engine.bundle` and `engine.{key}`: a bundle has labels, members and vote of its own; leave one of the two out"
             )));

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use jiff::civil::Date;
 
 pub(crate) use self::people::Person;
+use crate::Name;
 use crate::chance::Chance;
 use crate::institute::Institute;
 use crate::page::{Page, Piece};
@@ -20,16 +21,19 @@ use crate::slot::{Day, Item, Role, Slot};
 pub(crate) struct Cast<'i> {
     pub(crate) institute: &'i Institute,
     pub(crate) chance: Chance,
+    /// Names that go before the institute's; none if empty.
+    names: &'i [Name],
     people: HashMap<Role, Person>,
     days: HashMap<Day, Date>,
     items: HashMap<Item, Vec<Piece>>,
 }
 
 impl<'i> Cast<'i> {
-    pub(crate) fn new(institute: &'i Institute, chance: Chance) -> Self {
+    pub(crate) fn new(institute: &'i Institute, names: &'i [Name], chance: Chance) -> Self {
         Self {
             institute,
             chance,
+            names,
             people: HashMap::new(),
             days: HashMap::new(),
             items: HashMap::new(),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::chance::Chance;
 use crate::kind::Kind;
-use crate::pools::Pools;
+use crate::pools::{Pools, listed};
 use crate::registry::{BARE, HELD_OUT, INSTITUTES, SHARED};
 use crate::slot::FILLERS;
 use crate::template::{Template, TemplateError, parse};
@@ -173,7 +173,10 @@ impl Institute {
                 .map(|(form, &weight)| (form.clone(), weight))
                 .collect()
         };
-        let fillers: BTreeMap<String, Vec<String>> = toml_of(FILLER_TEXT, "shared/fillers.toml")?;
+        let mut fillers: BTreeMap<String, Vec<String>> = toml_of(FILLER_TEXT, "shared/fillers.toml")?;
+        for (key, words) in listed() {
+            fillers.entry(key.to_owned()).or_default().extend(words);
+        }
         if let Some(missing) = FILLERS.iter().find(|key| !fillers.contains_key(**key)) {
             return Err(InstituteError::Conventions {
                 file: "shared/fillers.toml".to_owned(),

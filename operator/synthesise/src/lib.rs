@@ -44,6 +44,19 @@ pub struct Settings {
     pub negatives: f64,
     /// What is done to documents when they are written.
     pub noise: Noise,
+    /// Whose names are written in place of the institutes' own; of none if there are none.
+    pub names: Vec<Name>,
+}
+
+/// A name of somebody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// The given name.
+    pub given: String,
+    /// The surname.
+    pub family: String,
+    /// Whether it is a woman's.
+    pub female: bool,
 }
 
 /// Writes documents.
@@ -92,7 +105,7 @@ impl Generator {
         let institute = self.institutes.get(place)?;
         let mut chance = Chance::new(self.settings.seed, number);
         let negative = chance.often(self.settings.negatives);
-        let mut writer = Writer::new(institute, &self.carriers, chance);
+        let mut writer = Writer::new(institute, &self.carriers, &self.settings.names, chance);
         let mut page = if negative {
             writer.negative()
         } else {
@@ -114,6 +127,7 @@ mod tests {
             institutes: institutes.iter().map(|&id| id.to_owned()).collect(),
             negatives: 0.1,
             noise: Noise::USUAL,
+            names: Vec::new(),
         }
     }
 
@@ -180,6 +194,35 @@ mod tests {
                 document.id
             );
         }
+    }
+
+    #[test]
+    fn names_that_are_given_are_the_only_ones() {
+        let name = |given: &str, family: &str| Name {
+            given: given.to_owned(),
+            family: family.to_owned(),
+            female: true,
+        };
+        let settings = Settings {
+            noise: Noise::NONE,
+            names: vec![name("Qualia", "Vexmoor"), name("Zephyrine", "Quorn")],
+            ..settings(&["harbor"])
+        };
+        let generator = Generator::new(settings, &[]).unwrap();
+        let mut seen = 0;
+        for document in (0..200).filter_map(|n| generator.document(n)) {
+            for mark in document.marks.iter().filter(|mark| mark.label == "PATIENT") {
+                let text = mark.span.of(&document.text).to_lowercase();
+                let long = text
+                    .split(|char: char| !char.is_alphabetic())
+                    .filter(|word| word.len() > 5);
+                for word in long {
+                    seen += 1;
+                    assert!(["qualia", "vexmoor", "zephyrine"].contains(&word), "{word}");
+                }
+            }
+        }
+        assert!(seen > 100, "{seen}");
     }
 
     #[test]

@@ -105,11 +105,11 @@ impl Page {
             let start = text.len();
             text.push_str(&piece.text);
             let (Some(label), Ok(span)) = (piece.label, Span::new(start, text.len())) else {
-                before = before.filter(|_| piece.text == " ");
+                before = before.filter(|_| matches!(piece.text.as_str(), " " | ","));
                 continue;
             };
             match marks.last_mut() {
-                // "{patient.first} {patient.last}" is one name.
+                // "{patient.first} {patient.last}" is one name, and so is "{patient.last},{patient.first}".
                 Some(last) if before == Some(label) && NAMES.contains(&label) => {
                     last.span = last.span.union(span)
                 }

@@ -247,6 +247,48 @@ fn pool(entries: impl Iterator<Item = (&'static str, Option<f64>)>) -> Pool {
     pool
 }
 
+/// What the dictionaries know that identifies nobody, by the slot that it fills.
+pub(crate) fn listed() -> [(&'static str, Vec<String>); 2] {
+    let drugs = entries(list!("drugs")).map(|(entry, _)| entry.to_owned());
+    // An eponym stands before what is called so.
+    let eponyms = entries(list!("eponyms")).zip(EPONYM_NOUNS.iter().cycle());
+    let eponyms = eponyms.map(|((entry, _), noun)| format!("{entry}{noun}"));
+    let devices = entries(list!("device-names")).map(|(entry, _)| entry.to_owned());
+    [
+        ("drug", drugs.collect()),
+        ("eponym", eponyms.chain(devices).collect()),
+    ]
+}
+
+/// What eponyms are of.
+const EPONYM_NOUNS: &[&str] = &[
+    " disease",
+    "'s sign",
+    " syndrome",
+    "'s disease",
+    " procedure",
+    " test",
+    " clamp",
+    "'s test",
+    " retractor",
+    " classification",
+    " fracture",
+    " score",
+    " incision",
+    " reflex",
+    " repair",
+    "'s syndrome",
+    " forceps",
+    " criteria",
+    " catheter",
+    " sign",
+    " scale",
+    " stain",
+    " technique",
+    " cells",
+    " position",
+];
+
 /// Every name that some list has, folded.
 fn known_names() -> HashSet<String> {
     [

@@ -30,6 +30,8 @@ pub(crate) static INSTITUTES: &[Files] = &[
     institute!("harbor": "forms.txt", "inserts.txt", "letters.txt", "messages.txt", "notes1.txt", "notes2.txt", "notes3.txt", "parts.txt", "visits.txt"),
     institute!("prairie": "forms.txt", "frames.txt", "inserts.txt", "letters.txt", "notes-long.txt", "notes-lower.txt", "notes-upper.txt", "talk.txt"),
     institute!("lakeside": "forms.txt", "inserts.txt", "letters.txt", "messages.txt", "notes.txt", "notes2.txt", "parts.txt", "visits.txt"),
+    institute!("mesa": "forms.txt", "inserts.txt", "letters.txt", "messages.txt", "notes1.txt", "notes2.txt", "parts.txt", "visits.txt"),
+    institute!("delta": "forms.txt", "frames.txt", "inserts.txt", "letters.txt", "notes1.txt", "notes2.txt", "short.txt", "talk.txt"),
     institute!("summit": "forms.txt", "furniture.txt", "inserts.txt", "letters.txt", "messages.txt", "notes-clinic.txt", "notes-inpatient.txt", "notes-long.txt", "queries.txt", "sentences.txt", "visits.txt"),
 ];
 
@@ -52,8 +54,15 @@ pub(crate) static BARE: &[(&str, &str)] = &[
     template!("shared", "clinical.txt"),
     template!("shared", "clinical2.txt"),
     template!("shared", "clinical3.txt"),
+    template!("shared", "clinical4.txt"),
+    template!("shared", "clinical5.txt"),
     template!("shared", "negatives.txt"),
     template!("shared", "negatives2.txt"),
     template!("shared", "negatives3.txt"),
     template!("shared", "negatives4.txt"),
+    template!("shared", "negatives5.txt"),
+    template!("shared", "negatives6.txt"),
+    template!("shared", "negatives7.txt"),
+    template!("shared", "negatives8.txt"),
+    template!("shared", "negatives9.txt"),
 ];

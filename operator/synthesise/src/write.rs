@@ -1,5 +1,6 @@
 //! Documents: what stands behind what.
 
+use crate::Name;
 use crate::carrier::{Carried, Carrier, Sentence};
 use crate::cast::Cast;
 use crate::chance::Chance;
@@ -32,8 +33,13 @@ pub(crate) struct Writer<'w> {
 }
 
 impl<'w> Writer<'w> {
-    pub(crate) fn new(institute: &'w Institute, carriers: &'w [Carrier], chance: Chance) -> Self {
-        let cast = Cast::new(institute, chance);
+    pub(crate) fn new(
+        institute: &'w Institute,
+        carriers: &'w [Carrier],
+        names: &'w [Name],
+        chance: Chance,
+    ) -> Self {
+        let cast = Cast::new(institute, names, chance);
         Self { cast, carriers }
     }
 

@@ -145,6 +145,7 @@ pub(super) fn bundle(folder: &Path, kinds: &[&'static str]) -> PathBuf {
         thresholds: [].into(),
         always: Vec::new(),
         cover_beaten: false,
+        agreement: lethe_core::Agreement::Exact,
         beside: Vec::new(),
     };
     let parts = kinds.iter().map(|kind| Part::model(kind)).collect();

@@ -101,6 +101,7 @@ proptest! {
         always in 0u64..8,
         ranks in proptest::collection::vec(0u32..6, 0..6),
         cover_beaten in any::<bool>(),
+        overlap in any::<bool>(),
     ) {
         let mut members = members;
         for (i, told) in members.iter_mut().enumerate() {
@@ -109,7 +110,8 @@ proptest! {
             }
         }
         let said = said(&gold, &members);
-        let voting = Voting { threshold, thresholds, always: MemberSet(always), ranks, cover_beaten };
+        let agreement = if overlap { Agreement::Overlap } else { Agreement::Exact };
+        let voting = Voting { threshold, thresholds, always: MemberSet(always), ranks, cover_beaten, agreement };
         let members = MemberSet(subset);
         let ballot = Ballot::new(&said);
         let (tally, by_label) = slowly(&said, &voting, members);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lethe_core::{LabelSet, TOKENIZER_VERSION};
+use lethe_core::{Agreement, LabelSet, TOKENIZER_VERSION};
 use serde::{Deserialize, Serialize};
 
 use super::sha256;
@@ -51,6 +51,9 @@ pub enum Rule {
         always: Vec<String>,
         /// Whether what a beaten span covers beyond the winner is redacted too.
         cover_beaten: bool,
+        /// When members agree.
+        #[serde(default, skip_serializing_if = "is_exact")]
+        agreement: Agreement,
         /// Rule members that do not vote, the last of the members: whatever they say is redacted.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         beside: Vec<String>,
@@ -65,6 +68,12 @@ pub enum Rule {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         beside: Vec<String>,
     },
+}
+
+/// Pages from before there was a choice say nothing of it.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_exact(agreement: &Agreement) -> bool {
+    *agreement == Agreement::Exact
 }
 
 /// A member of a bundle.

@@ -2,6 +2,7 @@
 
 mod tables;
 
+use lethe_core::Agreement;
 use lethe_evaluate::sheet::{
     Axes, CHART_STYLE, Dot, Of, Series, alone, chart, counted, escape, figure, frame, percent, thousands,
 };
@@ -60,12 +61,16 @@ pub fn page(pruned: &Pruned, held_out: &[HeldOut], title: &str) -> String {
     tables::shared(&mut out, "Pruned members", &pruned.pruned.shared_errors, false);
     out.push_str(EXPLAINED);
     out.push_str(&format!(
-        "<footer>Objective {}; {}.</footer>\n",
+        "<footer>Objective {}; {}{}.</footer>\n",
         escape(&pruned.objective.to_string()),
         if pruned.cover_beaten {
             "what winners leave of beaten spans is covered"
         } else {
             "what winners leave of beaten spans is let go"
+        },
+        match pruned.agreement {
+            Agreement::Exact => "",
+            Agreement::Overlap => "; whoever marks something that overlaps agrees",
         }
     ));
     frame(title, &style(), &out)

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use lethe_core::{MemberSet, Voting};
+use lethe_core::{Agreement, MemberSet, Voting};
 
 use super::{PruneError, Tried, everyone};
 use crate::leak::{Alone, SharedErrors};
@@ -23,6 +23,9 @@ pub struct Pruned {
     pub objective: Objective,
     /// Whether the vote covers what winners leave of beaten spans.
     pub cover_beaten: bool,
+    /// When members agree.
+    #[serde(default)]
+    pub agreement: Agreement,
     /// Documents that members were judged on.
     pub documents: u64,
     /// All members; elsewhere they are named by their place here.
@@ -226,6 +229,7 @@ impl Pruned {
                 .fold(MemberSet::default(), |set, (place, _)| set.with(place)),
             ranks: self.ranks_of(members),
             cover_beaten: self.cover_beaten,
+            agreement: self.agreement,
         }
     }
 
@@ -255,6 +259,7 @@ impl Pruned {
             always: always.fold(MemberSet::default(), MemberSet::with),
             ranks: self.members.iter().map(|member| member.rank).collect(),
             cover_beaten: self.cover_beaten,
+            agreement: self.agreement,
         };
         let tally = |threshold: u32, members: MemberSet| {
             let voting = Voting {

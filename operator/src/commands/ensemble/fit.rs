@@ -139,6 +139,7 @@ fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, le
             .chain(args.beside.iter().cloned())
             .collect(),
         cover_beaten: args.objective.cover_beaten,
+        agreement: options.agreement,
         beside: Vec::new(),
     };
     let part = |&member: &usize| {

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lethe_core::{Combine, Decision, MemberSet};
+use lethe_core::{Agreement, Combine, Decision, MemberSet};
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Cost, Objective, PruneOptions, Said};
@@ -188,6 +188,11 @@ fn options(args: &ObjectiveArgs, said: &Said, costs: Vec<Cost>) -> anyhow::Resul
         every_set: args.every_set,
         by_category: args.by_category,
         cover_beaten: args.cover_beaten,
+        agreement: if args.overlap {
+            Agreement::Overlap
+        } else {
+            Agreement::Exact
+        },
         ..PruneOptions::default()
     })
 }

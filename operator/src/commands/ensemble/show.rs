@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use lethe_core::Agreement;
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Bundle, Rule};
 
@@ -26,6 +27,7 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
             thresholds,
             always,
             cover_beaten,
+            agreement,
             beside,
         } => {
             let voters = page.members.len() - beside.len();
@@ -35,6 +37,9 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
             }
             if !always.is_empty() {
                 writeln!(to, "            1 is enough from {}", always.join(", "))?;
+            }
+            if *agreement == Agreement::Overlap {
+                writeln!(to, "            whoever marks something that overlaps agrees")?;
             }
             if *cover_beaten {
                 writeln!(

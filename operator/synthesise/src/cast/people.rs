@@ -44,10 +44,20 @@ impl Cast<'_> {
         let chance = &mut self.chance;
         let sex = if chance.often(0.5) { Sex::Female } else { Sex::Male };
         let origin = Pools::origin(chance);
-        let first = pools.given(sex, origin, chance);
+        let (sex, first, own) = match chance.pick(self.names) {
+            Some(name) => {
+                let sex = if name.female { Sex::Female } else { Sex::Male };
+                (sex, name.given.clone(), name.family.clone())
+            }
+            None => (
+                sex,
+                pools.given(sex, origin, chance),
+                pools.family(origin, chance),
+            ),
+        };
         let last = match family {
             Some(family) if chance.often(0.6) => family,
-            _ => pools.family(origin, chance),
+            _ => own,
         };
         let nick = nickname(&first, chance);
         let age = match role {
@@ -62,7 +72,10 @@ impl Cast<'_> {
         };
         Person {
             sex,
-            middle: pools.given(sex, origin, chance),
+            middle: match chance.pick(self.names) {
+                Some(name) => name.given.clone(),
+                None => pools.given(sex, origin, chance),
+            },
             first,
             last,
             suffix,

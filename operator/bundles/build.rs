@@ -1,0 +1,52 @@
+//! Makes a table of the files of the bundles that the program carries.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// Folders of `models/`.
+const BUNDLES: [&str; 1] = ["en-clinical"];
+
+fn main() -> io::Result<()> {
+    let models = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../models");
+    let mut table = String::from("static BUNDLES: &[(&str, &[(&str, &[u8])])] = &[\n");
+    for bundle in BUNDLES {
+        let folder = models.join(bundle);
+        println!("cargo::rerun-if-changed={}", folder.display());
+        let mut files = Vec::new();
+        walk(&folder, "", &mut files)?;
+        files.sort();
+        // Writing to a string cannot fail.
+        let _ = writeln!(table, "    ({bundle:?}, &[");
+        for (name, path) in files {
+            let _ = writeln!(table, "        ({name:?}, include_bytes!({path:?})),");
+        }
+        table.push_str("    ]),\n");
+    }
+    table.push_str("];\n");
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    fs::write(out.join("bundles.rs"), table)
+}
+
+/// The files below a folder, by their path in the bundle; pages for people stay out.
+fn walk(folder: &Path, within: &str, into: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let inside = if within.is_empty() {
+            name.clone()
+        } else {
+            format!("{within}/{name}")
+        };
+        if path.is_dir() {
+            walk(&path, &inside, into)?;
+        } else if !name.ends_with(".md") {
+            into.push((inside, path.canonicalize()?));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! The bundles that the program carries with it, so that one file is all that a machine needs.
+//!
+//! A bundle of this kind is named, as in `engine.bundle = "en-clinical"`; its files have paths that begin with `shipped:` and are
+//! no files of the system.
+
+use std::path::{Path, PathBuf};
+
+include!(concat!(env!("OUT_DIR"), "/bundles.rs"));
+
+/// What stands before a bundle's name in the paths of its files.
+const SCHEME: &str = "shipped:";
+
+/// The bundle that is run where nothing says another.
+pub const DEFAULT: &str = "en-clinical";
+
+/// The names of the bundles.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    BUNDLES.iter().map(|(name, _)| *name)
+}
+
+/// The folder of a bundle by its name; `None` if the program carries none of it.
+pub fn folder(name: &str) -> Option<PathBuf> {
+    names()
+        .find(|known| *known == name)
+        .map(|name| PathBuf::from(format!("{SCHEME}{name}")))
+}
+
+/// Whether a path is of a bundle that the program carries.
+pub fn is_shipped(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| path.starts_with(SCHEME))
+}
+
+/// The file at a path of a shipped bundle; `None` if there is none.
+pub fn file(path: &Path) -> Option<&'static [u8]> {
+    let (bundle, file) = path.to_str()?.strip_prefix(SCHEME)?.split_once('/')?;
+    let (_, files) = BUNDLES.iter().find(|(name, _)| *name == bundle)?;
+    files
+        .iter()
+        .find(|(name, _)| *name == file)
+        .map(|(_, bytes)| *bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bundle_has_its_page_and_nothing_outside_is_a_file() {
+        for name in names() {
+            let folder = folder(name).unwrap();
+            assert!(
+                is_shipped(&folder) && file(&folder.join("bundle.toml")).is_some(),
+                "{name}"
+            );
+            assert!(file(&folder.join("no such file")).is_none());
+        }
+        assert!(names().any(|name| name == DEFAULT));
+        assert!(folder("elsewhere").is_none());
+        assert!(!is_shipped(Path::new("models/en-clinical")));
+        assert!(file(Path::new("/etc/hosts")).is_none());
+    }
+}
