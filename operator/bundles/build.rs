@@ -1,6 +1,5 @@
 //! Makes a table of the files of the bundles that the program carries.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -9,17 +8,16 @@ const BUNDLES: [&str; 1] = ["en-clinical"];
 
 fn main() -> io::Result<()> {
     let models = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../models");
-    let mut table = String::from("static BUNDLES: &[(&str, &[(&str, &[u8])])] = &[\n");
+    let mut table = String::from("static BUNDLES: &[Bundle] = &[\n");
     for bundle in BUNDLES {
         let folder = models.join(bundle);
         println!("cargo::rerun-if-changed={}", folder.display());
         let mut files = Vec::new();
         walk(&folder, "", &mut files)?;
         files.sort();
-        // Writing to a string cannot fail.
-        let _ = writeln!(table, "    ({bundle:?}, &[");
+        table += &format!("    ({bundle:?}, &[\n");
         for (name, path) in files {
-            let _ = writeln!(table, "        ({name:?}, include_bytes!({path:?})),");
+            table += &format!("        ({name:?}, include_bytes!({path:?})),\n");
         }
         table.push_str("    ]),\n");
     }

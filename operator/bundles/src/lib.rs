@@ -5,6 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
+/// A file's path in its bundle, and its bytes.
+type File = (&'static str, &'static [u8]);
+/// A bundle's name, and its files.
+type Bundle = (&'static str, &'static [File]);
+
 include!(concat!(env!("OUT_DIR"), "/bundles.rs"));
 
 /// What stands before a bundle's name in the paths of its files.

@@ -1,13 +1,11 @@
 //! Invented clinical notes with gold spans, for tests and for training: nobody's data, so that it may be shared.
 //!
-//! A document is written from templates ([`data/README.md`]) or around carrier text, with the identifiers of an invented person.
+//! A document is written from templates (`data/README.md`) or around carrier text, with the identifiers of an invented person.
 //! Institutes differ in templates, conventions and in the names, towns and hospitals that they draw from, so that a model can be
 //! tested on one that it has not seen. Spans follow the guidelines of the 2014 i2b2 track (Stubbs and Uzuner 2015), titles, degrees
 //! and possessives outside.
 //!
 //! The same settings and carriers give the same documents, byte for byte, whichever of them are asked for.
-//!
-//! [`data/README.md`]: https://github.com/
 
 mod carrier;
 mod cast;

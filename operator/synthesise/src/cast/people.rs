@@ -221,11 +221,10 @@ impl Person {
     }
 
     fn title(&self, chance: &mut Chance) -> &'static str {
-        let title = match self.sex {
+        match self.sex {
             Sex::Male => chance.word(&["Mr.", "Mr.", "Mr.", "Mr"]),
             Sex::Female => chance.word(&["Ms.", "Mrs.", "Ms.", "Mrs.", "Ms", "Miss"]),
-        };
-        title
+        }
     }
 
     fn age(&self, count: Count, chance: &mut Chance) -> String {
