@@ -1,7 +1,9 @@
 //! Who and what a document is about: every slot's value, made when it is first asked for and the same from then on.
 
 mod days;
+mod institutions;
 mod numbers;
+mod parts;
 mod people;
 mod places;
 mod words;

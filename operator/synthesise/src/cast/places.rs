@@ -1,215 +1,10 @@
-//! Places, institutions and organisations: from the lists, and made of their parts.
+//! Places and addresses: from the lists, and made of their parts.
 
 use super::Cast;
+use super::parts::{NATURE, SECOND, UNIT};
 use super::words::capital;
 use crate::chance::Chance;
 use crate::slot::{Item, Role};
-
-const NATURE: &[&str] = &[
-    "Oak", "Maple", "Cedar", "Pine", "Willow", "River", "Lake", "Spring", "Hill", "Valley", "Meadow",
-    "Forest", "Sunset", "Harbor", "Ridge", "Canyon", "Prairie", "Stone", "Eagle", "Fox", "Deer", "Bear",
-    "Silver", "Golden", "Green", "White", "Blue", "North", "South", "East", "West", "Highland", "Magnolia",
-    "Juniper", "Aspen", "Birch", "Elm", "Laurel", "Cypress", "Cherry", "Mill", "Orchard", "Bay", "Coral",
-    "Mesa", "Summit", "Crystal",
-];
-const SECOND: &[&str] = &[
-    "wood", " Creek", " Grove", " Ridge", "view", " Park", "side", " Valley", " Hills", " Point", "field",
-    "crest", " Springs", "brook", "dale", "haven",
-];
-const SAINTS: &[&str] = &[
-    "St. Mary's",
-    "St. Luke's",
-    "St. Joseph's",
-    "Saint Francis",
-    "St. Anthony",
-    "St. Vincent",
-    "Holy Cross",
-    "Mercy",
-    "Providence",
-    "Good Samaritan",
-    "Sacred Heart",
-    "St. Elizabeth",
-    "Our Lady of Grace",
-    "Mount Sinai",
-    "Beth Israel",
-    "Trinity",
-    "Methodist",
-    "Baptist",
-    "Lutheran",
-    "Saint Agnes",
-    "St. Jude",
-    "Emmanuel",
-    "Resurrection",
-    "Ascension",
-    "Bethesda",
-    "Divine Savior",
-    "St. Clare",
-    "Queen of Peace",
-    "Presbyterian",
-    "Adventist",
-];
-const HOSPITALS: &[&str] = &[
-    "Hospital",
-    "Medical Center",
-    "General Hospital",
-    "Memorial Hospital",
-    "Regional Medical Center",
-    "Community Hospital",
-    "Children's Hospital",
-    "Health System",
-    "County Hospital",
-    "Regional Hospital",
-    "University Hospital",
-    "Heart Institute",
-    "Cancer Center",
-    "Rehabilitation Hospital",
-    "VA Medical Center",
-    "Surgery Center",
-    "Healthcare",
-    "Health",
-    "Medical Clinic",
-    "Veterans Hospital",
-    "Women's Hospital",
-    "State Hospital",
-    "Trauma Center",
-];
-const CLINICS: &[&str] = &[
-    "Clinic",
-    "Family Practice",
-    "Nursing Home",
-    "Family Medicine",
-    "Internal Medicine",
-    "Pediatrics",
-    "Nursing and Rehabilitation",
-    "Manor",
-    "Dialysis Center",
-    "Assisted Living",
-    "Pharmacy",
-    "Urgent Care",
-    "Dental",
-    "Eye Center",
-    "Home Health",
-    "Hospice",
-    "Care Center",
-    "Physical Therapy",
-    "Imaging",
-    "Health Center",
-    "Dermatology",
-    "Orthopedics",
-    "Women's Health",
-    "Counseling Center",
-    "Medical Group",
-    "Senior Living",
-    "Rehab",
-    "Cardiology Associates",
-    "Skilled Nursing",
-];
-const CHAINS: &[&str] = &[
-    "CVS",
-    "Walgreens",
-    "Rite Aid",
-    "Quest Diagnostics",
-    "LabCorp",
-    "Kroger Pharmacy",
-    "Walmart Pharmacy",
-    "DaVita",
-    "Fresenius",
-    "MinuteClinic",
-    "Costco Pharmacy",
-    "Publix Pharmacy",
-    "Safeway Pharmacy",
-];
-const COMPANIES: &[&str] = &[
-    "Trucking",
-    "Construction",
-    "Logistics",
-    "Foods",
-    "Industries",
-    "Electric",
-    "Plumbing",
-    "Manufacturing",
-    "Motors",
-    "Insurance",
-    "Bank",
-    "Credit Union",
-    "Steel",
-    "Farms",
-    "Dairy",
-    "Realty",
-    "Roofing",
-    "Lumber",
-    "Textiles",
-    "Airlines",
-    "Software",
-    "Systems",
-    "Consulting",
-    "Partners",
-    "Law Group",
-    "Brewing Company",
-    "Bakery",
-    "Cafe",
-    "Auto Repair",
-    "Landscaping",
-    "Staffing",
-    "Energy",
-    "Mining Company",
-    "Packaging",
-    "Paper Mill",
-    "Furniture",
-    "Solutions",
-    "Technologies",
-    "Pharmaceuticals",
-    "Cleaners",
-    "Daycare",
-    "Elevator Co",
-    "Grain Co-op",
-    "Hardware",
-    "Shipyard",
-    "Casino",
-    "Hotel",
-    "Resort",
-    "Ministries",
-    "Foundation",
-];
-const CIVIC: &[&str] = &[
-    "Police Department",
-    "Fire Department",
-    "School District",
-    "Public Schools",
-    "Public Library",
-    "Sheriff's Office",
-    "Transit Authority",
-    "City Council",
-    "Chamber of Commerce",
-    "Department of Health",
-    "Housing Authority",
-    "Post Office",
-    "Water Department",
-    "Parks and Recreation",
-    "Community Church",
-    "Food Bank",
-    "Senior Center",
-    "YMCA",
-    "Rotary Club",
-    "Little League",
-    "Correctional Facility",
-];
-const UNIT: &[&str] = &[
-    "Apt #",
-    "Apt. #@",
-    "Apt ##",
-    "Unit #",
-    "Unit #@",
-    "Suite ###",
-    "Ste ###",
-    "# #",
-    "#%#",
-    "Apt %##",
-    "Bldg @",
-    "Floor %",
-    "Lot ##",
-    "Rm ###",
-];
 
 impl Cast<'_> {
     /// An item that is a place, with its label; `None` for one that is not.
@@ -255,7 +50,7 @@ impl Cast<'_> {
     }
 
     /// A state and its postal abbreviation, the same for both forms.
-    fn state(&mut self, second: bool) -> (&'static str, &'static str) {
+    pub(super) fn state(&mut self, second: bool) -> (&'static str, &'static str) {
         // Both forms of a state are cached under their own items; the one that exists decides the other.
         let (name, abbreviation) = if second {
             (Item::State2, Item::State2Abbr)
@@ -275,17 +70,17 @@ impl Cast<'_> {
         state.map_or(("Ohio", "OH"), |state| (state.0, state.2))
     }
 
-    fn surname(&mut self) -> String {
+    pub(super) fn surname(&mut self) -> String {
         let pools = &self.institute.pools;
         pools.family(0, &mut self.chance)
     }
 
-    fn nature(chance: &mut Chance) -> String {
+    pub(super) fn nature(chance: &mut Chance) -> String {
         let first = chance.word(NATURE).to_owned();
         format!("{first}{}", chance.word(SECOND))
     }
 
-    fn city(&mut self) -> String {
+    pub(super) fn city(&mut self) -> String {
         let pools = &self.institute.pools;
         let chance = &mut self.chance;
         match chance.below(20) {
@@ -435,161 +230,6 @@ impl Cast<'_> {
             "Village",
         ]);
         format!("{stem} {kind}")
-    }
-
-    /// The proper part of an institution's name.
-    fn stem(&mut self) -> String {
-        match self.chance.below(8) {
-            0 | 1 => self.city(),
-            2 | 3 => self.surname(),
-            4 | 5 => self.chance.word(SAINTS).to_owned(),
-            6 => Self::nature(&mut self.chance),
-            _ => {
-                let one = self.surname();
-                format!("{one}-{}", self.surname())
-            }
-        }
-    }
-
-    fn hospital(&mut self) -> String {
-        if self.chance.often(0.3) {
-            return self.institute.pools.hospitals.any(&mut self.chance).to_owned();
-        }
-        let stem = self.stem();
-        let head = if self.chance.often(0.8) {
-            self.chance.word(HOSPITALS)
-        } else {
-            self.institute.pools.institution_heads.any(&mut self.chance)
-        };
-        match self.chance.below(20) {
-            0 => format!("University of {stem} {head}"),
-            1 => format!("{head} of {stem}"),
-            2 => format!("{stem} {head} at {}", Self::nature(&mut self.chance)),
-            _ => format!("{stem} {head}"),
-        }
-    }
-
-    /// What people call a hospital in passing: its initials, or its name without what every hospital has.
-    fn short(&mut self, of: Item) -> String {
-        let full = self.text_of(of);
-        let words: Vec<&str> = full
-            .split([' ', '-'])
-            .filter(|word| word.starts_with(char::is_uppercase))
-            .collect();
-        let initials: String = words.iter().filter_map(|word| word.chars().next()).collect();
-        if words.len() >= 3 && self.chance.often(0.55) {
-            return initials;
-        }
-        let head = HOSPITALS
-            .iter()
-            .filter_map(|head| full.strip_suffix(head))
-            .min_by_key(|rest| rest.len());
-        let stem = head.unwrap_or(&full).trim();
-        if stem.is_empty() { full } else { stem.to_owned() }
-    }
-
-    fn clinic(&mut self) -> String {
-        if self.chance.often(0.18) {
-            return self.chance.word(CHAINS).to_owned();
-        }
-        let stem = self.stem();
-        format!("{stem} {}", self.chance.word(CLINICS))
-    }
-
-    fn department(&mut self) -> String {
-        let name = self.surname();
-        let n = self.chance.within(2, 14);
-        match self.chance.below(4) {
-            0 => format!("{name} {n}"),
-            1 => format!("{name} Unit"),
-            2 => format!(
-                "{name} {n}{}",
-                self.chance.word(&["A", "B", " East", " West", " North"])
-            ),
-            _ => format!("{name} Pavilion"),
-        }
-    }
-
-    fn organization(&mut self) -> String {
-        let drawn = self.chance.below(10);
-        match drawn {
-            0..=3 => self
-                .institute
-                .pools
-                .organizations
-                .any(&mut self.chance)
-                .to_owned(),
-            4 => {
-                let one = self.surname();
-                let other = self.surname();
-                let between = self.chance.word(&[" & ", " and ", ", "]);
-                let end = if between == ", " { " LLP" } else { "" };
-                format!("{one}{between}{other}{end}")
-            }
-            5 => {
-                let city = self.city();
-                format!("{city} {}", self.chance.word(CIVIC))
-            }
-            _ => {
-                let stem = if self.chance.often(0.5) {
-                    self.surname()
-                } else {
-                    Self::nature(&mut self.chance)
-                };
-                let kind = self.chance.word(COMPANIES);
-                format!(
-                    "{stem} {kind}{}",
-                    self.chance
-                        .word(&["", "", "", " Inc", " Inc.", " LLC", ", Inc.", " Co."])
-                )
-            }
-        }
-    }
-
-    fn school(&mut self) -> String {
-        if self.chance.often(0.3) {
-            return self.institute.pools.universities.any(&mut self.chance).to_owned();
-        }
-        let stem = if self.chance.often(0.5) {
-            self.surname()
-        } else {
-            self.city()
-        };
-        let kind = self.chance.word(&[
-            "High School",
-            "Elementary",
-            "Elementary School",
-            "Middle School",
-            "Academy",
-            "Community College",
-            "College",
-            "Preschool",
-            "Junior High",
-            "State University",
-            "Montessori",
-            "High",
-            "Christian School",
-            "Technical College",
-            "Charter School",
-        ]);
-        format!("{stem} {kind}")
-    }
-
-    fn insurer(&mut self) -> String {
-        if self.chance.often(0.7) {
-            return self.institute.pools.insurers.any(&mut self.chance).to_owned();
-        }
-        let state = self.state(false).0;
-        let kind = self.chance.word(&[
-            "Health Plan",
-            "Mutual",
-            "Health Partners",
-            "Care Plus",
-            "Advantage",
-            "Medical Insurance",
-            "Blue Choice",
-        ]);
-        format!("{state} {kind}")
     }
 
     /// A part of an address on the net, of somebody's name.
