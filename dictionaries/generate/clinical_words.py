@@ -2,7 +2,8 @@
 
 SCOWL's classes 55 to 80 hold many words that no general text needs and every
 clinical note has; they are told by their Greek and Latin parts. The words of
-`own/clinical-words-en.txt` are the authors', with plurals made here.
+`own/clinical-words-en.txt` are the authors', with plurals made here; those of
+`own/clinical-words-more-en.txt` are taken as they are.
 """
 
 import re
@@ -56,6 +57,7 @@ def main() -> None:
     for word in words((OWN / "clinical-words-en.txt").read_text(encoding="utf-8")):
         is_noun = word.isalpha() and len(word) > 3 and not re.search(r"(ed|ing|ly|al|ic|ous|us|ant|ar|ive|ae|able)$", word)
         found |= {word, plural(word)} if is_noun else {word}
+    found |= set(words((OWN / "clinical-words-more-en.txt").read_text(encoding="utf-8")))
     found = {w for w in found if w not in known}
     write_items("clinical-words-en", dict.fromkeys(found), "Clinical words: SCOWL 2020.12.07 classes 55 to 80 by form, and the authors' own list")
 
