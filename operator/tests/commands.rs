@@ -14,11 +14,17 @@ use common::process::Lethe;
 use common::{Place, folder_sink, quoted};
 use serde_json::{Value, json};
 
-const NOTE: &str = "Seen with her sister 👩🏽\u{200d}⚕\u{fe0f}. Call (612) 555-0142 or write to quill@example.org. Café au lait spots: none.\n";
+const NOTE: &str = "Seen with her sister 👩🏽\u{200d}⚕\u{fe0f}. Call (612) 555-0142 or write to quill@example.org. Niño: sin fiebre.\n";
 
 #[test]
 fn a_text_is_redacted_from_standard_input_to_standard_output() {
-    let ended = Lethe::new(["redact"]).end_with(NOTE).expect(0);
+    let place = Place::new();
+    let rules =
+        "[engine]\nmembers = [{ kind = \"pattern\" }, { kind = \"gazetteer\" }, { kind = \"context\" }]\n";
+    let rules = place.write("rules.toml", rules);
+    let ended = Lethe::new(["redact", "--config", rules.to_str().unwrap()])
+        .end_with(NOTE)
+        .expect(0);
     assert!(
         !ended.out.contains("555-0142") && !ended.out.contains("quill"),
         "{}",
@@ -31,11 +37,7 @@ fn a_text_is_redacted_from_standard_input_to_standard_output() {
         "{}",
         ended.out
     );
-    assert!(
-        ended.out.ends_with("Café au lait spots: none.\n"),
-        "{}",
-        ended.out
-    );
+    assert!(ended.out.ends_with("Niño: sin fiebre.\n"), "{}", ended.out);
 }
 
 #[test]
