@@ -14,7 +14,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("DEPARTMENT", "Cardiology", "Intensive Care Unit"),
     ("HOSPITAL", "Saint Odile Hospital", "Shands"),
     ("ORGANIZATION", "Brightwater Mills", "Renault"),
-    ("STREET", "12 Mill Lane", "10 Gragg Lane"),
+    ("STREET", "12 Mill Lane", "10 Gabbard Lane"),
     ("CITY", "Savannah", "East Hemet"),
     ("STATE", "Georgia", "Iowa"),
     ("COUNTRY", "Portugal", "Montenegro"),
