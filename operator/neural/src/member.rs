@@ -60,8 +60,7 @@ impl Tagger for NeuralMember {
 
     fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
         self.with(|kept| {
-            let read = self.reader.read(batch, &mut kept.memory);
-            let tagged = self.runner.tag(&read, kept, true, |_, _| {});
+            let (read, tagged) = self.runner.run(&self.reader, batch, kept, |_, _| {});
             let one = |(note, range): (_, &std::ops::Range<usize>)| {
                 let mut collector = Collector::new(note);
                 for span in self.tags.decode(&tagged.tags[range.clone()]) {
@@ -85,12 +84,14 @@ impl Marginals for NeuralMember {
     /// Given all of its sequence where a CRF layer is, else by its own scores alone.
     fn marginals(&self, batch: &NoteBatch) -> Vec<Vec<f32>> {
         self.with(|kept| {
-            let read = self.reader.read(batch, &mut kept.memory);
             let tags = self.tags.len();
-            let mut all = vec![0.0; read.types.len() * tags];
-            self.runner.tag(&read, kept, true, |token, probabilities| {
-                all[token * tags..(token + 1) * tags].copy_from_slice(probabilities);
-            });
+            let tokens: usize = batch.notes().map(|note| note.tokens.len()).sum();
+            let mut all = vec![0.0; tokens * tags];
+            let (read, _) = self
+                .runner
+                .run(&self.reader, batch, kept, |token, probabilities| {
+                    all[token * tags..(token + 1) * tags].copy_from_slice(probabilities);
+                });
             let note = |range: &std::ops::Range<usize>| all[range.start * tags..range.end * tags].to_vec();
             read.notes.iter().map(note).collect()
         })

@@ -140,6 +140,14 @@ impl Reader {
 
     /// Reads a batch.
     pub(crate) fn read(&self, batch: &NoteBatch, memory: &mut Memory) -> Read {
+        let mut read = self.lay_out(batch, memory);
+        let all = 0..read.types.len();
+        self.read_words(batch, all, &mut read, memory);
+        read
+    }
+
+    /// Reads all of a batch but its words: each token's type is still 0.
+    pub(crate) fn lay_out(&self, batch: &NoteBatch, memory: &mut Memory) -> Read {
         let mut read = Read::default();
         let mut matcher = self
             .dictionary
@@ -148,12 +156,7 @@ impl Reader {
         let mut said = Vec::new();
         for note in batch.notes() {
             let first = read.types.len();
-            for i in 0..note.tokens.len() {
-                let kind = note.tokens.kind(i);
-                let word = note.word(i);
-                read.types
-                    .push(memory.types.place(word, kind, &self.vocabulary, self.casing));
-            }
+            read.types.resize(first + note.tokens.len(), 0);
             said.clear();
             if let Some(matcher) = &mut matcher {
                 self.knowledge(&note, matcher, &mut said);
@@ -163,6 +166,23 @@ impl Reader {
             read.notes.push(first..read.types.len());
         }
         read
+    }
+
+    /// Finds the types of a range of the batch's tokens.
+    pub(crate) fn read_words(
+        &self,
+        batch: &NoteBatch,
+        tokens: Range<usize>,
+        read: &mut Read,
+        memory: &mut Memory,
+    ) {
+        for (note, range) in batch.notes().zip(&read.notes) {
+            for token in range.start.max(tokens.start)..range.end.min(tokens.end) {
+                let i = token - range.start;
+                let (word, kind) = (note.word(i), note.tokens.kind(i));
+                read.types[token] = memory.types.place(word, kind, &self.vocabulary, self.casing);
+            }
+        }
     }
 
     /// What the lists say of the note's tokens, as token and row, by token and row.

@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use lethe_core::NoteBatch;
 use lethe_learn::TagSet;
 
 use crate::bilstm::{BiLstm, Trace};
@@ -14,12 +15,14 @@ use crate::bucket::Bucket;
 use crate::crf::{Allowed, Crf};
 use crate::kernel::{Affine, Buffer, Isa, Matrix, tanh_in_place};
 use crate::model::{Architecture, Model, Params, slot};
-use crate::reader::{Memory, Read};
+use crate::reader::{Memory, Read, Reader};
 use crate::rows::Rows;
 use crate::tape::{Spelling, lstm, softmax};
 
 /// Rows of a bucket, about: what its gates take fits the second-level cache.
 const ROWS: usize = 512;
+/// Tokens that are read at once, about: word types take some kilobytes each, and a note may have any number of them.
+const WINDOW: usize = 1 << 15;
 /// Rows that are kept of word types and of contexts; beyond, all are forgotten before the next batch.
 const KEPT: usize = 1 << 14;
 
@@ -55,20 +58,37 @@ pub(crate) struct Kept {
 impl Kept {
     /// To be called before each batch: forgets what has grown too much.
     pub(crate) fn tidy(&mut self) {
-        if self.memory.types.len() > KEPT || self.memory.contexts.len() > KEPT {
-            self.memory.types.clear();
+        self.tidy_types();
+        if self.memory.contexts.len() > KEPT {
             self.memory.contexts.clear();
-            self.types.clear();
             self.contexts.clear();
+        }
+    }
+
+    /// The same before a part of a batch whose contexts are read already.
+    fn tidy_types(&mut self) {
+        if self.memory.types.len() > KEPT {
+            self.memory.types.clear();
+            self.types.clear();
         }
     }
 }
 
-/// Tags of tokens, and the probability of each token's tag.
+/// Tags of tokens, and how likely each token is in a span, whichever.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tagged {
     pub(crate) tags: Vec<u16>,
     pub(crate) sure: Vec<f32>,
+}
+
+impl Tagged {
+    /// So many tokens outside every span.
+    fn outside(tokens: usize, sure: bool) -> Self {
+        Self {
+            tags: vec![TagSet::OUTSIDE; tokens],
+            sure: vec![0.0; if sure { tokens } else { 0 }],
+        }
+    }
 }
 
 impl Runner {
@@ -125,22 +145,64 @@ impl Runner {
         }
     }
 
-    /// Tags what was read; with `sure`, how sure of each tag. With `marginals`, calls it with each token and its
-    /// probability of each tag.
-    pub(crate) fn tag(
+    /// Reads and tags a batch, however long its notes are in the same room; calls `marginals` with each token and its probability of
+    /// each tag.
+    pub(crate) fn run(
+        &self,
+        reader: &Reader,
+        batch: &NoteBatch,
+        kept: &mut Kept,
+        mut marginals: impl FnMut(usize, &[f32]),
+    ) -> (Read, Tagged) {
+        let mut read = reader.lay_out(batch, &mut kept.memory);
+        let mut tagged = Tagged::outside(read.types.len(), true);
+        for window in windows(&read.sequences) {
+            let (Some(first), Some(last)) = (
+                read.sequences[window.clone()].first(),
+                read.sequences[window.clone()].last(),
+            ) else {
+                continue;
+            };
+            let tokens = first.start..last.end;
+            kept.tidy_types();
+            reader.read_words(batch, tokens, &mut read, &mut kept.memory);
+            self.tag_part(&read, window, kept, true, &mut tagged, &mut marginals);
+        }
+        (read, tagged)
+    }
+
+    /// Tags what was read.
+    pub(crate) fn tag(&self, read: &Read, kept: &mut Kept) -> Tagged {
+        let mut tagged = Tagged::outside(read.types.len(), false);
+        self.tag_part(
+            read,
+            0..read.sequences.len(),
+            kept,
+            false,
+            &mut tagged,
+            &mut |_, _| {},
+        );
+        tagged
+    }
+
+    /// Calls `each` with each token of what was read and its probability of each tag.
+    pub(crate) fn marginals(&self, read: &Read, kept: &mut Kept, mut each: impl FnMut(usize, &[f32])) {
+        let mut tagged = Tagged::outside(read.types.len(), true);
+        self.tag_part(read, 0..read.sequences.len(), kept, true, &mut tagged, &mut each);
+    }
+
+    /// Tags some of the sequences; with `sure`, how sure that each token is outside no span, and calls `marginals`.
+    fn tag_part(
         &self,
         read: &Read,
+        sequences: Range<usize>,
         kept: &mut Kept,
         sure: bool,
-        mut marginals: impl FnMut(usize, &[f32]),
-    ) -> Tagged {
+        tagged: &mut Tagged,
+        marginals: &mut impl FnMut(usize, &[f32]),
+    ) {
         self.new_rows(kept);
-        let tokens = read.types.len();
-        let mut tagged = Tagged {
-            tags: vec![0; tokens],
-            sure: vec![1.0; if sure { tokens } else { 0 }],
-        };
-        for group in buckets(&read.sequences) {
+        for group in buckets(&read.sequences[sequences]) {
             let bucket = Bucket::new(group.iter().map(Range::len).collect());
             self.scores(&bucket, &group, read, kept);
             let width = self.crf.width();
@@ -163,13 +225,12 @@ impl Runner {
                     tagged.tags[token] = tag;
                     if sure {
                         let all = &probabilities[row * width..][..self.tags];
-                        tagged.sure[token] = all[usize::from(tag)].clamp(0.0, 1.0);
+                        tagged.sure[token] = (1.0 - all[usize::from(TagSet::OUTSIDE)]).clamp(0.0, 1.0);
                         marginals(token, all);
                     }
                 }
             }
         }
-        tagged
     }
 
     /// The tags' scores of a bucket, into `kept.scores`.
@@ -273,6 +334,19 @@ impl Runner {
             self.word_lstm.project(new.len(), inputs, stride, false, out);
         });
     }
+}
+
+/// Sequences in their order, in ranges of about [`WINDOW`] tokens.
+fn windows(sequences: &[Range<usize>]) -> Vec<Range<usize>> {
+    let (mut ranges, mut first, mut tokens) = (Vec::new(), 0, 0);
+    for (at, sequence) in sequences.iter().enumerate() {
+        tokens += sequence.len();
+        if tokens >= WINDOW || at + 1 == sequences.len() {
+            ranges.push(first..at + 1);
+            (first, tokens) = (at + 1, 0);
+        }
+    }
+    ranges
 }
 
 /// Sequences by falling length, in groups of about [`ROWS`] tokens.

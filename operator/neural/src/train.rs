@@ -402,7 +402,7 @@ fn check_size(architecture: &Architecture, vectors: Option<&Vectors>) -> Result<
 fn score(runner: &Runner, reader: &Reader, tags: &TagSet, batch: &NoteBatch, documents: &[Document]) -> f64 {
     let mut kept = Kept::default();
     let read = reader.read(batch, &mut kept.memory);
-    let tagged = runner.tag(&read, &mut kept, false, |_, _| {});
+    let tagged = runner.tag(&read, &mut kept);
     let mut counts = Counts::default();
     for ((document, note), range) in documents.iter().zip(batch.notes()).zip(&read.notes) {
         let spans = tags.decode(&tagged.tags[range.clone()]).into_iter();

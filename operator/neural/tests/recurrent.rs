@@ -289,6 +289,30 @@ fn marginals_are_probabilities_and_the_same_in_every_batch() {
 }
 
 #[test]
+fn notes_of_more_words_than_are_kept_are_read_in_parts_and_tagged_as_alone() {
+    let word = |i: usize| {
+        let letter = |place: u32| char::from(b'a' + (i / 26_usize.pow(place) % 26) as u8);
+        (0..4).map(letter).collect::<String>()
+    };
+    let with_words = |(i, document): (usize, Document)| {
+        let words: Vec<String> = (20 * i..20 * (i + 1)).map(word).collect();
+        format!("{}{}.\n", document.text, words.join(" "))
+    };
+    let texts: Vec<String> = documents(0, 1000)
+        .into_iter()
+        .enumerate()
+        .map(with_words)
+        .collect();
+    let batch = NoteBatch::from_texts(texts.iter().map(String::as_str)).unwrap();
+    let member = member(&train("lstm-l", 3, None, &mut Quiet));
+    let all = member.tag(&batch);
+    assert!(all.iter().flatten().any(|found| !found.is_empty()));
+    for row in (0..1000).step_by(37) {
+        assert_eq!(member.tag(&batch.slice(row, 1))[0], all[row]);
+    }
+}
+
+#[test]
 fn documents_without_marks_and_vectors_of_another_size_are_refused() {
     let dictionary = Dictionary::builtin();
     let mut bare = documents(0, 3);

@@ -203,7 +203,7 @@ impl Pseudo {
         let mut kept = Kept::default();
         kept.memory = memory.clone();
         let mut labels = vec![0.0; (read.types.len() - self.first) * tags];
-        runner.tag(&read, &mut kept, true, |token, shares| {
+        runner.marginals(&read, &mut kept, |token, shares| {
             labels[(token - self.first) * tags..][..tags].copy_from_slice(shares);
         });
         labels
