@@ -27,6 +27,9 @@ pub struct Voting {
     pub threshold: u32,
     /// Votes that a triple of a label needs instead, by label; labels beyond the list need `threshold`.
     pub thresholds: Vec<u32>,
+    /// How sure a member must be that its single vote is enough whatever the threshold, 0 to 1, by label; for labels beyond the list
+    /// no member is. Not in the paper.
+    pub sure: Vec<f32>,
     /// Members whose single vote is enough, whatever the threshold.
     pub always: MemberSet,
     /// Each member's place in cross-validation, 0 the best. Members beyond the list rank after it, by index.
@@ -43,6 +46,7 @@ impl Default for Voting {
         Self {
             threshold: 1,
             thresholds: Vec::new(),
+            sure: Vec::new(),
             always: MemberSet::default(),
             ranks: Vec::new(),
             cover_beaten: true,
@@ -60,6 +64,12 @@ impl Voting {
             .unwrap_or(self.threshold)
     }
 
+    /// Whether the surest of the members is sure enough that a triple of this label needs no more votes.
+    pub fn is_sure(&self, label: LabelId, surest: f32) -> bool {
+        let enough = self.sure.get(usize::from(label.0));
+        enough.is_some_and(|&enough| surest >= enough)
+    }
+
     /// Decides one note, given each member's annotations of it, in member order.
     ///
     /// The answer is sorted by start and free of overlaps. `O(n log n)` in the number of annotations.
@@ -69,7 +79,12 @@ impl Voting {
         if self.agreement == Agreement::Overlap {
             support(&mut candidates, members);
         }
-        candidates.retain(|c| c.members.len() >= self.needed(c.label) || c.members.0 & self.always.0 != 0);
+        candidates.retain(|c| {
+            let surest = c.scores.iter().copied().fold(0.0, f32::max);
+            c.members.len() >= self.needed(c.label)
+                || c.members.0 & self.always.0 != 0
+                || self.is_sure(c.label, surest)
+        });
         let mut kept = Disjoint::default();
         kept.seat(text, candidates, self.cover_beaten);
         kept.into_decisions()
@@ -312,6 +327,26 @@ mod tests {
             ..paper(2)
         };
         assert_eq!(decided(&voting, &members), [(5, 8, 0, 1)]);
+    }
+
+    #[test]
+    fn where_one_member_is_sure_enough_no_second_vote_is_needed() {
+        let said = |score| Annotation {
+            span: Span::between(0, 3),
+            label: LabelId(0),
+            score,
+            rule: "",
+        };
+        let of = |score| Annotations::new(TEXT, vec![said(score)]).unwrap();
+        let voting = Voting {
+            sure: vec![0.9],
+            ..paper(2)
+        };
+        let none = says(&[]);
+        assert_eq!(decided(&voting, &[of(0.9), none.clone()]), [(0, 3, 0, 1)]);
+        assert_eq!(decided(&voting, &[of(0.89), none]), []);
+        // Of another label nobody is sure.
+        assert_eq!(decided(&voting, &[says(&[(0, 3, 1)]), says(&[])]), []);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use lethe_core::{Agreement, Annotations, LabelId, MemberSet, Span, Voting};
+use lethe_core::{Agreement, Annotation, Annotations, LabelId, MemberSet, Span, Voting};
 use lethe_corpus::Counts;
 
 use crate::candidates::{Candidate, candidates};
@@ -33,13 +33,18 @@ pub struct Ballot {
     characters: u64,
 }
 
-/// All spans of one label that the same members said and that overlap no other.
+/// All spans of one label that the same members said, as sure of it, and that overlap no other.
 #[derive(Clone, Debug)]
 struct Alone {
     members: u64,
+    sure: Sure,
     label: LabelId,
     weight: Weight,
 }
+
+/// How sure each member of a set is, in their order; empty where that does not count. Bits of scores, which are not negative:
+/// they have the scores' order.
+type Sure = Vec<u32>;
 
 /// How much something decided counts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,8 +60,10 @@ struct Weight {
 #[derive(Clone, Debug)]
 struct Knot {
     candidates: Vec<Candidate>,
-    /// Who said something that overlaps each of them, itself included.
-    support: Vec<u64>,
+    /// Who said something that overlaps each of them, itself included, and how sure they are of what they are surest of.
+    support: Vec<(u64, Sure)>,
+    /// Who said each of them how surely.
+    sure: Vec<Sure>,
     /// What each byte is: [`FIRST`], [`SPACE`], [`WORD`], [`GOLD`].
     bytes: Vec<u8>,
     /// Gold's spans within it.
@@ -74,8 +81,9 @@ struct Scratch {
 type Ordered = (Reverse<u32>, u32, Reverse<usize>, Span, LabelId);
 
 impl Ballot {
-    /// Sorts out what was said. `O(n log n)` in the number of spans.
-    pub fn new(said: &Said) -> Self {
+    /// Sorts out what was said. `O(n log n)` in the number of spans. Where `graded` is not given, scores are not kept: nobody is
+    /// sure enough for [`Voting::sure`].
+    pub fn new(said: &Said, graded: bool) -> Self {
         let mut ballot = Self {
             alone: Vec::new(),
             knots: Vec::new(),
@@ -90,15 +98,17 @@ impl Ballot {
             }
             let bytes = classes(&document.text, gold);
             ballot.characters += weigh(&bytes).gold;
-            let candidates = candidates(&said.row(row));
+            let heard = said.row(row);
+            let candidates = candidates(&heard);
             for group in groups(&candidates) {
-                ballot.take(group, &bytes, gold, &mut alone);
+                ballot.take(group, &bytes, gold, if graded { &heard } else { &[] }, &mut alone);
             }
         }
         ballot.alone = alone
             .into_iter()
-            .map(|((members, label), weight)| Alone {
+            .map(|((members, label, sure), weight)| Alone {
                 members,
+                sure,
                 label,
                 weight,
             })
@@ -111,12 +121,14 @@ impl Ballot {
         group: &[Candidate],
         bytes: &[u8],
         gold: &Annotations,
-        alone: &mut BTreeMap<(u64, LabelId), Weight>,
+        heard: &[&Annotations],
+        alone: &mut BTreeMap<(u64, LabelId, Sure), Weight>,
     ) {
         let start = group[0].span.start();
         let end = group.iter().map(|one| one.span.end()).fold(start, usize::max);
         if let [one] = group {
-            let weight = alone.entry((one.members.0, one.label)).or_default();
+            let sure = sure(heard, one.members, |_, said| is(one, said));
+            let weight = alone.entry((one.members.0, one.label, sure)).or_default();
             weight.add(Weight {
                 spans: 1,
                 hits: u64::from(one.is_of(gold)),
@@ -128,10 +140,20 @@ impl Ballot {
         let inside = |span: Span| span.start() >= start && span.end() <= end;
         let over = |one: &Candidate| {
             let others = group.iter().filter(|other| other.span.overlaps(one.span));
-            others.fold(0, |members, other| members | other.members.0)
+            let members = others.fold(0, |members, other| members | other.members.0);
+            let fits = |member: usize, said: &Annotation| {
+                if one.members.contains(member) {
+                    is(one, said)
+                } else {
+                    said.span.overlaps(one.span)
+                }
+            };
+            (members, sure(heard, MemberSet(members), fits))
         };
+        let exact = |one: &Candidate| sure(heard, one.members, |_, said| is(one, said));
         self.knots.push(Knot {
             support: group.iter().map(over).collect(),
+            sure: group.iter().map(exact).collect(),
             candidates: group
                 .iter()
                 .map(|one| Candidate {
@@ -196,7 +218,7 @@ impl Ballot {
 
     fn decide(&self, voting: &Voting, members: MemberSet, mut found: impl FnMut(LabelId, Weight)) {
         for one in &self.alone {
-            if passes(voting, one.members & members.0, one.label) {
+            if passes(voting, one.members, &one.sure, members, one.label) {
                 found(one.label, one.weight);
             }
         }
@@ -225,13 +247,13 @@ impl Knot {
         found: &mut impl FnMut(LabelId, Weight),
     ) {
         scratch.order.clear();
-        for (one, &support) in self.candidates.iter().zip(&self.support) {
+        for (place, one) in self.candidates.iter().enumerate() {
             let votes = one.members.0 & members.0;
-            let agreed = match voting.agreement {
-                Agreement::Exact => votes,
-                Agreement::Overlap => support & members.0,
+            let (agreed, sure) = match voting.agreement {
+                Agreement::Exact => (one.members.0, &self.sure[place]),
+                Agreement::Overlap => (self.support[place].0, &self.support[place].1),
             };
-            if votes != 0 && passes(voting, agreed, one.label) {
+            if votes != 0 && passes(voting, agreed, sure, members, one.label) {
                 scratch.order.push((
                     Reverse(votes.count_ones()),
                     best_rank(voting, votes),
@@ -293,8 +315,37 @@ impl Knot {
     }
 }
 
-fn passes(voting: &Voting, votes: u64, label: LabelId) -> bool {
-    votes != 0 && (votes.count_ones() >= voting.needed(label) || votes & voting.always.0 != 0)
+/// Whether a candidate on which these agree, as sure as that, is decided by those of them who are `among`.
+fn passes(voting: &Voting, agreed: u64, sure: &[u32], among: MemberSet, label: LabelId) -> bool {
+    let votes = agreed & among.0;
+    if votes == 0 || votes.count_ones() >= voting.needed(label) || votes & voting.always.0 != 0 {
+        return votes != 0;
+    }
+    let heard = MemberSet(agreed).iter().zip(sure);
+    let heard = heard.filter(|&(member, _)| among.contains(member));
+    voting.is_sure(
+        label,
+        heard.map(|(_, &bits)| f32::from_bits(bits)).fold(0.0, f32::max),
+    )
+}
+
+/// How sure each of these members is of what fits; nothing if nobody was `heard`.
+fn sure(heard: &[&Annotations], members: MemberSet, fits: impl Fn(usize, &Annotation) -> bool) -> Sure {
+    if heard.is_empty() {
+        return Sure::new();
+    }
+    let surest = |member: usize| {
+        let scores = heard[member]
+            .iter()
+            .filter(|said| fits(member, said))
+            .map(|said| said.score);
+        scores.fold(0.0, f32::max).to_bits()
+    };
+    members.iter().map(surest).collect()
+}
+
+fn is(candidate: &Candidate, said: &Annotation) -> bool {
+    (said.span, said.label) == (candidate.span, candidate.label)
 }
 
 fn best_rank(voting: &Voting, votes: u64) -> u32 {

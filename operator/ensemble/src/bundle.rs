@@ -211,6 +211,7 @@ impl Page {
             Rule::Voting {
                 threshold,
                 thresholds,
+                sure,
                 always,
                 cover_beaten,
                 agreement,
@@ -241,6 +242,16 @@ impl Page {
                     })?;
                     by_label[usize::from(label.0)] = needed;
                 }
+                let mut enough = vec![f32::INFINITY; labels.labels().len()];
+                for (name, &sure) in sure {
+                    let key = format!("key `combine.sure.{name}`");
+                    if !(0.0..=1.0).contains(&sure) {
+                        return Err(refused(format!("{key}: is {sure}, but a score is 0 to 1")));
+                    }
+                    let label = labels.by_name(name);
+                    let label = label.ok_or_else(|| refused(format!("{key}: there is no such label")))?;
+                    enough[usize::from(label.0)] = sure as f32;
+                }
                 let mut set = MemberSet::default();
                 for name in always {
                     let mut voters = self.members.iter().take(own);
@@ -252,6 +263,7 @@ impl Page {
                 let voting = Arc::new(Voting {
                     threshold: *threshold,
                     thresholds: by_label,
+                    sure: enough,
                     always: set,
                     ranks: (0..most).collect(),
                     cover_beaten: *cover_beaten,

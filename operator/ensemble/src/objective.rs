@@ -23,12 +23,14 @@ pub struct Objective {
     pub ceiling: Option<f64>,
 }
 
-/// A figure over strict counts. Written `f1`, `f2`, `f0.5`, `precision`.
+/// A figure. Written `f1`, `f2`, `f0.5`, `precision`: over strict counts; `characters:f2`: over characters, covered or not.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Measure {
     /// F with recall so many times as important as precision; of 1 it is the papers' micro-averaged F1.
     F(f64),
+    /// The same of characters, whatever the label and borders: what is redacted against what should be.
+    CharactersF(f64),
     /// Precision; without a floor it leaves what all are sure of and lets the rest leak.
     Precision,
 }
@@ -48,7 +50,9 @@ pub enum Floor {
 #[non_exhaustive]
 pub enum ObjectiveError {
     /// Not a measure.
-    #[error("`{0}` is no measure; write `f1`, `f` and another weight of recall above 0, or `precision`")]
+    #[error(
+        "`{0}` is no measure; write `f1`, `f` and another weight of recall above 0, `characters:f1`, or `precision`"
+    )]
     Measure(String),
     /// Not a floor.
     #[error("`{0}` is no floor; write `characters:` or `spans:` and a share from 0 to 1")]
@@ -68,6 +72,7 @@ impl Measure {
             // Whole numbers until the last division, so that equal ratios are equal.
             Self::F(1.0) => tally.f1(),
             Self::F(beta) => tally.f_beta(beta),
+            Self::CharactersF(beta) => tally.character_f_beta(beta),
             Self::Precision => tally.precision(),
         }
     }
@@ -135,6 +140,7 @@ impl fmt::Display for Measure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::F(beta) => write!(f, "f{beta}"),
+            Self::CharactersF(beta) => write!(f, "characters:f{beta}"),
             Self::Precision => f.write_str("precision"),
         }
     }
@@ -147,11 +153,13 @@ impl FromStr for Measure {
         if written == "precision" {
             return Ok(Self::Precision);
         }
-        let beta = written
-            .strip_prefix(['f', 'F'])
-            .and_then(|beta| beta.parse().ok());
+        let (of, figure): (fn(f64) -> Self, _) = match written.strip_prefix("characters:") {
+            Some(figure) => (Self::CharactersF, figure),
+            None => (Self::F, written),
+        };
+        let beta = figure.strip_prefix(['f', 'F']).and_then(|beta| beta.parse().ok());
         beta.filter(|beta: &f64| beta.is_finite() && *beta > 0.0)
-            .map(Self::F)
+            .map(of)
             .ok_or_else(|| ObjectiveError::Measure(written.to_owned()))
     }
 }

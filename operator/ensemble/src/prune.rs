@@ -47,6 +47,9 @@ pub struct PruneOptions {
     pub every_set: bool,
     /// Whether each category of labels gets its own threshold once the members are chosen.
     pub by_category: bool,
+    /// Whether each category also gets a score from which on a single member is enough ([`Voting::sure`]), with `by_category`; not in
+    /// the paper.
+    pub sure: bool,
     /// Whether the vote covers what winners leave of beaten spans ([`Voting::cover_beaten`]); not in the paper.
     pub cover_beaten: bool,
     /// When members agree ([`Voting::agreement`]); by overlap is not in the paper.
@@ -131,6 +134,7 @@ impl Judge<'_> {
         Voting {
             threshold,
             thresholds: Vec::new(),
+            sure: Vec::new(),
             always: self.options.always,
             ranks: self.ranks.clone(),
             cover_beaten: self.options.cover_beaten,
@@ -170,7 +174,7 @@ pub fn prune(said: &Said, options: &PruneOptions) -> Result<Pruned, PruneError> 
     check(said, options)?;
     let all = everyone(said.members.len());
     let judge = Judge {
-        ballot: Ballot::new(said),
+        ballot: Ballot::new(said, options.sure),
         options,
         costs: Costs(options.costs.clone()),
         ranks: said.ranks(),

@@ -46,6 +46,16 @@ impl Tally {
         }
     }
 
+    /// [`f_beta`](Self::f_beta) of characters, covered or not, whatever the label; 0 where none of gold's is covered.
+    pub fn character_f_beta(&self, beta: f64) -> f64 {
+        let square = beta * beta;
+        if self.covered == 0 {
+            0.0
+        } else {
+            (1.0 + square) * self.covered as f64 / (square * self.characters as f64 + self.marked as f64)
+        }
+    }
+
     /// Gold's characters that are covered; 1 where gold has none, since then none can leak.
     pub fn character_recall(&self) -> f64 {
         if self.characters == 0 {

@@ -57,6 +57,7 @@ fn page() -> Page {
     let rule = Rule::Voting {
         threshold: 2,
         thresholds: [(DATE.to_owned(), 1)].into(),
+        sure: [].into(),
         always: vec!["known".to_owned()],
         cover_beaten: true,
         agreement: Agreement::Exact,
@@ -191,6 +192,7 @@ fn rules_beside_a_vote_do_not_vote_and_always_count() {
     page.combine = Rule::Voting {
         threshold: 2,
         thresholds: [].into(),
+        sure: [].into(),
         always: Vec::new(),
         cover_beaten: false,
         agreement: Agreement::Overlap,

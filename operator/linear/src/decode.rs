@@ -15,6 +15,9 @@ use crate::{Columns, States};
 /// Tokens around a span that are weighed when its score is worked out: what is further off hardly bears on it.
 const AROUND: usize = 1;
 
+/// The state outside every span ([`States`]).
+const OUTSIDE: usize = 0;
+
 /// A model, ready to decode. Threads may share it.
 pub struct Decoder {
     model: Model,
@@ -109,7 +112,7 @@ impl Decoder {
                     match (&self.greedy, words) {
                         (Some(greedy), Some(words)) => {
                             greedy.path(scores, &words[note.clone()], last, path, Some(soft));
-                            let score = |span: &Spanned| self.least(span, path, soft, 0);
+                            let score = |span: &Spanned| self.least(span, soft, 0);
                             spans.iter().map(|span| (*span, score(span))).collect()
                         }
                         _ => self.scored(&spans, path, scores, soft, scratch),
@@ -119,7 +122,7 @@ impl Decoder {
         })
     }
 
-    /// How sure each span is: the marginal of its least sure token, given the path further off.
+    /// How sure each span is: how likely its least sure token is in a span, whichever, given the path further off.
     fn scored(
         &self,
         spans: &[Spanned],
@@ -150,17 +153,17 @@ impl Decoder {
             scored.extend(
                 rest[..together]
                     .iter()
-                    .map(|span| (*span, self.least(span, path, marginals, start))),
+                    .map(|span| (*span, self.least(span, marginals, start))),
             );
             rest = &rest[together..];
         }
         scored
     }
 
-    fn least(&self, span: &Spanned, path: &[u8], marginals: &[f32], start: usize) -> f32 {
+    fn least(&self, span: &Spanned, marginals: &[f32], start: usize) -> f32 {
         let width = self.states().width();
         (span.first..=span.last)
-            .map(|t| marginals[(t - start) * width + path[t] as usize])
+            .map(|t| 1.0 - marginals[(t - start) * width + OUTSIDE])
             .fold(1.0f32, f32::min)
             .clamp(0.0, 1.0)
     }

@@ -55,7 +55,8 @@ pub(crate) struct SaidArgs {
 /// What to prune for.
 #[derive(Args)]
 pub(crate) struct ObjectiveArgs {
-    /// What is to be as high as can be: `f1`, `f2` (recall twice as important), `precision`
+    /// What is to be as high as can be: `f1`, `f2` (recall twice as important), `precision`; `characters:f2`, of
+    /// characters whatever their label
     #[arg(long, value_name = "MEASURE", default_value = "f1")]
     pub(crate) measure: Measure,
     /// The least recall: `characters:0.99` of gold's PHI characters, `spans:0.95` of its spans
@@ -77,6 +78,9 @@ pub(crate) struct ObjectiveArgs {
     /// Choose a threshold for each category of labels
     #[arg(long)]
     pub(crate) by_category: bool,
+    /// Choose also how sure a single member must be to be enough where more votes than one are needed
+    #[arg(long, requires = "by_category")]
+    pub(crate) sure: bool,
     /// Whoever marks something that overlaps agrees, whatever its label and borders; in the papers only the same span with the same
     /// label is a vote for it
     #[arg(long)]

@@ -178,6 +178,7 @@ impl EngineConfig {
         let voting = Voting {
             threshold: vote.threshold,
             thresholds: Vec::new(),
+            sure: Vec::new(),
             always,
             ranks: Vec::new(),
             cover_beaten: vote.cover_beaten,

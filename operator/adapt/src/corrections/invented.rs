@@ -143,6 +143,7 @@ pub(super) fn bundle(folder: &Path, kinds: &[&'static str]) -> PathBuf {
     let rule = Rule::Voting {
         threshold: 1,
         thresholds: [].into(),
+        sure: [].into(),
         always: Vec::new(),
         cover_beaten: false,
         agreement: lethe_core::Agreement::Exact,

@@ -40,7 +40,19 @@ fn said(gold: &[Told], members: &[Vec<Told>]) -> Said {
         .map(|(i, told)| (i.to_string(), documents(told)))
         .collect();
     let labels = lethe_core::LabelSet::of_names("test", &LABELS.map(str::to_owned)).unwrap();
-    Said::new(documents(gold), members, Some(labels.into())).unwrap()
+    let mut said = Said::new(documents(gold), members, Some(labels.into())).unwrap();
+    // Scores that differ between members and spans.
+    let scored = |member: usize, told: &Annotations| {
+        let one = |a: &Annotation| Annotation {
+            score: ((a.span.start() + 3 * a.span.end() + 5 * member) % 11) as f32 / 10.0,
+            ..*a
+        };
+        Annotations::new(TEXT, told.iter().map(one).collect()).unwrap()
+    };
+    for (member, rows) in said.by_member.iter_mut().enumerate() {
+        rows.iter_mut().for_each(|row| *row = scored(member, row));
+    }
+    said
 }
 
 /// The same by the vote itself, and counted the long way.
@@ -98,6 +110,7 @@ proptest! {
         subset in any::<u64>(),
         threshold in 0u32..5,
         thresholds in proptest::collection::vec(0u32..5, 0..3),
+        sure in proptest::collection::vec(0f32..1.2, 0..3),
         always in 0u64..8,
         ranks in proptest::collection::vec(0u32..6, 0..6),
         cover_beaten in any::<bool>(),
@@ -111,9 +124,9 @@ proptest! {
         }
         let said = said(&gold, &members);
         let agreement = if overlap { Agreement::Overlap } else { Agreement::Exact };
-        let voting = Voting { threshold, thresholds, always: MemberSet(always), ranks, cover_beaten, agreement };
+        let voting = Voting { threshold, thresholds, sure, always: MemberSet(always), ranks, cover_beaten, agreement };
         let members = MemberSet(subset);
-        let ballot = Ballot::new(&said);
+        let ballot = Ballot::new(&said, true);
         let (tally, by_label) = slowly(&said, &voting, members);
         prop_assert_eq!(ballot.tally(&voting, members), tally);
         prop_assert_eq!(ballot.by_label(&voting, members), by_label);
@@ -123,7 +136,7 @@ proptest! {
 #[test]
 fn what_nobody_else_overlaps_is_added_up_by_who_said_it() {
     let gold = [(0, 2, 0), (13, 2, 0), (35, 0, 1)];
-    let ballot = Ballot::new(&said(&gold, &[gold.to_vec(), gold.to_vec()]));
+    let ballot = Ballot::new(&said(&gold, &[gold.to_vec(), gold.to_vec()]), false);
     // Three spans in one document, one in the other: two labels, so two sorts.
     assert_eq!((ballot.alone.len(), ballot.knots.len()), (2, 0));
     let weight = |of: fn(&Weight) -> u64| ballot.alone.iter().map(|one| of(&one.weight)).sum::<u64>();

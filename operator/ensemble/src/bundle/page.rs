@@ -46,6 +46,9 @@ pub enum Rule {
         /// Votes that a span of a label needs instead.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         thresholds: BTreeMap<String, u32>,
+        /// How sure a member must be, 0 to 1, that its single vote is enough for a label.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        sure: BTreeMap<String, f64>,
         /// Members whose single vote is enough.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         always: Vec<String>,

@@ -114,6 +114,9 @@ pub struct ByCategory {
     pub categories: Vec<CategoryThreshold>,
     /// The same by label id, as [`Voting::thresholds`] takes them.
     pub thresholds: Vec<u32>,
+    /// How sure a member must be to be enough alone, by label id; nobody is where there is none.
+    #[serde(default)]
+    pub sure: Vec<Option<f32>>,
     /// What the chosen set comes to with them; its `threshold` is that of labels in no category above.
     pub point: Point,
     /// Times that all categories were gone through.
@@ -121,12 +124,15 @@ pub struct ByCategory {
 }
 
 /// A category's threshold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CategoryThreshold {
     /// The label set's category.
     pub category: String,
     /// Votes needed.
     pub threshold: u32,
+    /// How sure a member must be to be enough alone; nobody is where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sure: Option<f32>,
 }
 
 /// What the members of a set are worth.
@@ -197,11 +203,20 @@ impl Point {
     }
 }
 
+/// How sure a member must be, where nobody may be sure enough.
+fn bound(sure: Option<f32>) -> f32 {
+    sure.unwrap_or(f32::INFINITY)
+}
+
 impl ByCategory {
-    /// The votes that a span of this category needs; `None` where none was chosen.
-    fn of(&self, category: &str) -> Option<u32> {
-        let found = self.categories.iter().find(|one| one.category == category);
-        found.map(|one| one.threshold)
+    /// What was chosen for this category, if anything was.
+    fn of(&self, category: &str) -> Option<&CategoryThreshold> {
+        self.categories.iter().find(|one| one.category == category)
+    }
+
+    /// As [`Voting::sure`] takes it.
+    fn sure(&self) -> Vec<f32> {
+        self.sure.iter().copied().map(bound).collect()
     }
 }
 
@@ -224,6 +239,7 @@ impl Pruned {
         Voting {
             threshold: self.chosen.threshold,
             thresholds: (self.by_category.as_ref()).map_or_else(Vec::new, |by| by.thresholds.clone()),
+            sure: (self.by_category.as_ref()).map_or_else(Vec::new, ByCategory::sure),
             always: always
                 .filter(|&(_, &member)| self.members[member].always)
                 .fold(MemberSet::default(), |set, (place, _)| set.with(place)),
@@ -250,12 +266,14 @@ impl Pruned {
             place.ok_or_else(|| PruneError::Missing(member.name.clone()))
         };
         let places = self.members.iter().map(place).collect::<Result<Vec<_>, _>>()?;
-        let ballot = Ballot::new(&said.with(&places));
+        let graded = (self.by_category.as_ref()).is_some_and(|by| by.sure.iter().any(Option::is_some));
+        let ballot = Ballot::new(&said.with(&places), graded);
         let all = everyone(self.members.len());
         let always = (0..self.members.len()).filter(|&member| self.members[member].always);
         let voting = Voting {
             threshold: 1,
             thresholds: Vec::new(),
+            sure: Vec::new(),
             always: always.fold(MemberSet::default(), MemberSet::with),
             ranks: self.members.iter().map(|member| member.rank).collect(),
             cover_beaten: self.cover_beaten,
@@ -273,15 +291,20 @@ impl Pruned {
             all: tally(path.threshold, all),
             pruned: tally(path.threshold, path.stopped().set()),
         };
+        let by_label = |by| {
+            let labels = said.labels.labels().iter();
+            labels.map(|label| ByCategory::of(by, &label.category)).collect()
+        };
+        let chosen_for: Vec<_> = self.by_category.as_ref().map_or_else(Vec::new, by_label);
         let chosen = Voting {
             threshold: self.chosen.threshold,
             // By name: these documents' labels may be another set.
-            thresholds: (self.by_category.as_ref()).map_or_else(Vec::new, |by| {
-                let categories = said.labels.labels().iter().map(|label| &label.category);
-                categories
-                    .map(|category| by.of(category).unwrap_or(self.chosen.threshold))
-                    .collect()
-            }),
+            thresholds: (chosen_for.iter())
+                .map(|by| by.map_or(self.chosen.threshold, |by| by.threshold))
+                .collect(),
+            sure: (chosen_for.iter())
+                .map(|by| bound(by.and_then(|by| by.sure)))
+                .collect(),
             ..voting.clone()
         };
         Ok(HeldOut {

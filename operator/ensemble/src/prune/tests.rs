@@ -159,7 +159,7 @@ fn looking_at_every_set_finds_what_dropping_one_at_a_time_passes_by() {
             cover_beaten: false,
             ..Voting::default()
         };
-        Ballot::new(&said).tally(&voting, set).f1()
+        Ballot::new(&said, false).tally(&voting, set).f1()
     };
     let best = most
         .flat_map(|set| (1..=4).map(move |threshold| (set, threshold)))
@@ -182,7 +182,7 @@ fn a_category_gets_the_threshold_that_serves_it_and_the_vote_of_the_rest_is_as_r
     assert_eq!(by.point.tally.f1(), 1.0);
     let voting = pruned.voting();
     let left = said.with(&pruned.chosen.members);
-    let again = Ballot::new(&left).tally(&voting, everyone(left.members.len()));
+    let again = Ballot::new(&left, false).tally(&voting, everyone(left.members.len()));
     assert_eq!(again, by.point.tally);
     assert_eq!(pruned.held_out("the same", &said).unwrap().chosen, again);
 }
@@ -300,7 +300,7 @@ proptest! {
         let pruned = prune(&said, &options).unwrap();
         let f1 = |threshold: u32, members: MemberSet| {
             let voting = Voting { threshold, ranks: said.ranks(), cover_beaten, ..Voting::default() };
-            Ballot::new(&said).tally(&voting, members).f1()
+            Ballot::new(&said, false).tally(&voting, members).f1()
         };
         for path in &pruned.paths {
             let mut now = everyone(members.len());

@@ -121,6 +121,11 @@ fn fitted(kind: String, args: &FitArgs, said: &Said) -> anyhow::Result<(String, 
     Ok((kind, fitted))
 }
 
+/// A score as a page has it: 0.9, not the nearest number that a wider float knows.
+fn written(score: f32) -> f64 {
+    (f64::from(score) * 1e4).round() / 1e4
+}
+
 fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, left: &[usize]) -> Page {
     let thresholds: BTreeMap<String, u32> = pruned
         .by_category
@@ -128,9 +133,16 @@ fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, le
         .flat_map(|by| by.thresholds.iter().zip(0..))
         .map(|(&needed, label)| (said.labels.label(LabelId(label)).name.clone(), needed))
         .collect();
+    let sure: BTreeMap<String, f64> = pruned
+        .by_category
+        .iter()
+        .flat_map(|by| by.sure.iter().zip(0..))
+        .filter_map(|(&sure, label)| Some((said.labels.label(LabelId(label)).name.clone(), written(sure?))))
+        .collect();
     let rule = Rule::Voting {
         threshold: pruned.chosen.threshold,
         thresholds,
+        sure,
         // A rule beside the pruned ones has no one to agree with.
         always: left
             .iter()

@@ -187,6 +187,7 @@ fn options(args: &ObjectiveArgs, said: &Said, costs: Vec<Cost>) -> anyhow::Resul
         costs,
         every_set: args.every_set,
         by_category: args.by_category,
+        sure: args.sure,
         cover_beaten: args.cover_beaten,
         agreement: if args.overlap {
             Agreement::Overlap

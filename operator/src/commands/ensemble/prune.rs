@@ -104,7 +104,12 @@ fn table(told: &Told<'_>) -> String {
         let each: Vec<String> = by
             .categories
             .iter()
-            .map(|one| format!("{} {}", one.category, one.threshold))
+            .map(|one| {
+                let sure = one
+                    .sure
+                    .map_or_else(String::new, |sure| format!(" or one of {sure}"));
+                format!("{} {}{sure}", one.category, one.threshold)
+            })
             .collect();
         lines.push(row(0, "by category", &by.point, each.join(", ")));
     }

@@ -25,6 +25,7 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
         Rule::Voting {
             threshold,
             thresholds,
+            sure,
             always,
             cover_beaten,
             agreement,
@@ -34,6 +35,12 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
             writeln!(to, "votes       {threshold} of {voters}")?;
             for (label, needed) in thresholds.iter().filter(|&(_, needed)| needed != threshold) {
                 writeln!(to, "            {needed} for {label}")?;
+            }
+            for (label, sure) in sure {
+                writeln!(
+                    to,
+                    "            1 is enough for {label} if it is at least {sure} sure"
+                )?;
             }
             if !always.is_empty() {
                 writeln!(to, "            1 is enough from {}", always.join(", "))?;

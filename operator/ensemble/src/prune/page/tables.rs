@@ -4,7 +4,7 @@ use lethe_evaluate::sheet::{CellOf, cell, classed, counted, escape, percent, tab
 
 use crate::Tally;
 use crate::leak::{Missed, SharedErrors};
-use crate::prune::report::{ByCategory, HeldOut, Left, Path, Point, Pruned};
+use crate::prune::report::{ByCategory, CategoryThreshold, HeldOut, Left, Path, Point, Pruned};
 
 /// Cases of shared errors that the page lists; the JSON has all.
 const CASES: usize = 1_000;
@@ -232,8 +232,14 @@ pub(super) fn categories(out: &mut String, pruned: &Pruned, by: &ByCategory) {
         counted(u64::from(by.rounds), "round")
     ));
     let rows = by.categories.iter();
-    let rows = rows.map(|one| vec![cell(&one.category), cell(one.threshold.to_string())]);
-    out.push_str(&table(&["Category", "Votes needed"], rows.collect()));
+    let row = |one: &CategoryThreshold| {
+        let sure = one
+            .sure
+            .map_or_else(|| "nobody".to_owned(), |sure| format!("from {sure} on"));
+        vec![cell(&one.category), cell(one.threshold.to_string()), cell(sure)]
+    };
+    let head = ["Category", "Votes needed", "Sure enough alone"];
+    out.push_str(&table(&head, rows.map(row).collect()));
 }
 
 /// What all members of a set miss.
