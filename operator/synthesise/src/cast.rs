@@ -23,6 +23,8 @@ use crate::slot::{Day, Item, Role, Slot};
 pub(crate) struct Cast<'i> {
     pub(crate) institute: &'i Institute,
     pub(crate) chance: Chance,
+    /// Whether dates are written day first, whatever the institute does.
+    pub(crate) day_first: bool,
     /// Names that go before the institute's; none if empty.
     names: &'i [Name],
     people: HashMap<Role, Person>,
@@ -35,6 +37,7 @@ impl<'i> Cast<'i> {
         Self {
             institute,
             chance,
+            day_first: false,
             names,
             people: HashMap::new(),
             days: HashMap::new(),

@@ -15,6 +15,7 @@ pub(crate) enum Kind {
     Message,
     Query,
     Sentence,
+    Prose,
     Negative,
     Clinical,
 }
@@ -31,6 +32,7 @@ const NAMES: &[(&str, Kind)] = &[
     ("message", Kind::Message),
     ("query", Kind::Query),
     ("sentence", Kind::Sentence),
+    ("prose", Kind::Prose),
     ("negative", Kind::Negative),
     ("clinical", Kind::Clinical),
 ];

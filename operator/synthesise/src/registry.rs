@@ -41,6 +41,8 @@ pub const HELD_OUT: &[&str] = &["summit"];
 /// What all institutes but those write with.
 pub(crate) static SHARED: &[(&str, &str)] = &[
     template!("shared", "messages.txt"),
+    template!("shared", "prose1.txt"),
+    template!("shared", "prose2.txt"),
     template!("shared", "queries.txt"),
     template!("shared", "queries2.txt"),
     template!("shared", "sentences.txt"),
@@ -65,4 +67,7 @@ pub(crate) static BARE: &[(&str, &str)] = &[
     template!("shared", "negatives7.txt"),
     template!("shared", "negatives8.txt"),
     template!("shared", "negatives9.txt"),
+    template!("shared", "negatives-bedside.txt"),
+    template!("shared", "negatives-tables.txt"),
+    template!("shared", "negatives-talk.txt"),
 ];

@@ -24,6 +24,7 @@ const SORTS: &[(Option<Kind>, f64)] = &[
     (Some(Kind::Message), 0.08),
     (Some(Kind::Query), 0.08),
     (Some(Kind::Sentence), 0.12),
+    (Some(Kind::Prose), 0.09),
 ];
 
 /// Writes one document.
@@ -78,6 +79,8 @@ impl<'w> Writer<'w> {
                 } else {
                     Kind::Note
                 };
+                // Prose comes from everywhere.
+                self.cast.day_first = kind == Kind::Prose && self.cast.chance.often(0.55);
                 self.part(kind, 0, &mut page);
             }
         }
@@ -87,7 +90,7 @@ impl<'w> Writer<'w> {
     /// A document without an identifier.
     pub(crate) fn negative(&mut self) -> Page {
         let mut page = Page::default();
-        let of_carrier = !self.carriers.is_empty() && self.cast.chance.often(0.5);
+        let of_carrier = !self.carriers.is_empty() && self.cast.chance.often(0.4);
         if of_carrier {
             let length = self.cast.chance.within(150, 1500);
             self.carrier(length, false, 0.0, &mut page);

@@ -8,6 +8,34 @@ use crate::chance::Chance;
 use crate::page::Page;
 use crate::slot::{Day, Role, Written};
 
+/// Forms of those who write the day first, most of the world.
+const FIGURES: Forms = &[
+    ("%d/%m/%Y", 4.0),
+    ("%-d/%-m/%Y", 2.0),
+    ("%d.%m.%Y", 3.0),
+    ("%-d.%-m.%Y", 1.0),
+    ("%d-%m-%Y", 1.0),
+    ("%-d/%-m/%y", 1.0),
+];
+const LONG: Forms = &[
+    ("%-d %B %Y", 8.0),
+    ("%-d %b %Y", 1.0),
+    ("{th} %B %Y", 1.0),
+    ("{th} of %B %Y", 0.5),
+    ("%A %-d %B %Y", 0.7),
+    ("%A, %-d %B", 0.4),
+];
+const SHORT: Forms = &[
+    ("%-d %B", 5.0),
+    ("%-d %b", 1.0),
+    ("{th} %B", 1.0),
+    ("%-d/%-m", 0.7),
+];
+const MONTH_YEAR: Forms = &[("%B %Y", 6.0), ("%b %Y", 1.0), ("%m/%Y", 0.5)];
+
+/// Forms as strftime has them, by weight.
+type Forms = &'static [(&'static str, f64)];
+
 impl Cast<'_> {
     pub(crate) fn day(&mut self, day: Day) -> Date {
         if let Some(&known) = self.days.get(&day) {
@@ -60,19 +88,19 @@ impl Cast<'_> {
         let institute = self.institute;
         let full = matches!(day, Day::Birth | Day::RelativeBirth);
         let figures = chance.often(institute.figures);
-        let forms = match written {
-            Written::Num => &institute.numeric,
-            Written::Long => &institute.long,
-            Written::Short => &institute.short,
-            Written::MonthYear => &institute.month_year,
+        let (own, day_first) = match written {
+            Written::Num => (&institute.numeric, FIGURES),
+            Written::Long => (&institute.long, LONG),
+            Written::Short => (&institute.short, SHORT),
+            Written::MonthYear => (&institute.month_year, MONTH_YEAR),
             Written::Any if full || chance.often(0.85) => {
                 if figures {
-                    &institute.numeric
+                    (&institute.numeric, FIGURES)
                 } else {
-                    &institute.long
+                    (&institute.long, LONG)
                 }
             }
-            Written::Any => &institute.short,
+            Written::Any => (&institute.short, SHORT),
             Written::Month => {
                 return page.value(
                     "DATE",
@@ -98,11 +126,11 @@ impl Cast<'_> {
             }
             Written::Season => return season(date, chance, page),
         };
-        let borrowed: Vec<(&str, f64)> = forms
+        let own: Vec<(&str, f64)> = own
             .iter()
             .map(|(form, weight)| (form.as_str(), *weight))
             .collect();
-        let form = chance.weighted(&borrowed, "%m/%d/%Y");
+        let form = chance.weighted(if self.day_first { day_first } else { &own }, "%m/%d/%Y");
         page.value("DATE", &strftime(date, form));
     }
 }
