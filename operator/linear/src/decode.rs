@@ -1,5 +1,6 @@
 //! From a batch's columns to spans: the same way when a member runs and when it is judged.
 
+use std::ops::Range;
 use std::sync::Mutex;
 
 use lethe_core::NoteBatch;
@@ -15,6 +16,12 @@ use crate::{Columns, States};
 /// Tokens around a span that are weighed when its score is worked out: what is further off hardly bears on it.
 const AROUND: usize = 1;
 
+/// Tokens that are decoded at once at most: each takes some hundred bytes, and a note may have any number of them.
+const WINDOW: usize = 1 << 15;
+
+/// Tokens of such a stretch that are decoded again with the next one.
+const AHEAD: usize = 64;
+
 /// The state outside every span ([`States`]).
 const OUTSIDE: usize = 0;
 
@@ -25,6 +32,7 @@ pub struct Decoder {
     /// The chain with its steps in log-probabilities.
     soft: Chain,
     greedy: Option<Greedy>,
+    window: usize,
     pool: Mutex<Vec<Memory>>,
 }
 
@@ -48,6 +56,7 @@ impl Decoder {
             soft: model.chain(model.warmth()).coarse(),
             greedy: (model.form() == Form::Greedy).then(|| Greedy::new(&model)),
             model,
+            window: WINDOW,
             pool: Mutex::default(),
         }
     }
@@ -85,19 +94,24 @@ impl Decoder {
                 last,
             } = memory;
             let words = columns.views.first().map(|view| &columns.tables[view.table].ids);
-            columns
-                .notes
-                .iter()
-                .map(|note| {
-                    if note.is_empty() {
-                        return Vec::new();
-                    }
-                    plan.scores(&self.model, cache, note, scores);
+            let mut of_note = |note: &Range<usize>| {
+                let mut found = Vec::new();
+                let (mut start, mut before) = (note.start, None);
+                while start < note.end {
+                    // What is decoded word by word knows all words before.
+                    let end = match self.greedy {
+                        Some(_) => note.end,
+                        None => note.end.min(start + self.window),
+                    };
+                    plan.scores_of(&self.model, cache, note, start..end, scores);
                     match (&self.greedy, words) {
                         (Some(greedy), Some(words)) => {
                             greedy.path(scores, &words[note.clone()], last, path, None);
                         }
-                        _ => self.chain.best_path(scores, scratch, path),
+                        _ => self.chain.best_path_after(before, scores, scratch, path),
+                    }
+                    if end < note.end {
+                        path.truncate(self.settled(path));
                     }
                     // Every state of a path has its tag.
                     tags.clear();
@@ -106,26 +120,44 @@ impl Decoder {
                             .map(|&state| self.states().tag(state.into()).unwrap_or(0)),
                     );
                     let spans = self.states().tags().decode(tags);
-                    if spans.is_empty() {
-                        return Vec::new();
-                    }
-                    match (&self.greedy, words) {
+                    let scored = match (&self.greedy, words) {
+                        _ if spans.is_empty() => Vec::new(),
                         (Some(greedy), Some(words)) => {
                             greedy.path(scores, &words[note.clone()], last, path, Some(soft));
                             let score = |span: &Spanned| self.least(span, soft, 0);
                             spans.iter().map(|span| (*span, score(span))).collect()
                         }
-                        _ => self.scored(&spans, path, scores, soft, scratch),
-                    }
-                })
-                .collect()
+                        _ => self.scored(&spans, before, path, scores, soft, scratch),
+                    };
+                    let shift = start - note.start;
+                    found.extend(scored.into_iter().map(|(span, score)| {
+                        let (first, last) = (span.first + shift, span.last + shift);
+                        (Spanned { first, last, ..span }, score)
+                    }));
+                    start += path.len();
+                    before = path.last().copied();
+                }
+                found
+            };
+            columns.notes.iter().map(&mut of_note).collect()
         })
+    }
+
+    /// Up to where a path is taken whose note goes on: behind the last token outside every span that is not too near to its end,
+    /// which might be decided otherwise with more of the note in view.
+    fn settled(&self, path: &[u8]) -> usize {
+        let sure = path.len().saturating_sub(AHEAD);
+        let outside = path[..sure]
+            .iter()
+            .rposition(|&state| usize::from(state) == OUTSIDE);
+        outside.map_or(path.len(), |last| last + 1)
     }
 
     /// How sure each span is: how likely its least sure token is in a span, whichever, given the path further off.
     fn scored(
         &self,
         spans: &[Spanned],
+        begin: Option<u8>,
         path: &[u8],
         scores: &[f32],
         soft: &mut Vec<f32>,
@@ -148,7 +180,7 @@ impl Decoder {
                     .iter()
                     .map(|score| score * self.model.warmth()),
             );
-            let before = start.checked_sub(1).map(|at| path[at]);
+            let before = start.checked_sub(1).map_or(begin, |at| Some(path[at]));
             let (marginals, _) = self.soft.marginals_after(before, soft, scratch);
             scored.extend(
                 rest[..together]
@@ -301,5 +333,51 @@ mod tests {
             }
         });
         assert_eq!(seen, 2);
+    }
+
+    #[test]
+    fn a_note_that_is_decoded_in_parts_has_the_spans_of_the_whole() {
+        let states = States::new(TagSet::new(Scheme::Bio, vec!["A".to_owned(), "B".to_owned()])).unwrap();
+        // Words of eight types lean to a tag each; every tag likes to go on.
+        let weight = |(kind, tag): (u64, u16)| Weight {
+            hash: salted((kind + 1) << 40, 0),
+            state: states.of(tag),
+            weight: 40.0 + 15.0 * kind as f32,
+            count: 1,
+        };
+        let weights = (0..8).zip([0, 0, 0, 0, 1, 2, 3, 4]).map(weight).collect();
+        let mut steps = vec![0.0; Layout::of(&states).len()];
+        steps.iter_mut().step_by(3).for_each(|step| *step = 60.0);
+        let model = Model::of_weights(&states, Form::Chain, weights, 500.0, steps, Vec::new());
+        let mut seed = 7u32;
+        let ids = (0..6000).map(|_| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            1 + (seed >> 24) % 8
+        });
+        let hashes = (0..8).map(|kind| (kind + 1) << 40).collect();
+        let columns = Columns {
+            notes: vec![0..10, 10..6000],
+            tables: vec![Table::new((0..=8).collect(), hashes, ids.collect())],
+            views: vec![View { table: 0, shift: 0 }, View { table: 0, shift: 1 }],
+        };
+        let spans = |window| {
+            let mut decoder = Decoder::new(model.clone());
+            decoder.window = window;
+            decoder.spans(&columns)
+        };
+        let whole = spans(WINDOW);
+        assert!(
+            whole[1].len() > 300 && whole[1].len() < 3000,
+            "{}",
+            whole[1].len()
+        );
+        for window in [200, 1001] {
+            let parts = spans(window);
+            let places = |found: &[(Spanned, f32)]| found.iter().map(|one| one.0).collect::<Vec<_>>();
+            assert_eq!(places(&parts[1]), places(&whole[1]));
+            for (part, whole) in parts[1].iter().zip(&whole[1]) {
+                assert!((part.1 - whole.1).abs() < 1e-3, "{part:?} {whole:?}");
+            }
+        }
     }
 }

@@ -138,23 +138,35 @@ impl<'c> Plan<'c> {
         note: &Range<usize>,
         scores: &mut Vec<f32>,
     ) {
+        self.scores_of(model, cache, note, note.clone(), scores);
+    }
+
+    /// The same of some of the note's tokens, all of it in view.
+    pub(crate) fn scores_of(
+        &self,
+        model: &Model,
+        cache: &mut Cache,
+        note: &Range<usize>,
+        part: Range<usize>,
+        scores: &mut Vec<f32>,
+    ) {
         let width = model.states().width();
         scores.clear();
-        scores.resize(note.len() * width, 0.0);
+        scores.resize(part.len() * width, 0.0);
         let sums = &mut [0i16; 256][..width];
         let (weights, Cache { hands, rows, .. }) = (model.lookup(), cache);
-        for i in 0..note.len() + HANDS - 1 {
-            if i < note.len() {
+        for i in 0..part.len() + HANDS - 1 {
+            if i < part.len() {
                 let newest = &mut hands[i % HANDS];
                 newest.hashes.clear();
                 for view in &self.single {
-                    let id = id_at(&view.table.ids, note, i, view.shift);
+                    let id = id_at(&view.table.ids, note, part.start + i, view.shift);
                     newest.hash(weights, view.table.of(id), view.view);
                 }
             }
-            if let Some(t) = i.checked_sub(1).filter(|&t| t < note.len()) {
+            if let Some(t) = i.checked_sub(1).filter(|&t| t < part.len()) {
                 let next = &mut hands[t % HANDS];
-                self.find_rows(rows, width, note, t, &mut next.rows);
+                self.find_rows(rows, width, note, part.start + t, &mut next.rows);
                 next.locate(weights);
             }
             if let Some(t) = i.checked_sub(HANDS - 1) {
@@ -167,12 +179,12 @@ impl<'c> Plan<'c> {
     }
 
     /// Finds a token's rows and asks for them.
-    fn find_rows(&self, rows: &[i16], width: usize, note: &Range<usize>, i: usize, found: &mut Vec<u32>) {
+    fn find_rows(&self, rows: &[i16], width: usize, note: &Range<usize>, token: usize, found: &mut Vec<u32>) {
         found.clear();
         found.resize(self.recurring.len(), ZERO);
         let mut used = 0;
         for view in &self.recurring {
-            let id = id_at(view.ids, note, i, view.shift) as usize;
+            let id = id_at(view.ids, note, token, view.shift) as usize;
             let row = view.rows[id * view.stride + view.nth];
             // No branch: which views have a row is as good as random.
             found[used] = row;
@@ -186,7 +198,7 @@ impl<'c> Plan<'c> {
 }
 
 #[inline]
-fn id_at(ids: &[u32], note: &Range<usize>, i: usize, shift: isize) -> u32 {
-    let at = (note.start + i).wrapping_add_signed(shift);
+fn id_at(ids: &[u32], note: &Range<usize>, token: usize, shift: isize) -> u32 {
+    let at = token.wrapping_add_signed(shift);
     if note.contains(&at) { ids[at] } else { 0 }
 }
