@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// Folders of `models/`.
-const BUNDLES: [&str; 1] = ["en-clinical"];
+const BUNDLES: [&str; 2] = ["en-clinical", "en-fast"];
 
 fn main() -> io::Result<()> {
     let models = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../models");

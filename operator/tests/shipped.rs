@@ -170,6 +170,20 @@ fn where_nothing_says_another_the_english_bundle_is_run() {
 }
 
 #[test]
+fn the_fast_bundle_hides_who_it_is_of_and_leaves_findings_alone() {
+    let plain = Lethe::new(["redact", "--bundle", "en-fast"])
+        .end_with(NOTE)
+        .expect(0)
+        .out;
+    for hidden in HIDDEN {
+        assert!(!plain.contains(hidden), "{hidden}: {plain}");
+    }
+    for stays in ["Foley removed", "5/5", "Babinski negative", "Hgb 11.2"] {
+        assert!(plain.contains(stays), "{stays}: {plain}");
+    }
+}
+
+#[test]
 fn a_bundle_that_the_program_does_not_carry_is_told() {
     let ended = Lethe::new(["redact", "--bundle", "en-nowhere"]).end_with(NOTE);
     ended.expect(2).says("en-nowhere");

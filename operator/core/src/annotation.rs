@@ -103,7 +103,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Adds tokens `first` to `last`, both included.
+    /// Adds tokens `first` to `last`, both included, as [`Self::span`] does.
     ///
     /// # Panics
     /// If they are not tokens of the note.
@@ -111,8 +111,13 @@ impl<'a> Collector<'a> {
         self.span(self.note.tokens_span(first, last), label, score, rule);
     }
 
-    /// Adds a span.
+    /// Adds a span, if it has a letter or a digit: nothing else identifies anybody.
     pub fn span(&mut self, span: Span, label: LabelId, score: f32, rule: &'static str) {
+        // What is no span of the text is kept, to be refused in the end.
+        let text = self.note.text.get(span.start()..span.end());
+        if text.is_some_and(|text| !text.chars().any(char::is_alphanumeric)) {
+            return;
+        }
         self.found.push(Annotation {
             span,
             label,
@@ -162,6 +167,19 @@ mod tests {
             .map(|a| (a.span.start(), a.span.end(), a.score))
             .collect();
         assert_eq!(spans, [(0, 4, 0.1), (0, 2, 0.5), (3, 5, 0.9)]);
+    }
+
+    #[test]
+    fn a_collector_passes_over_what_has_neither_letter_nor_digit() {
+        let batch = crate::NoteBatch::from_texts(["her sister 🙂 Ana — 7"]).unwrap();
+        let note = batch.note(0);
+        let mut collector = Collector::new(note);
+        for token in 0..note.tokens.len() {
+            collector.tokens(token, token, LabelId(0), 1.0, "");
+        }
+        let kept = collector.finish().unwrap();
+        let texts: Vec<_> = kept.iter().map(|a| a.span.of(note.text)).collect();
+        assert_eq!(texts, ["her", "sister", "Ana", "7"]);
     }
 
     #[test]

@@ -28,6 +28,10 @@ pub(crate) fn spanish(s: &Scan<'_>, i: usize, out: &mut Hits) {
     if s.tok(at).mark(b'.') || slash {
         at += 1;
     }
+    // "c/o" and "C/D" are English shorthand.
+    if slash && s.tok(at).len == 1 && s.tok(at).glued() && !s.tok(at + 1).mark(b'.') {
+        return;
+    }
     // "C/. Mayor".
     if slash && s.tok(at).mark(b'.') {
         at += 1;

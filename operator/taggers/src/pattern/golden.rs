@@ -217,6 +217,8 @@ const PLACES: &[Case] = &[
 
 /// Numbers of medicine, in which nothing is to be found.
 const NOTHING: &[&str] = &[
+    "c/o stomach ache before math, 2nd time this week",
+    "NS C/D 0.35",
     "BP 120/80, pulse 88, RR 18, T 98.6, O2 sat 97% on 2 L",
     "strength 5/5 throughout, reflexes 2/4, a 2/6 systolic murmur",
     "take 1/2 tablet daily and 3/4 cup of water",
