@@ -248,15 +248,19 @@ fn pool(entries: impl Iterator<Item = (&'static str, Option<f64>)>) -> Pool {
 }
 
 /// What the dictionaries know that identifies nobody, by the slot that it fills.
-pub(crate) fn listed() -> [(&'static str, Vec<String>); 2] {
-    let drugs = entries(list!("drugs")).map(|(entry, _)| entry.to_owned());
+pub(crate) fn listed() -> [(&'static str, Vec<String>); 5] {
+    let of = |list| -> Vec<String> { entries(list).map(|(entry, _)| entry.to_owned()).collect() };
+    let (drugs, devices) = (of(list!("drugs")), of(list!("device-names")));
     // An eponym stands before what is called so.
     let eponyms = entries(list!("eponyms")).zip(EPONYM_NOUNS.iter().cycle());
     let eponyms = eponyms.map(|((entry, _), noun)| format!("{entry}{noun}"));
-    let devices = entries(list!("device-names")).map(|(entry, _)| entry.to_owned());
     [
-        ("drug", drugs.collect()),
-        ("eponym", eponyms.chain(devices).collect()),
+        ("drug", drugs.clone()),
+        ("eponym", eponyms.chain(devices.iter().cloned()).collect()),
+        // The bare entries.
+        ("drug.name", drugs),
+        ("device.name", devices),
+        ("eponym.name", of(list!("eponyms"))),
     ]
 }
 

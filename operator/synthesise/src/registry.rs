@@ -43,6 +43,7 @@ pub(crate) static SHARED: &[(&str, &str)] = &[
     template!("shared", "messages.txt"),
     template!("shared", "prose1.txt"),
     template!("shared", "prose2.txt"),
+    template!("shared", "prose3.txt"),
     template!("shared", "queries.txt"),
     template!("shared", "queries2.txt"),
     template!("shared", "sentences.txt"),
@@ -68,6 +69,8 @@ pub(crate) static BARE: &[(&str, &str)] = &[
     template!("shared", "negatives8.txt"),
     template!("shared", "negatives9.txt"),
     template!("shared", "negatives-bedside.txt"),
+    template!("shared", "negatives-brands.txt"),
+    template!("shared", "negatives-eponyms.txt"),
     template!("shared", "negatives-tables.txt"),
     template!("shared", "negatives-talk.txt"),
 ];

@@ -210,6 +210,9 @@ pub(crate) enum Item {
     Room,
     Employer,
     Organization,
+    Organization2,
+    Court,
+    Court2,
     School,
     Insurer,
     Phone,
@@ -263,6 +266,9 @@ const ITEMS: &[(&str, Item)] = &[
     ("room", Item::Room),
     ("employer", Item::Employer),
     ("organization", Item::Organization),
+    ("organization2", Item::Organization2),
+    ("court", Item::Court),
+    ("court2", Item::Court2),
     ("school", Item::School),
     ("insurer", Item::Insurer),
     ("phone", Item::Phone),
@@ -312,7 +318,7 @@ pub(crate) enum Slot {
     Carrier,
 }
 
-/// Keys of `shared/fillers.toml`.
+/// Keys of `shared/fillers.toml` and of what the dictionaries know.
 pub(crate) const FILLERS: &[&str] = &[
     "drug",
     "dose",
@@ -325,6 +331,9 @@ pub(crate) const FILLERS: &[&str] = &[
     "specialty",
     "eponym",
     "allergy",
+    "eponym.name",
+    "device.name",
+    "drug.name",
 ];
 
 impl Slot {

@@ -1,7 +1,7 @@
 //! Hospitals, practices, employers, schools and insurers: from the lists, and made of their parts.
 
 use super::Cast;
-use super::parts::{CHAINS, CIVIC, CLINICS, COMPANIES, HOSPITALS, SAINTS};
+use super::parts::{BODIES, CHAINS, CIVIC, CLINICS, COMPANIES, HOSPITALS, SAINTS};
 use crate::slot::Item;
 
 impl Cast<'_> {
@@ -112,6 +112,22 @@ impl Cast<'_> {
                 )
             }
         }
+    }
+
+    /// A public body that has the name of a town.
+    pub(super) fn court(&mut self) -> String {
+        let city = self.city();
+        if self.chance.often(0.12) {
+            let body = self.chance.word(&[
+                "University",
+                "Police",
+                "City Council",
+                "Bar Association",
+                "Court of Appeal",
+            ]);
+            return format!("{body} of {city}");
+        }
+        format!("{city} {}", self.chance.word(BODIES))
     }
 
     pub(super) fn school(&mut self) -> String {

@@ -19,7 +19,8 @@ impl Cast<'_> {
             Item::HospitalShort | Item::Hospital2Short | Item::Hospital3Short => "HOSPITAL",
             Item::Department => "DEPARTMENT",
             Item::Room => "ROOM",
-            Item::Employer | Item::Organization | Item::School | Item::Insurer => "ORGANIZATION",
+            Item::Employer | Item::Organization | Item::Organization2 => "ORGANIZATION",
+            Item::School | Item::Insurer | Item::Court | Item::Court2 => "ORGANIZATION",
             _ => return None,
         };
         let text = match item {
@@ -44,6 +45,7 @@ impl Cast<'_> {
             }
             Item::School => self.school(),
             Item::Insurer => self.insurer(),
+            Item::Court | Item::Court2 => self.court(),
             _ => self.organization(),
         };
         Some((label, text))
