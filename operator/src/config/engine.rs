@@ -51,6 +51,8 @@ pub(crate) struct EngineConfig {
 pub(crate) struct VoteConfig {
     /// Votes that a span needs.
     pub(crate) threshold: u32,
+    /// How sure a member must be that its single vote is enough, 0 to 1; if not given, no member is.
+    pub(crate) sure: Option<f32>,
     /// Members whose single vote is enough.
     pub(crate) always: Vec<String>,
     /// Whether the part of a beaten span that no winner covers is redacted all the same.
@@ -63,6 +65,7 @@ impl Default for VoteConfig {
     fn default() -> Self {
         Self {
             threshold: 1,
+            sure: None,
             always: Vec::new(),
             cover_beaten: true,
             agreement: Agreement::Exact,
@@ -167,6 +170,11 @@ impl EngineConfig {
                 vote.threshold
             )));
         }
+        if let Some(sure) = vote.sure.filter(|sure| !(0.0..=1.0).contains(sure)) {
+            return Err(usage(format!(
+                "key `engine.vote.sure`: is {sure}, but a score is 0 to 1"
+            )));
+        }
         let mut always = MemberSet::default();
         for name in &vote.always {
             let place = members.iter().position(|member| member.name() == name);
@@ -178,7 +186,9 @@ impl EngineConfig {
         let voting = Voting {
             threshold: vote.threshold,
             thresholds: Vec::new(),
-            sure: Vec::new(),
+            sure: vote
+                .sure
+                .map_or_else(Vec::new, |sure| vec![sure; labels.labels().len()]),
             always,
             ranks: Vec::new(),
             cover_beaten: vote.cover_beaten,
@@ -352,5 +362,23 @@ mod tests {
                 format!("key `engine.vote.threshold`: is {threshold}, but a span has 1 to {members} votes");
             assert_eq!(built(threshold), Err(told));
         }
+    }
+
+    #[test]
+    fn a_member_can_be_no_surer_than_sure() {
+        let built = |sure| {
+            let vote = VoteConfig {
+                sure: Some(sure),
+                ..VoteConfig::default()
+            };
+            let config = EngineConfig {
+                vote: Some(vote),
+                ..EngineConfig::default()
+            };
+            config.build().map(|_| ()).map_err(|error| error.to_string())
+        };
+        assert_eq!(built(0.95), Ok(()));
+        let told = "key `engine.vote.sure`: is 1.5, but a score is 0 to 1".to_owned();
+        assert_eq!(built(1.5), Err(told));
     }
 }
