@@ -1,4 +1,5 @@
-//! Merging of adjacent decisions of one label, so that "Ana" "Ruiz" leaves one tag and not two.
+//! Merging of adjacent decisions of one label, so that "Ana" "Ruiz" leaves one tag and not two; and what an apostrophe joins to a
+//! decision goes with it, so that of "Hi'ilei" or "To'rayeva" no half is left.
 
 use crate::{Decision, LabelId, LabelSet, Span};
 
@@ -34,8 +35,9 @@ impl Merging {
         }
     }
 
-    /// Merges in place. `decisions` are sorted and free of overlaps, and stay so.
+    /// Grows and merges in place. `decisions` are sorted and free of overlaps, and stay so.
     pub fn apply(&self, text: &str, decisions: &mut Vec<Decision>) {
+        self.grow(text, decisions);
         decisions.dedup_by(|next, last| {
             let same = next.label == last.label && !self.never.contains(&next.label);
             let gap = Span::between(last.span.end() as u32, next.span.start() as u32);
@@ -46,6 +48,63 @@ impl Merging {
             true
         });
     }
+
+    /// Takes in what an apostrophe joins to a decision, up to its neighbours.
+    fn grow(&self, text: &str, decisions: &mut [Decision]) {
+        let mut before = 0;
+        for place in 0..decisions.len() {
+            let after = decisions
+                .get(place + 1)
+                .map_or(text.len(), |next| next.span.start());
+            let Some(decision) = decisions.get_mut(place) else {
+                continue;
+            };
+            let (mut start, mut end) = (decision.span.start(), decision.span.end());
+            if !self.never.contains(&decision.label) {
+                start -= joined_before(&text[before..start]);
+                end += joined_behind(&text[end..after]);
+                decision.span = Span::between(start as u32, end as u32);
+            }
+            before = end;
+        }
+    }
+}
+
+/// Signs that stand within names: the apostrophe, typed and set, the ʻokina, and what is typed for them.
+const APOSTROPHES: [char; 6] = ['\'', '\u{2019}', '\u{2018}', '\u{2bb}', '\u{2bc}', '`'];
+/// What English joins to any word: it is no part of a name.
+const ENDINGS: [&str; 7] = ["s", "d", "ll", "re", "ve", "m", "t"];
+
+/// Bytes of letters and apostrophes that `rest` begins with, if it goes on with the word before it: none of a possessive.
+fn joined_behind(rest: &str) -> usize {
+    let mut taken = 0;
+    while let Some(part) = rest[taken..].strip_prefix(APOSTROPHES) {
+        let letters = part.find(|c: char| !c.is_alphanumeric()).unwrap_or(part.len());
+        let word = &part[..letters];
+        let ends = ENDINGS.iter().any(|ending| word.eq_ignore_ascii_case(ending));
+        // The other half may be decided itself, and then nothing lies between the apostrophe and the end.
+        if ends || word.is_empty() && !part.is_empty() {
+            break;
+        }
+        taken = rest.len() - part.len() + letters;
+        if word.is_empty() {
+            break;
+        }
+    }
+    taken
+}
+
+/// Bytes of letters and apostrophes that `rest` ends with, if the word behind it goes on with them.
+fn joined_before(rest: &str) -> usize {
+    let mut left = rest;
+    while let Some(part) = left.strip_suffix(APOSTROPHES) {
+        let word = part.trim_end_matches(char::is_alphanumeric);
+        if word.len() == part.len() {
+            break;
+        }
+        left = word;
+    }
+    rest.len() - left.len()
 }
 
 #[cfg(test)]
@@ -93,6 +152,30 @@ mod tests {
         let mut decisions = vec![decision(0, 3), decision(4, 8)];
         Merging::none(&labels).apply("Ana Ruiz", &mut decisions);
         assert_eq!(decisions.len(), 2);
+    }
+
+    #[test]
+    fn what_an_apostrophe_joins_goes_with_it_and_a_possessive_does_not() {
+        for (text, spans, all) in [
+            ("Hi'ilei sat", &[(0, 2, 0)][..], &["Hi'ilei"][..]),
+            (
+                "by To\u{2019}lg\u{2019}anoy,",
+                &[(13, 17, 0)],
+                &["To\u{2019}lg\u{2019}anoy"],
+            ),
+            ("Naho'opi'i here", &[(5, 8, 0)], &["Naho'opi'i"]),
+            ("Ka'onohi", &[(0, 2, 0), (3, 8, 0)], &["Ka'onohi"]),
+            ("Ka'onohi", &[(0, 2, 0), (3, 8, 1)], &["Ka'", "onohi"]),
+            ("Ana's son, ANA'S", &[(0, 3, 0), (11, 14, 0)], &["Ana", "ANA"]),
+            ("said 'Ana' and 'Bo", &[(6, 9, 0), (16, 18, 0)], &["Ana", "Bo"]),
+            ("in the 1980'ies", &[(7, 11, 9)], &["1980"]),
+        ] {
+            let found: Vec<_> = merged(text, spans)
+                .iter()
+                .map(|&(start, end)| &text[start..end])
+                .collect();
+            assert_eq!(found, all, "{text}");
+        }
     }
 
     #[test]
