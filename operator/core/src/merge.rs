@@ -12,6 +12,8 @@ pub struct Merging {
     pub gap: String,
     /// Labels that are never merged: two dates in a row are two dates.
     pub never: Vec<LabelId>,
+    /// Labels that take in what an apostrophe joins to them.
+    pub whole: Vec<LabelId>,
 }
 
 impl Default for Merging {
@@ -21,6 +23,7 @@ impl Default for Merging {
             max_gap: 1,
             gap: " \t-".to_owned(),
             never: Vec::new(),
+            whole: Vec::new(),
         }
     }
 }
@@ -33,6 +36,14 @@ impl Merging {
             never: (0..count).map(LabelId).collect(),
             ..Self::default()
         }
+    }
+
+    /// The labels of names: what [`Merging::whole`] is meant for.
+    pub fn names(labels: &LabelSet) -> Vec<LabelId> {
+        let all = (0..).map(LabelId).zip(labels.labels());
+        all.filter(|(_, label)| label.category == "NAME")
+            .map(|(id, _)| id)
+            .collect()
     }
 
     /// Grows and merges in place. `decisions` are sorted and free of overlaps, and stay so.
@@ -60,9 +71,11 @@ impl Merging {
                 continue;
             };
             let (mut start, mut end) = (decision.span.start(), decision.span.end());
-            if !self.never.contains(&decision.label) {
-                start -= joined_before(&text[before..start]);
-                end += joined_behind(&text[end..after]);
+            if self.whole.contains(&decision.label) {
+                let part = |from: usize, to: usize| Span::between(from as u32, to as u32).of(text);
+                let (rest, next) = (part(before, start), part(end, after));
+                start -= joined_before(rest);
+                end += joined_behind(next);
                 decision.span = Span::between(start as u32, end as u32);
             }
             before = end;
@@ -77,21 +90,21 @@ const ENDINGS: [&str; 7] = ["s", "d", "ll", "re", "ve", "m", "t"];
 
 /// Bytes of letters and apostrophes that `rest` begins with, if it goes on with the word before it: none of a possessive.
 fn joined_behind(rest: &str) -> usize {
-    let mut taken = 0;
-    while let Some(part) = rest[taken..].strip_prefix(APOSTROPHES) {
-        let letters = part.find(|c: char| !c.is_alphanumeric()).unwrap_or(part.len());
-        let word = &part[..letters];
-        let ends = ENDINGS.iter().any(|ending| word.eq_ignore_ascii_case(ending));
-        // The other half may be decided itself, and then nothing lies between the apostrophe and the end.
-        if ends || word.is_empty() && !part.is_empty() {
+    let mut left = rest;
+    while let Some(part) = left.strip_prefix(APOSTROPHES) {
+        let after = part.trim_start_matches(char::is_alphanumeric);
+        let word = part.strip_suffix(after).unwrap_or_default();
+        if ENDINGS.iter().any(|ending| word.eq_ignore_ascii_case(ending)) {
             break;
         }
-        taken = rest.len() - part.len() + letters;
         if word.is_empty() {
+            // The other half is decided itself where nothing lies between the apostrophe and the end.
+            left = if part.is_empty() { part } else { left };
             break;
         }
+        left = after;
     }
-    taken
+    rest.len() - left.len()
 }
 
 /// Bytes of letters and apostrophes that `rest` ends with, if the word behind it goes on with them.
@@ -124,6 +137,7 @@ mod tests {
         let mut decisions: Vec<_> = spans.iter().map(decision).collect();
         Merging {
             never: vec![LabelId(9)],
+            whole: vec![LabelId(0)],
             ..Merging::default()
         }
         .apply(text, &mut decisions);
@@ -170,10 +184,8 @@ mod tests {
             ("said 'Ana' and 'Bo", &[(6, 9, 0), (16, 18, 0)], &["Ana", "Bo"]),
             ("in the 1980'ies", &[(7, 11, 9)], &["1980"]),
         ] {
-            let found: Vec<_> = merged(text, spans)
-                .iter()
-                .map(|&(start, end)| &text[start..end])
-                .collect();
+            let of = |&(start, end): &(usize, usize)| Span::between(start as u32, end as u32).of(text);
+            let found: Vec<_> = merged(text, spans).iter().map(of).collect();
             assert_eq!(found, all, "{text}");
         }
     }

@@ -200,6 +200,7 @@ impl EngineConfig {
             .collect();
         let merging = Merging {
             never,
+            whole: Merging::names(&labels),
             ..Merging::default()
         };
         let plain = format!("{identities:?}|{vote:?}|{:?}", self.redaction);
@@ -254,7 +255,10 @@ impl EngineConfig {
         let labels = bundle.labels;
         let digest = bundle.page.digest();
         let act = self.act(&labels, dictionary, &format!("{digest}|{:?}", self.redaction))?;
-        let merging = Merging::none(&labels);
+        let merging = Merging {
+            whole: Merging::names(&labels),
+            ..Merging::none(&labels)
+        };
         let engine = Engine::new(
             Arc::clone(&labels),
             bundle.members,
