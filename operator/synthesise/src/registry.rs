@@ -71,6 +71,9 @@ pub(crate) static BARE: &[(&str, &str)] = &[
     template!("shared", "negatives-bedside.txt"),
     template!("shared", "negatives-brands.txt"),
     template!("shared", "negatives-eponyms.txt"),
+    template!("shared", "negatives-genes.txt"),
+    template!("shared", "negatives-numbers.txt"),
     template!("shared", "negatives-tables.txt"),
     template!("shared", "negatives-talk.txt"),
+    template!("shared", "negatives-turns.txt"),
 ];
