@@ -38,22 +38,12 @@ impl Tally {
 
     /// F with recall `beta` times as important as precision; 0 where nothing was hit.
     pub fn f_beta(&self, beta: f64) -> f64 {
-        let square = beta * beta;
-        if self.hits == 0 {
-            0.0
-        } else {
-            (1.0 + square) * self.hits as f64 / (square * self.gold as f64 + self.predicted as f64)
-        }
+        f_beta(beta, self.hits, self.gold, self.predicted)
     }
 
     /// [`f_beta`](Self::f_beta) of characters, covered or not, whatever the label; 0 where none of gold's is covered.
     pub fn character_f_beta(&self, beta: f64) -> f64 {
-        let square = beta * beta;
-        if self.covered == 0 {
-            0.0
-        } else {
-            (1.0 + square) * self.covered as f64 / (square * self.characters as f64 + self.marked as f64)
-        }
+        f_beta(beta, self.covered, self.characters, self.marked)
     }
 
     /// Gold's characters that are covered; 1 where gold has none, since then none can leak.
@@ -68,6 +58,15 @@ impl Tally {
     /// Covered characters that are gold's; 0 where none is covered.
     pub fn character_precision(&self) -> f64 {
         ratio(self.covered, self.marked)
+    }
+}
+
+fn f_beta(beta: f64, hits: u64, gold: u64, predicted: u64) -> f64 {
+    let square = beta * beta;
+    if hits == 0 {
+        0.0
+    } else {
+        (1.0 + square) * hits as f64 / (square * gold as f64 + predicted as f64)
     }
 }
 

@@ -191,7 +191,7 @@ impl Runner {
         self.tag_part(read, 0..read.sequences.len(), kept, true, &mut tagged, &mut each);
     }
 
-    /// Tags some of the sequences; with `sure`, how sure that each token is outside no span, and calls `marginals`.
+    /// Tags some of the sequences; with `sure`, how likely each token is in some span, and calls `marginals`.
     fn tag_part(
         &self,
         read: &Read,
