@@ -30,6 +30,9 @@ pub struct Voting {
     /// How sure a member must be that its single vote is enough whatever the threshold, 0 to 1, by label; for labels beyond the list
     /// no member is. Not in the paper.
     pub sure: Vec<f32>,
+    /// Whether that holds only in company: in notes where something is decided by enough votes. A note where members agree on nothing
+    /// most often has no identifier, and what one of them is sure of there is most often none. Not in the paper.
+    pub company: bool,
     /// Members whose single vote is enough, whatever the threshold.
     pub always: MemberSet,
     /// Each member's place in cross-validation, 0 the best. Members beyond the list rank after it, by index.
@@ -47,6 +50,7 @@ impl Default for Voting {
             threshold: 1,
             thresholds: Vec::new(),
             sure: Vec::new(),
+            company: false,
             always: MemberSet::default(),
             ranks: Vec::new(),
             cover_beaten: true,
@@ -64,6 +68,11 @@ impl Voting {
             .unwrap_or(self.threshold)
     }
 
+    /// Whether the votes of these members are enough for a triple of this label, however sure they are.
+    pub fn is_enough(&self, label: LabelId, members: MemberSet) -> bool {
+        members.len() >= self.needed(label) || members.0 & self.always.0 != 0
+    }
+
     /// Whether the surest of the members is sure enough that a triple of this label needs no more votes.
     pub fn is_sure(&self, label: LabelId, surest: f32) -> bool {
         let enough = self.sure.get(usize::from(label.0));
@@ -79,11 +88,11 @@ impl Voting {
         if self.agreement == Agreement::Overlap {
             support(&mut candidates, members);
         }
+        let enough = |c: &Decision| self.is_enough(c.label, c.members);
+        let company = !self.company || candidates.iter().any(enough);
         candidates.retain(|c| {
             let surest = c.scores.iter().copied().fold(0.0, f32::max);
-            c.members.len() >= self.needed(c.label)
-                || c.members.0 & self.always.0 != 0
-                || self.is_sure(c.label, surest)
+            enough(c) || company && self.is_sure(c.label, surest)
         });
         let mut kept = Disjoint::default();
         kept.seat(text, candidates, self.cover_beaten);
@@ -347,6 +356,36 @@ mod tests {
         assert_eq!(decided(&voting, &[of(0.89), none]), []);
         // Of another label nobody is sure.
         assert_eq!(decided(&voting, &[says(&[(0, 3, 1)]), says(&[])]), []);
+    }
+
+    #[test]
+    fn in_company_a_sure_member_is_enough_only_where_something_else_has_enough_votes() {
+        let said = |spans: &[(u32, u32)]| {
+            let one = |&(start, end): &(u32, u32)| Annotation {
+                span: Span::between(start, end),
+                label: LabelId(0),
+                score: 0.95,
+                rule: "",
+            };
+            Annotations::new(TEXT, spans.iter().map(one).collect()).unwrap()
+        };
+        let voting = Voting {
+            sure: vec![0.9],
+            company: true,
+            ..paper(2)
+        };
+        let (one, other) = (said(&[(0, 3), (6, 9)]), said(&[(6, 9)]));
+        assert_eq!(
+            decided(&voting, &[one, other.clone()]),
+            [(0, 3, 0, 1), (6, 9, 0, 2)]
+        );
+        assert_eq!(decided(&voting, &[said(&[(0, 3)]), other]), []);
+        let known = Voting {
+            always: MemberSet::default().with(1),
+            ..voting
+        };
+        let beside = [said(&[(0, 3)]), said(&[(6, 9)])];
+        assert_eq!(decided(&known, &beside), [(0, 3, 0, 1), (6, 9, 0, 1)]);
     }
 
     #[test]

@@ -31,11 +31,14 @@ pub struct Ballot {
     gold: Vec<u64>,
     /// Characters that gold marks.
     characters: u64,
+    documents: usize,
 }
 
 /// All spans of one label that the same members said, as sure of it, and that overlap no other.
 #[derive(Clone, Debug)]
 struct Alone {
+    /// The document's row where it counts how sure members are, else 0.
+    row: usize,
     members: u64,
     sure: Sure,
     label: LabelId,
@@ -59,6 +62,8 @@ struct Weight {
 /// Spans that hang together by overlaps. Offsets from where the first begins.
 #[derive(Clone, Debug)]
 struct Knot {
+    /// As of [`Alone`].
+    row: usize,
     candidates: Vec<Candidate>,
     /// Who said something that overlaps each of them, itself included, and how sure they are of what they are surest of.
     support: Vec<(u64, Sure)>,
@@ -89,6 +94,7 @@ impl Ballot {
             knots: Vec::new(),
             gold: vec![0; said.labels.labels().len()],
             characters: 0,
+            documents: said.documents.len(),
         };
         let mut alone = BTreeMap::new();
         for (row, document) in said.documents.iter().enumerate() {
@@ -100,13 +106,15 @@ impl Ballot {
             ballot.characters += weigh(&bytes).gold;
             let heard = said.row(row);
             let candidates = candidates(&heard);
+            let (row, heard) = if graded { (row, &heard[..]) } else { (0, &[][..]) };
             for group in groups(&candidates) {
-                ballot.take(group, &bytes, gold, if graded { &heard } else { &[] }, &mut alone);
+                ballot.take(row, group, &bytes, gold, heard, &mut alone);
             }
         }
         ballot.alone = alone
             .into_iter()
-            .map(|((members, label, sure), weight)| Alone {
+            .map(|((row, members, label, sure), weight)| Alone {
+                row,
                 members,
                 sure,
                 label,
@@ -118,17 +126,18 @@ impl Ballot {
 
     fn take(
         &mut self,
+        row: usize,
         group: &[Candidate],
         bytes: &[u8],
         gold: &Annotations,
         heard: &[&Annotations],
-        alone: &mut BTreeMap<(u64, LabelId, Sure), Weight>,
+        alone: &mut BTreeMap<(usize, u64, LabelId, Sure), Weight>,
     ) {
         let start = group[0].span.start();
         let end = group.iter().map(|one| one.span.end()).fold(start, usize::max);
         if let [one] = group {
             let sure = sure(heard, one.members, |_, said| is(one, said));
-            let weight = alone.entry((one.members.0, one.label, sure)).or_default();
+            let weight = alone.entry((row, one.members.0, one.label, sure)).or_default();
             weight.add(Weight {
                 spans: 1,
                 hits: u64::from(one.is_of(gold)),
@@ -152,6 +161,7 @@ impl Ballot {
         };
         let exact = |one: &Candidate| sure(heard, one.members, |_, said| is(one, said));
         self.knots.push(Knot {
+            row,
             support: group.iter().map(over).collect(),
             sure: group.iter().map(exact).collect(),
             candidates: group
@@ -217,15 +227,30 @@ impl Ballot {
     }
 
     fn decide(&self, voting: &Voting, members: MemberSet, mut found: impl FnMut(LabelId, Weight)) {
+        let company = self.company(voting, members);
+        let in_company = |row: usize| company.as_ref().is_none_or(|company| company[row]);
         for one in &self.alone {
-            if passes(voting, one.members, &one.sure, members, one.label) {
+            let sure = in_company(one.row).then_some(one.sure.as_slice());
+            if passes(voting, one.members, sure, members, one.label) {
                 found(one.label, one.weight);
             }
         }
         let mut scratch = Scratch::default();
         for knot in &self.knots {
-            knot.decide(voting, members, &mut scratch, &mut found);
+            knot.decide(voting, members, in_company(knot.row), &mut scratch, &mut found);
         }
+    }
+
+    /// By document, whether something in it has enough votes; nothing where that does not matter.
+    fn company(&self, voting: &Voting, members: MemberSet) -> Option<Vec<bool>> {
+        let mut company = voting.company.then(|| vec![false; self.documents])?;
+        for one in &self.alone {
+            company[one.row] |= passes(voting, one.members, None, members, one.label);
+        }
+        for knot in &self.knots {
+            company[knot.row] |= (0..knot.candidates.len()).any(|at| knot.passes(at, voting, members, false));
+        }
+        Some(company)
     }
 }
 
@@ -243,17 +268,14 @@ impl Knot {
         &self,
         voting: &Voting,
         members: MemberSet,
+        company: bool,
         scratch: &mut Scratch,
         found: &mut impl FnMut(LabelId, Weight),
     ) {
         scratch.order.clear();
         for (place, one) in self.candidates.iter().enumerate() {
             let votes = one.members.0 & members.0;
-            let (agreed, sure) = match voting.agreement {
-                Agreement::Exact => (one.members.0, &self.sure[place]),
-                Agreement::Overlap => (self.support[place].0, &self.support[place].1),
-            };
-            if votes != 0 && passes(voting, agreed, sure, members, one.label) {
+            if self.passes(place, voting, members, company) {
                 scratch.order.push((
                     Reverse(votes.count_ones()),
                     best_rank(voting, votes),
@@ -295,6 +317,17 @@ impl Knot {
         }
     }
 
+    /// Whether a candidate that one of the members said is decided; with `company`, one who is sure enough may be enough.
+    fn passes(&self, place: usize, voting: &Voting, members: MemberSet, company: bool) -> bool {
+        let one = &self.candidates[place];
+        let (agreed, sure) = match voting.agreement {
+            Agreement::Exact => (one.members.0, &self.sure[place]),
+            Agreement::Overlap => (self.support[place].0, &self.support[place].1),
+        };
+        let sure = company.then_some(sure.as_slice());
+        one.members.0 & members.0 != 0 && passes(voting, agreed, sure, members, one.label)
+    }
+
     /// These bytes without white space at their ends, if there is a letter or digit among them.
     fn trimmed(&self, start: usize, end: usize) -> Option<Span> {
         let bytes = &self.bytes[start..end];
@@ -315,12 +348,15 @@ impl Knot {
     }
 }
 
-/// Whether a candidate on which these agree, as sure as that, is decided by those of them who are `among`.
-fn passes(voting: &Voting, agreed: u64, sure: &[u32], among: MemberSet, label: LabelId) -> bool {
-    let votes = agreed & among.0;
-    if votes == 0 || votes.count_ones() >= voting.needed(label) || votes & voting.always.0 != 0 {
-        return votes != 0;
+/// Whether a candidate on which these agree, as sure as that where it counts, is decided by those of them who are `among`.
+fn passes(voting: &Voting, agreed: u64, sure: Option<&[u32]>, among: MemberSet, label: LabelId) -> bool {
+    let votes = MemberSet(agreed & among.0);
+    if votes.is_empty() || voting.is_enough(label, votes) {
+        return !votes.is_empty();
     }
+    let Some(sure) = sure else {
+        return false;
+    };
     let heard = MemberSet(agreed).iter().zip(sure);
     let heard = heard.filter(|&(member, _)| among.contains(member));
     voting.is_sure(

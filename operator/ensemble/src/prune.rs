@@ -50,6 +50,8 @@ pub struct PruneOptions {
     /// Whether each category also gets a score from which on a single member is enough ([`Voting::sure`]), with `by_category`; not in
     /// the paper.
     pub sure: bool,
+    /// Whether such a member is enough only in company ([`Voting::company`]).
+    pub company: bool,
     /// Whether the vote covers what winners leave of beaten spans ([`Voting::cover_beaten`]); not in the paper.
     pub cover_beaten: bool,
     /// When members agree ([`Voting::agreement`]); by overlap is not in the paper.
@@ -135,6 +137,7 @@ impl Judge<'_> {
             threshold,
             thresholds: Vec::new(),
             sure: Vec::new(),
+            company: self.options.company,
             always: self.options.always,
             ranks: self.ranks.clone(),
             cover_beaten: self.options.cover_beaten,
@@ -241,6 +244,7 @@ pub fn prune(said: &Said, options: &PruneOptions) -> Result<Pruned, PruneError> 
         objective: options.objective,
         cover_beaten: options.cover_beaten,
         agreement: options.agreement,
+        company: options.company,
         documents: said.documents.len() as u64,
         members: (0..said.members.len()).map(single).collect(),
         paths: paths.into_iter().map(|path| path.told(said)).collect(),

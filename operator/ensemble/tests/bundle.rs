@@ -61,6 +61,7 @@ fn page() -> Page {
         always: vec!["known".to_owned()],
         cover_beaten: true,
         agreement: Agreement::Exact,
+        company: false,
         beside: Vec::new(),
     };
     let members = vec![Part::model("mira"), Part::model("ogd"), Part::rule("known")];
@@ -196,6 +197,7 @@ fn rules_beside_a_vote_do_not_vote_and_always_count() {
         always: Vec::new(),
         cover_beaten: false,
         agreement: Agreement::Overlap,
+        company: true,
         beside: vec!["pattern".to_owned()],
     };
     page.members[2] = Part::rule("pattern");

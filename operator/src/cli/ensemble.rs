@@ -81,6 +81,10 @@ pub(crate) struct ObjectiveArgs {
     /// Choose also how sure a single member must be to be enough where more votes than one are needed
     #[arg(long, requires = "by_category")]
     pub(crate) sure: bool,
+    /// Let that be so only in notes where something is decided by enough votes: where members agree on nothing, there is most often
+    /// nothing
+    #[arg(long, requires = "sure")]
+    pub(crate) company: bool,
     /// Whoever marks something that overlaps agrees, whatever its label and borders; in the papers only the same span with the same
     /// label is a vote for it
     #[arg(long)]

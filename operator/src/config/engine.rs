@@ -53,6 +53,8 @@ pub(crate) struct VoteConfig {
     pub(crate) threshold: u32,
     /// How sure a member must be that its single vote is enough, 0 to 1; if not given, no member is.
     pub(crate) sure: Option<f32>,
+    /// Whether that holds only in notes where something is decided by enough votes.
+    pub(crate) company: bool,
     /// Members whose single vote is enough.
     pub(crate) always: Vec<String>,
     /// Whether the part of a beaten span that no winner covers is redacted all the same.
@@ -66,6 +68,7 @@ impl Default for VoteConfig {
         Self {
             threshold: 1,
             sure: None,
+            company: false,
             always: Vec::new(),
             cover_beaten: true,
             agreement: Agreement::Exact,
@@ -189,6 +192,7 @@ impl EngineConfig {
             sure: vote
                 .sure
                 .map_or_else(Vec::new, |sure| vec![sure; labels.labels().len()]),
+            company: vote.company,
             always,
             ranks: Vec::new(),
             cover_beaten: vote.cover_beaten,

@@ -1,12 +1,14 @@
 //! The lists that names and places are drawn from, dealt out to institutes: each entry belongs to one of them.
 
 mod invented;
+mod shapes;
 
 use std::collections::HashSet;
 
 use lethe_dictionaries::fold;
 
 use self::invented::Inventor;
+use self::shapes::Telling;
 use crate::chance::Chance;
 
 macro_rules! list {
@@ -35,6 +37,8 @@ const WORLD: usize = 2;
 const INVENTED: f64 = 0.22;
 const ORDINARY: f64 = 0.07;
 const EVEN: f64 = 0.4;
+/// The share of surnames that are two words which tell something.
+const TELLING: f64 = 0.012;
 
 /// Entries, with how often each is drawn: sums of weights up to each.
 #[derive(Default)]
@@ -79,6 +83,7 @@ pub(crate) struct Pools {
     female: Names,
     male: Names,
     family: Names,
+    telling: Telling,
     pub(crate) cities: Pool,
     pub(crate) world_cities: Pool,
     pub(crate) counties: Pool,
@@ -143,6 +148,7 @@ impl Pools {
                     list!("world-surnames", "exceptions.txt"),
                 ],
             ),
+            telling: Telling::new(place, of),
             cities: dealt(list!("us-cities")),
             world_cities: dealt(list!("world-cities")),
             counties: dealt(list!("us-counties")),
@@ -175,6 +181,9 @@ impl Pools {
 
     /// A surname, now and then of two parts.
     pub(crate) fn family(&self, origin: usize, chance: &mut Chance) -> String {
+        if let Some(name) = chance.often(TELLING).then(|| self.telling.name(chance)).flatten() {
+            return name;
+        }
         let one = self.family.draw(origin, chance);
         if chance.often(if origin == SPANISH { 0.3 } else { 0.04 }) {
             let other = self.family.draw(origin, chance);
@@ -195,7 +204,7 @@ impl Names {
     fn draw(&self, origin: usize, chance: &mut Chance) -> String {
         let drawn = chance.unit();
         if drawn < INVENTED {
-            return self.inventor.name(chance);
+            return shapes::shaped(self.inventor.name(chance), chance);
         }
         if drawn < INVENTED + ORDINARY && !self.ordinary.entries.is_empty() {
             return self.ordinary.any(chance).to_owned();

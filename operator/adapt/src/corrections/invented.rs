@@ -147,6 +147,7 @@ pub(super) fn bundle(folder: &Path, kinds: &[&'static str]) -> PathBuf {
         always: Vec::new(),
         cover_beaten: false,
         agreement: lethe_core::Agreement::Exact,
+        company: false,
         beside: Vec::new(),
     };
     let parts = kinds.iter().map(|kind| Part::model(kind)).collect();

@@ -115,6 +115,7 @@ proptest! {
         ranks in proptest::collection::vec(0u32..6, 0..6),
         cover_beaten in any::<bool>(),
         overlap in any::<bool>(),
+        company in any::<bool>(),
     ) {
         let mut members = members;
         for (i, told) in members.iter_mut().enumerate() {
@@ -124,7 +125,7 @@ proptest! {
         }
         let said = said(&gold, &members);
         let agreement = if overlap { Agreement::Overlap } else { Agreement::Exact };
-        let voting = Voting { threshold, thresholds, sure, always: MemberSet(always), ranks, cover_beaten, agreement };
+        let voting = Voting { threshold, thresholds, sure, always: MemberSet(always), ranks, cover_beaten, agreement, company };
         let members = MemberSet(subset);
         let ballot = Ballot::new(&said, true);
         let (tally, by_label) = slowly(&said, &voting, members);

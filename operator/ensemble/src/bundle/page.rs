@@ -49,6 +49,9 @@ pub enum Rule {
         /// How sure a member must be, 0 to 1, that its single vote is enough for a label.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         sure: BTreeMap<String, f64>,
+        /// Whether that holds only in notes where something is decided by enough votes.
+        #[serde(default, skip_serializing_if = "is_false")]
+        company: bool,
         /// Members whose single vote is enough.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         always: Vec<String>,
@@ -75,6 +78,10 @@ pub enum Rule {
 
 /// Pages from before there was a choice say nothing of it.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 fn is_exact(agreement: &Agreement) -> bool {
     *agreement == Agreement::Exact
 }

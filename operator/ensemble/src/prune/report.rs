@@ -26,6 +26,9 @@ pub struct Pruned {
     /// When members agree.
     #[serde(default)]
     pub agreement: Agreement,
+    /// Whether a sure member is enough only in company.
+    #[serde(default)]
+    pub company: bool,
     /// Documents that members were judged on.
     pub documents: u64,
     /// All members; elsewhere they are named by their place here.
@@ -246,6 +249,7 @@ impl Pruned {
             ranks: self.ranks_of(members),
             cover_beaten: self.cover_beaten,
             agreement: self.agreement,
+            company: self.company,
         }
     }
 
@@ -278,6 +282,7 @@ impl Pruned {
             ranks: self.members.iter().map(|member| member.rank).collect(),
             cover_beaten: self.cover_beaten,
             agreement: self.agreement,
+            company: self.company,
         };
         let tally = |threshold: u32, members: MemberSet| {
             let voting = Voting {

@@ -143,6 +143,7 @@ fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, le
         threshold: pruned.chosen.threshold,
         thresholds,
         sure,
+        company: options.company,
         // A rule beside the pruned ones has no one to agree with.
         always: left
             .iter()

@@ -188,6 +188,7 @@ fn options(args: &ObjectiveArgs, said: &Said, costs: Vec<Cost>) -> anyhow::Resul
         every_set: args.every_set,
         by_category: args.by_category,
         sure: args.sure,
+        company: args.company,
         cover_beaten: args.cover_beaten,
         agreement: if args.overlap {
             Agreement::Overlap

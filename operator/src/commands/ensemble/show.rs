@@ -26,6 +26,7 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
             threshold,
             thresholds,
             sure,
+            company,
             always,
             cover_beaten,
             agreement,
@@ -40,6 +41,12 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
                 writeln!(
                     to,
                     "            1 is enough for {label} if it is at least {sure} sure"
+                )?;
+            }
+            if *company {
+                writeln!(
+                    to,
+                    "            and if something else in the note has votes enough"
                 )?;
             }
             if !always.is_empty() {

@@ -233,9 +233,10 @@ pub(super) fn categories(out: &mut String, pruned: &Pruned, by: &ByCategory) {
     ));
     let rows = by.categories.iter();
     let row = |one: &CategoryThreshold| {
+        let company = if pruned.company { ", in company" } else { "" };
         let sure = one
             .sure
-            .map_or_else(|| "nobody".to_owned(), |sure| format!("from {sure} on"));
+            .map_or_else(|| "nobody".to_owned(), |sure| format!("from {sure} on{company}"));
         vec![cell(&one.category), cell(one.threshold.to_string()), cell(sure)]
     };
     let head = ["Category", "Votes needed", "Sure enough alone"];
