@@ -44,6 +44,7 @@ pub(crate) static SHARED: &[(&str, &str)] = &[
     template!("shared", "prose1.txt"),
     template!("shared", "prose2.txt"),
     template!("shared", "prose3.txt"),
+    template!("shared", "prose4.txt"),
     template!("shared", "queries.txt"),
     template!("shared", "queries2.txt"),
     template!("shared", "sentences.txt"),
@@ -75,5 +76,6 @@ pub(crate) static BARE: &[(&str, &str)] = &[
     template!("shared", "negatives-numbers.txt"),
     template!("shared", "negatives-tables.txt"),
     template!("shared", "negatives-talk.txt"),
+    template!("shared", "negatives-tongues.txt"),
     template!("shared", "negatives-turns.txt"),
 ];
