@@ -22,6 +22,9 @@ const WINDOW: usize = 1 << 15;
 /// Tokens of such a stretch that are decoded again with the next one.
 const AHEAD: usize = 64;
 
+/// A state that is less likely than a token's best by more than this exponent counts as so likely: what is one in twenty thousand bears
+/// on no score, and sums whose masses lie further apart take ten times as long.
+const SPREAD: f32 = 10.0;
 /// The state outside every span ([`States`]).
 const OUTSIDE: usize = 0;
 
@@ -175,11 +178,13 @@ impl Decoder {
                 together += 1;
             }
             soft.clear();
-            soft.extend(
-                scores[start * width..end * width]
-                    .iter()
-                    .map(|score| score * self.model.warmth()),
-            );
+            for row in scores[start * width..end * width].chunks_exact(width) {
+                let most = row.iter().copied().fold(f32::MIN, f32::max) * self.model.warmth();
+                soft.extend(
+                    row.iter()
+                        .map(|score| (score * self.model.warmth()).max(most - SPREAD)),
+                );
+            }
             let before = start.checked_sub(1).map_or(begin, |at| Some(path[at]));
             let (marginals, _) = self.soft.marginals_after(before, soft, scratch);
             scored.extend(
