@@ -78,6 +78,10 @@ pub(crate) enum Command {
     Annotate(AnnotateArgs),
     /// Check a configuration, and with --connect what it points at
     Check(CheckArgs),
+    /// List every metric that a running program has
+    Metrics,
+    /// Ask a running program's page whether all is well: done if it answers so, else failed
+    Probe(ProbeArgs),
     /// Inspect an output dataset: chains and their digests, rows against offsets, audit against notes, and why
     Inspect(InspectArgs),
     /// Bridge offsets that the log no longer has, so that a halted lane can go on
@@ -99,6 +103,16 @@ pub(crate) enum Command {
     /// Work on dictionaries
     #[command(subcommand)]
     Dictionary(DictionaryCommand),
+}
+
+#[derive(Args)]
+pub(crate) struct ProbeArgs {
+    /// The page, such as `http://127.0.0.1:9464/ready`
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// How long to wait for an answer, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    pub(crate) timeout: u64,
 }
 
 #[derive(Args)]

@@ -7,6 +7,7 @@ mod exit;
 mod logging;
 mod pipeline;
 mod progress;
+mod telemetry;
 
 use std::process::ExitCode;
 

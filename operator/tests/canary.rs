@@ -14,8 +14,10 @@ use std::time::Duration;
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::Int64Type;
+use common::collector::Collector;
 use common::dataset::{Dataset, all_files, read_parquet};
 use common::kafka::Topic;
+use common::pages::{Pages, TELEMETRY, sum};
 use common::process::Lethe;
 use common::search::Search;
 use common::{Place, folder_sink, quoted, s3_sink};
@@ -232,6 +234,65 @@ fn assert_audit_says_nothing(out: &Path) {
                 "only the first note was redacted"
             );
         }
+    }
+}
+
+#[test]
+fn nothing_planted_is_found_in_metrics_traces_or_the_status_page() {
+    let topic = Topic::new("canary-told", 1);
+    produce(&topic);
+    let place = Place::new();
+    let collector = Collector::new();
+    let otlp = format!(
+        "otlp = {{ endpoint = {:?}, interval_seconds = 1, traces = 1.0 }}\n",
+        collector.endpoint()
+    );
+    let roll = "roll = { max_age_seconds = 1.0, max_idle_seconds = 0.5 }\n";
+    let config = topic.source() + TELEMETRY + &otlp + &folder_sink(&place.at("out")) + roll;
+    let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
+    let pages = Pages::of(&mut running);
+    let records = topic.offsets().len() as f64;
+    pages.until("all rows", Duration::from_secs(60), |metrics| {
+        sum(metrics, "lethe_records_total", &[]) == records && sum(metrics, "lethe_files_total", &[]) > 0.0
+    });
+    let mut search = Search::new(
+        IN_TEXT
+            .into_iter()
+            .chain(ELSEWHERE)
+            .chain([CARRIED, "feels well"]),
+    );
+    for path in ["/", "/metrics", "/live", "/ready"] {
+        search.bytes(path, pages.get(path).1.as_bytes());
+    }
+    running.signal("TERM");
+    running.wait(Duration::from_secs(60)).expect(0);
+    for path in ["/v1/metrics", "/v1/traces"] {
+        let bodies = collector.taken(path);
+        assert!(!bodies.is_empty(), "{path}");
+        bodies.iter().for_each(|body| search.bytes(path, body));
+    }
+    search.assert_clean();
+    // What was sent is worth searching: metrics by name, and where batches and files spent their time.
+    let sent = |path: &str, what: &str| {
+        let bodies = collector.taken(path);
+        bodies
+            .iter()
+            .any(|body| body.windows(what.len()).any(|window| window == what.as_bytes()))
+    };
+    for metric in ["lethe.records", "lethe.quarantined", "lethe.lag"] {
+        assert!(sent("/v1/metrics", metric), "{metric}");
+    }
+    for span in [
+        "batch",
+        "file",
+        "decode",
+        "tag",
+        "encode",
+        "seal",
+        "store",
+        &topic.name,
+    ] {
+        assert!(sent("/v1/traces", span), "{span}");
     }
 }
 

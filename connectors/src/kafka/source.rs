@@ -64,6 +64,8 @@ pub struct RawRecord {
     pub at: Coordinates,
     /// The payload; none for a tombstone.
     pub payload: Option<Payload>,
+    /// When it was produced or appended, in ms since 1970, if the topic tells.
+    pub timestamp: Option<i64>,
 }
 
 /// A record's payload. Prints as its length.
@@ -108,6 +110,10 @@ pub trait Lanes: Send + Sync {
     fn lose(&self, partitions: &[Partition]);
     /// The broker no longer has the offset that a lane is at.
     fn halt(&self, range: &LogRange);
+    /// The poll thread is alive: told with every poll.
+    fn polled(&self) {}
+    /// Where the log of an assigned partition ends now, as its broker last said: told every [`SourceSettings::statistics`].
+    fn log_end(&self, _partition: &Partition, _high: i64) {}
 }
 
 /// What lanes ask of the consumer.
@@ -156,6 +162,8 @@ pub struct SourceSettings {
     pub topics: Vec<String>,
     /// How long lanes may drain when partitions are taken away, or at the end.
     pub drain: Duration,
+    /// How often lanes are told where logs end; never if zero.
+    pub statistics: Duration,
     /// End once the records of these ranges are written, by whichever member of the group. Never if not given.
     pub until: Option<Vec<LogRange>>,
 }
@@ -175,7 +183,12 @@ pub fn run(
     commands: &Receiver<Command>,
 ) -> Result<(), SourceError> {
     let context = Context::new(Arc::clone(&lanes), settings.drain);
-    let consumer: BaseConsumer<Context> = BaseConsumer::from_config_and_context(&settings.client, context)
+    let mut client = settings.client.clone();
+    client.set(
+        "statistics.interval.ms",
+        settings.statistics.as_millis().to_string(),
+    );
+    let consumer: BaseConsumer<Context> = BaseConsumer::from_config_and_context(&client, context)
         .map_err(|error| fault("configuration", error))?;
     let topics: Vec<&str> = settings.topics.iter().map(String::as_str).collect();
     consumer
@@ -237,6 +250,7 @@ fn poll_loop(
     let mut last_commit = Instant::now();
     let mut goal = settings.until.as_deref().map(Goal::new);
     loop {
+        consumer.context().lanes().polled();
         if take_commands(consumer, commands)? {
             return Ok(End::Stopped);
         }
@@ -373,6 +387,7 @@ fn raw(message: &BorrowedMessage<'_>) -> RawRecord {
             offset: message.offset(),
         },
         payload: message.payload().map(|bytes| Payload(bytes.to_vec())),
+        timestamp: message.timestamp().to_millis(),
     }
 }
 

@@ -31,7 +31,7 @@ pub use encode::Encoding;
 pub use error::{ChainError, CommitError, PushError};
 pub use footer::{FORMAT, Fingerprints, Footer, read_footer};
 pub(crate) use footer::{is_digest, read_metadata};
-pub use roll::{Held, Roll};
+pub use roll::{Due, Held, Roll};
 pub use sealed::{Receipt, SealedFile};
 pub(crate) use tail::read_link;
 pub use tail::{Tail, read_tail};

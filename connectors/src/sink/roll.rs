@@ -47,14 +47,50 @@ pub struct Held {
     pub idle: Duration,
 }
 
+/// Which limit a file has reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// [`Roll::max_bytes`].
+    Bytes,
+    /// [`Roll::max_rows`].
+    Rows,
+    /// [`Roll::max_age`].
+    Age,
+    /// [`Roll::max_idle`].
+    Idle,
+    /// [`Roll::max_age`], with offsets passed over and no row.
+    Skipped,
+}
+
+impl Due {
+    /// The name in metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Rows => "rows",
+            Self::Age => "age",
+            Self::Idle => "idle",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
 impl Roll {
-    /// Whether what is held should be written now. Nothing held is never due.
-    pub fn due(&self, held: &Held) -> bool {
-        let full = held.bytes >= self.max_bytes || held.rows >= self.max_rows;
-        let old = held.age >= self.max_age || held.idle >= self.max_idle;
+    /// The limit for which what is held should be written now, if there is one. Nothing held is never due.
+    pub fn due(&self, held: &Held) -> Option<Due> {
+        let limits = [
+            (held.bytes >= self.max_bytes, Due::Bytes),
+            (held.rows >= self.max_rows, Due::Rows),
+            (held.age >= self.max_age, Due::Age),
+            (held.idle >= self.max_idle, Due::Idle),
+        ];
+        let reached = limits.into_iter().find(|&(reached, _)| reached);
+        if held.rows > 0 {
+            return reached.map(|(_, due)| due);
+        }
         // Offsets without rows, such as transaction markers, release nothing that anybody waits for: they ride along,
         // or go at the age limit, so that lag does not seem to grow.
-        (held.rows > 0 && (full || old)) || (held.skipped > 0 && held.age >= self.max_age)
+        (held.skipped > 0 && held.age >= self.max_age).then_some(Due::Skipped)
     }
 }
 
@@ -86,23 +122,23 @@ mod tests {
             max_age: Duration::from_secs(60),
             max_idle: Duration::from_secs(5),
         };
-        assert!(!roll.due(&held(99, 9, 59, 4)));
-        assert!(roll.due(&held(100, 1, 0, 0)));
-        assert!(roll.due(&held(1, 10, 0, 0)));
-        assert!(roll.due(&held(1, 1, 60, 0)));
-        assert!(roll.due(&held(1, 1, 0, 5)));
+        assert_eq!(roll.due(&held(99, 9, 59, 4)), None);
+        assert_eq!(roll.due(&held(100, 1, 0, 0)), Some(Due::Bytes));
+        assert_eq!(roll.due(&held(1, 10, 0, 0)), Some(Due::Rows));
+        assert_eq!(roll.due(&held(1, 1, 60, 0)), Some(Due::Age));
+        assert_eq!(roll.due(&held(1, 1, 0, 5)), Some(Due::Idle));
     }
 
     #[test]
     fn nothing_is_never_due_and_markers_alone_only_with_age() {
         let roll = Roll::default();
-        assert!(!roll.due(&held(0, 0, 9999, 9999)));
+        assert_eq!(roll.due(&held(0, 0, 9999, 9999)), None);
         let markers = |age| Held {
             skipped: 3,
             ..held(0, 0, age, age)
         };
-        assert!(!roll.due(&markers(31)));
-        assert!(roll.due(&markers(300)));
+        assert_eq!(roll.due(&markers(31)), None);
+        assert_eq!(roll.due(&markers(300)), Some(Due::Skipped));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::{
-    Annotations, AuditBatch, BatchError, Combine, Decision, LabelSet, MemberSet, Merging, NoteBatch,
+    Annotations, AuditBatch, BatchError, Combine, Decision, LabelSet, Lookups, MemberSet, Merging, NoteBatch,
     NoteView, Outcome, QuarantineCode, Redacted, RedactedBatch, Redactor, Review, ReviewRule, Sweep,
     TagError, Tagger, Unredacted,
 };
@@ -82,6 +82,12 @@ impl Engine {
     /// The members' names, in the order of their votes.
     pub fn members(&self) -> &[String] {
         &self.names
+    }
+
+    /// Of each member that keeps something between batches, its name and what became of its lookups.
+    pub fn lookups(&self) -> Vec<(String, Lookups)> {
+        let of = |member: &Arc<dyn Tagger>| Some((member.name().to_owned(), member.lookups()?));
+        self.members.iter().filter_map(of).collect()
     }
 
     /// What the ensemble decides about each row. An error quarantines that row alone.

@@ -47,6 +47,6 @@ pub use review::{Reason, Review, ReviewRule};
 pub use sentence::sentence_ends;
 pub use span::{Span, SpanError};
 pub use sweep::{NamesNobody, Sweep};
-pub use tagger::{TagError, Tagger, tag_each};
+pub use tagger::{Lookups, TagError, Tagger, tag_each};
 pub use token::{TOKENIZER_VERSION, Token, TokenKind, tokenize};
 pub use vote::{Agreement, Voting};

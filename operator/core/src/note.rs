@@ -206,6 +206,18 @@ pub enum QuarantineCode {
 }
 
 impl QuarantineCode {
+    /// Every code.
+    pub const ALL: [Self; 8] = [
+        Self::InvalidUtf8,
+        Self::InvalidPayload,
+        Self::TooLarge,
+        Self::MemberError,
+        Self::MemberPanic,
+        Self::InvalidSpan,
+        Self::NoReplacement,
+        Self::MessageNotClosed,
+    ];
+
     /// The name written to output.
     pub const fn name(self) -> &'static str {
         match self {

@@ -25,6 +25,20 @@ pub trait Tagger: Send + Sync {
 
     /// Tags every note of the batch, one answer a row.
     fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>>;
+
+    /// How often it had computed before what it needed; nothing if it keeps nothing between batches.
+    fn lookups(&self) -> Option<Lookups> {
+        None
+    }
+}
+
+/// What became of a member's lookups in what it keeps between batches. Both only grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lookups {
+    /// Times that it was there.
+    pub hits: u64,
+    /// Times that it had to be computed.
+    pub misses: u64,
 }
 
 /// Tags note by note: the body of [`Tagger::tag`] for members that gain nothing from seeing a whole batch.

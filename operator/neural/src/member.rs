@@ -1,8 +1,10 @@
 //! The member that runs a recurrent network.
 
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lethe_core::{Annotations, Collector, NoteBatch, TagError, Tagger};
+use lethe_core::{Annotations, Collector, Lookups, NoteBatch, TagError, Tagger};
 use lethe_dictionaries::{Dictionary, UnknownList};
 use lethe_learn::{LabelMap, Marginals, TagSet};
 
@@ -20,6 +22,8 @@ pub struct NeuralMember {
     runner: Runner,
     /// What threads keep between batches: words already spelt, among others.
     pool: Mutex<Vec<Kept>>,
+    hits: AtomicU64,
+    misses: AtomicU64,
 }
 
 impl NeuralMember {
@@ -38,6 +42,8 @@ impl NeuralMember {
             runner: Runner::new(isa, model, &model.tags, reader.knowledge_rows()),
             reader,
             pool: Mutex::default(),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
         })
     }
 
@@ -61,6 +67,11 @@ impl Tagger for NeuralMember {
     fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
         self.with(|kept| {
             let (read, tagged) = self.runner.run(&self.reader, batch, kept, |_, _| {});
+            self.misses.fetch_add(tagged.computed as u64, Relaxed);
+            self.hits.fetch_add(
+                (2 * tagged.tags.len()).saturating_sub(tagged.computed) as u64,
+                Relaxed,
+            );
             let one = |(note, range): (_, &std::ops::Range<usize>)| {
                 let mut collector = Collector::new(note);
                 for span in self.tags.decode(&tagged.tags[range.clone()]) {
@@ -72,6 +83,14 @@ impl Tagger for NeuralMember {
                 Ok(collector.finish()?)
             };
             batch.notes().zip(&read.notes).map(one).collect()
+        })
+    }
+
+    /// Of word types and contexts: two lookups a token.
+    fn lookups(&self) -> Option<Lookups> {
+        Some(Lookups {
+            hits: self.hits.load(Relaxed),
+            misses: self.misses.load(Relaxed),
         })
     }
 }

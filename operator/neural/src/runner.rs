@@ -79,6 +79,8 @@ impl Kept {
 pub(crate) struct Tagged {
     pub(crate) tags: Vec<u16>,
     pub(crate) sure: Vec<f32>,
+    /// Word types and contexts that were not kept from before.
+    pub(crate) computed: usize,
 }
 
 impl Tagged {
@@ -87,6 +89,7 @@ impl Tagged {
         Self {
             tags: vec![TagSet::OUTSIDE; tokens],
             sure: vec![0.0; if sure { tokens } else { 0 }],
+            computed: 0,
         }
     }
 }
@@ -201,7 +204,7 @@ impl Runner {
         tagged: &mut Tagged,
         marginals: &mut impl FnMut(usize, &[f32]),
     ) {
-        self.new_rows(kept);
+        tagged.computed += self.new_rows(kept);
         for group in buckets(&read.sequences[sequences]) {
             let bucket = Bucket::new(group.iter().map(Range::len).collect());
             self.scores(&bucket, &group, read, kept);
@@ -314,8 +317,8 @@ impl Runner {
         }
     }
 
-    /// Computes the rows of word types and of contexts that are new.
-    fn new_rows(&self, kept: &mut Kept) {
+    /// Computes the rows of word types and of contexts that are new; how many they are.
+    fn new_rows(&self, kept: &mut Kept) -> usize {
         let Kept {
             memory,
             types,
@@ -325,14 +328,18 @@ impl Runner {
             ..
         } = kept;
         let stride = self.architecture.inputs();
+        let mut computed = 0;
         types.grow(memory.types.len(), |new, out| {
+            computed += new.len();
             self.read_types(new.clone(), memory, trace, inputs);
             self.word_lstm.project(new.len(), inputs, stride, true, out);
         });
         contexts.grow(memory.contexts.len(), |new, out| {
+            computed += new.len();
             self.read_contexts(new.clone(), memory, inputs);
             self.word_lstm.project(new.len(), inputs, stride, false, out);
         });
+        computed
     }
 }
 

@@ -18,6 +18,7 @@ use crate::exit::{Coded, Failure, usage};
 /// Checks a configuration, and with `--connect` what it points at.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     let config = load(&args.config)?.with_policy(args.policy.as_ref())?;
+    config.telemetry.check(config.resources.drain())?;
     let recipe = config.engine.build()?;
     registry::build(&config.format).map_err(|error| usage(format!("`[format]`, key {error}")))?;
     let mut to = std::io::stdout().lock();

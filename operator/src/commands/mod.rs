@@ -12,7 +12,9 @@ mod ensemble;
 mod evaluate;
 mod inspect;
 mod learning;
+mod metrics;
 mod new_key;
+mod probe;
 mod redact;
 mod reveal;
 mod run;
@@ -33,6 +35,8 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Reveal(args) => reveal::run(&args),
         Command::Annotate(args) => annotate::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Metrics => metrics::run(),
+        Command::Probe(args) => probe::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Skip(args) => skip::run(&args),
         Command::Synthesise(args) => synthesise::run(&args),

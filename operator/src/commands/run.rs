@@ -18,6 +18,7 @@ use crate::cli::RunArgs;
 use crate::config::{Config, EngineConfig, Recipe, SinkConfig, SourceConfig, load};
 use crate::exit::{Coded, Failure, usage};
 use crate::pipeline::{Budget, Counters, Current, Edition, Pipeline, Pool, Shop, files};
+use crate::telemetry::{Build, Telemetry};
 
 /// What of the memory budget fetching has, and what lanes have, in eighths. The rest is for the program itself, the
 /// batches that workers have in hand, and what allocators keep.
@@ -27,6 +28,8 @@ const LANE_EIGHTHS: usize = 3;
 const ASK: Duration = Duration::from_secs(10);
 /// How often it is looked whether there is another bundle or dictionary.
 const REFRESH_EVERY: Duration = Duration::from_secs(2);
+/// How often brokers' word is heard of where logs end.
+const STATISTICS: Duration = Duration::from_secs(5);
 /// How often a line says what went through.
 const REPORT_EVERY: Duration = Duration::from_secs(30);
 
@@ -94,6 +97,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
     let (commands, inbox) = commands();
     stop_on_signal(runtime, commands.clone())?;
     config.check_corrections()?;
+    config.telemetry.check(config.resources.drain())?;
     let recipe = config.engine.build()?;
     let eighth = config.resources.memory()? / 8;
     let fetch = eighth * FETCH_EIGHTHS;
@@ -108,11 +112,31 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
         }
         SourceConfig::Files(_) => (Start::Earliest, None, None),
     };
-    let edition = |recipe: &Recipe| Edition {
-        engine: Arc::clone(&recipe.engine),
-        fingerprints: fingerprints(config, recipe, cluster.clone()),
+    let telemetry = Telemetry::new(&config.telemetry, runtime.handle())?;
+    let edition = |recipe: &Recipe| {
+        let engine = Arc::clone(&recipe.engine);
+        let board = telemetry.board();
+        board.watch_caches({
+            let engine = Arc::clone(&engine);
+            move || engine.lookups()
+        });
+        board.built(Build {
+            bundle: recipe.bundle.clone().unwrap_or_default(),
+            policy: recipe.policy.clone(),
+            members: engine.members().to_vec(),
+        });
+        telemetry.drift().reset();
+        Edition {
+            engine,
+            fingerprints: fingerprints(config, recipe, cluster.clone()),
+        }
     };
-    let shop = shop(config, sink, edition(&recipe), commands)?;
+    let server = telemetry.serve(&config.telemetry, runtime.handle())?;
+    let shop = shop(config, sink, edition(&recipe), Arc::clone(&telemetry), commands)?;
+    telemetry.board().watch_memory({
+        let budget = Arc::clone(&budget);
+        move || budget.now()
+    });
     let handle = runtime.handle().clone();
     let lanes = Arc::new(Pipeline::new(shop, budget, handle, start, sink.encoding));
     let reporter = runtime.spawn(report(Arc::clone(&lanes)));
@@ -126,6 +150,11 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
         result
     });
     reporter.abort();
+    telemetry.board().ready(false);
+    telemetry.shut_down();
+    if let Some(server) = server {
+        server.abort();
+    }
     result?;
     let counters = lanes.counters();
     Ok(Summary {
@@ -159,6 +188,7 @@ fn stream(
                 client,
                 topics: kafka.topics.clone(),
                 drain: config.resources.drain(),
+                statistics: STATISTICS,
                 until,
             };
             source::run(&settings, Arc::clone(lanes) as _, inbox).map_err(anyhow::Error::from)
@@ -198,6 +228,7 @@ fn shop(
     config: &Config,
     sink: &SinkConfig,
     edition: Edition,
+    telemetry: Arc<Telemetry>,
     commands: Sender<Command>,
 ) -> anyhow::Result<Shop> {
     let store = sink
@@ -213,6 +244,7 @@ fn shop(
         pool: Pool::start(config.resources.worker_count()).context("no worker threads")?,
         roll: sink.roll,
         counters: Counters::default(),
+        telemetry,
         commands,
     })
 }

@@ -4,6 +4,7 @@ mod corrections;
 mod engine;
 mod load;
 mod policy;
+mod telemetry;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,6 +24,7 @@ pub(crate) use corrections::{CorrectionSource, CorrectionsConfig};
 pub(crate) use engine::{EngineConfig, Recipe, label_set};
 pub(crate) use load::{load, parse};
 pub(crate) use policy::PolicySource;
+pub(crate) use telemetry::{OtlpConfig, TelemetryConfig};
 
 /// The least memory that the program can be held to.
 const LEAST_MEMORY: usize = 384 << 20;
@@ -47,6 +49,8 @@ pub(crate) struct Config {
     pub(crate) emit: Option<EmitConfig>,
     /// What the program may use.
     pub(crate) resources: Resources,
+    /// What the program tells of itself.
+    pub(crate) telemetry: TelemetryConfig,
     /// What is learnt beside the stream.
     pub(crate) corrections: Option<CorrectionsConfig>,
 }

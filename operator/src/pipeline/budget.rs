@@ -40,6 +40,11 @@ impl Budget {
         (!self.relieving.swap(true, Ordering::Relaxed)).then(|| Relief(Arc::clone(self)))
     }
 
+    /// What may be held and what is, in bytes.
+    pub(crate) fn now(&self) -> (usize, usize) {
+        (self.limit, self.used.load(Ordering::Relaxed))
+    }
+
     /// The most that was ever held.
     pub(crate) fn peak(&self) -> usize {
         self.peak.load(Ordering::Relaxed)

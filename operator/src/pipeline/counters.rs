@@ -18,7 +18,6 @@ pub(crate) struct Counters {
     pub(crate) text_bytes: AtomicU64,
     pub(crate) files: AtomicU64,
     pub(crate) file_bytes: AtomicU64,
-    pub(crate) lost: AtomicU64,
     pub(crate) halted: AtomicU64,
 }
 

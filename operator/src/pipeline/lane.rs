@@ -1,20 +1,22 @@
 //! A lane: one partition's records, in order, from payload to durable file.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lethe_connectors::format::Format;
 use lethe_connectors::kafka::source::{Command, Partition, RawRecord};
-use lethe_connectors::sink::{CommitError, Held, LaneWriter, Receipt, Roll, SealedFile};
-use lethe_connectors::store::{Store, crash};
-use lethe_core::{BatchError, Coordinates, NoteBatch, Processed, QuarantineCode, Record};
+use lethe_connectors::sink::{CommitError, Due, Held, LaneWriter, Receipt, Roll, SealedFile};
+use lethe_connectors::store::Store;
+use lethe_core::{Coordinates, Record};
+use opentelemetry::KeyValue;
 use tokio::sync::{mpsc, oneshot};
 
 use super::budget::{Relief, Share};
 use super::counters::Counters;
 use super::edition::{Current, Edition};
 use super::pool::Pool;
+use super::transform::{Fault, transform};
+use crate::telemetry::{Closing, LaneBoard, Measures, Stage, Telemetry, Work};
 
 /// Records that are tagged together at most.
 const BATCH_RECORDS: usize = 256;
@@ -33,6 +35,7 @@ pub(crate) struct Shop {
     pub(crate) pool: Pool,
     pub(crate) roll: Roll,
     pub(crate) counters: Counters,
+    pub(crate) telemetry: Arc<Telemetry>,
     pub(crate) commands: std::sync::mpsc::Sender<Command>,
 }
 
@@ -53,15 +56,27 @@ impl Incoming {
         }
     }
 
-    /// What it weighs in the budget, in bytes: twice its text, since for a while it is there both as it came and as it
-    /// goes, and once it is redacted what the rows really hold is booked.
-    pub(crate) fn weight(&self) -> usize {
-        let text = match self {
+    /// When it was produced, in ms since 1970, if its source tells.
+    pub(crate) const fn timestamp(&self) -> Option<i64> {
+        match self {
+            Self::Raw(record) => record.timestamp,
+            Self::Read(_) => None,
+        }
+    }
+
+    /// Bytes of its payload, or of its text.
+    pub(crate) fn size(&self) -> usize {
+        match self {
             Self::Raw(record) => record.payload.as_ref().map_or(0, |payload| payload.0.len()),
             Self::Read(Record::Note(event)) => event.text.len(),
             Self::Read(_) => 0,
-        };
-        2 * text + size_of::<Self>()
+        }
+    }
+
+    /// What it weighs in the budget, in bytes: twice its text, since for a while it is there both as it came and as it
+    /// goes, and once it is redacted what the rows really hold is booked.
+    pub(crate) fn weight(&self) -> usize {
+        2 * self.size() + size_of::<Self>()
     }
 }
 
@@ -83,6 +98,7 @@ pub(crate) struct Lane {
     pub(crate) queue: mpsc::Receiver<Incoming>,
     pub(crate) control: mpsc::UnboundedReceiver<Control>,
     pub(crate) share: Arc<Share>,
+    pub(crate) board: Arc<LaneBoard>,
     /// What the open file's rows were redacted by; none before the first.
     pub(crate) edition: Option<Arc<Edition>>,
     pub(crate) writer: Option<Box<LaneWriter>>,
@@ -126,14 +142,15 @@ impl Lane {
             Ok(()) => {}
             Err(End::Lost) => {
                 tracing::warn!(topic = %self.partition.0, partition = self.partition.1, "another writer's file came first; its buffer is dropped and read again from the chain's tail");
-                self.shop
-                    .counters
-                    .lost
-                    .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                self.measures().fenced();
                 self.tell(Command::Reopen(self.partition.clone()));
             }
             Err(End::Failed(error)) => self.tell(Command::Fail(error)),
         }
+    }
+
+    fn measures(&self) -> &Measures {
+        self.shop.telemetry.measures()
     }
 
     fn tell(&self, command: Command) {
@@ -150,14 +167,15 @@ impl Lane {
                 biased;
                 control = self.control.recv() => match control {
                     Some(Control::Flush(relief)) => {
-                        let receipt = self.commit().await?;
+                        let why = if relief.is_some() { Closing::Memory } else { Closing::Asked };
+                        let receipt = self.commit(why).await?;
                         drop(relief);
                         receipt.into_iter().for_each(|receipt| self.tell(Command::Release(receipt)));
                     }
                     Some(Control::Drain(until, reply)) => {
                         *asked = Some(reply);
                         self.work_off(until).await?;
-                        let receipt = self.commit().await?;
+                        let receipt = self.commit(Closing::Drain).await?;
                         if let Some(reply) = asked.take() {
                             // Nobody waits any longer: the deadline has passed.
                             drop(reply.send(receipt));
@@ -174,8 +192,8 @@ impl Lane {
                     self.process(std::mem::take(&mut records)).await?;
                 }
             }
-            if self.is_due()
-                && let Some(receipt) = self.commit().await?
+            if let Some(due) = self.due()
+                && let Some(receipt) = self.commit(Closing::Due(due)).await?
             {
                 self.tell(Command::Release(receipt));
             }
@@ -196,8 +214,8 @@ impl Lane {
         Ok(())
     }
 
-    fn is_due(&self) -> bool {
-        let Some(writer) = &self.writer else { return false };
+    fn due(&self) -> Option<Due> {
+        let writer = self.writer.as_ref()?;
         self.shop.roll.due(&Held {
             bytes: writer.encoded_bytes(),
             rows: writer.rows(),
@@ -235,7 +253,7 @@ impl Lane {
             .as_ref()
             .is_some_and(|before| Arc::ptr_eq(before, &now))
         {
-            if let Some(receipt) = self.commit().await? {
+            if let Some(receipt) = self.commit(Closing::Edition).await? {
                 self.tell(Command::Release(receipt));
             }
             if let Some(writer) = &mut self.writer {
@@ -257,23 +275,36 @@ impl Lane {
         };
         let was_empty = writer.rows() == 0;
         let mut wait = BACKOFF.0;
+        let (count, first) = (
+            records.len(),
+            records.first().map_or(0, |record| record.at().offset),
+        );
+        let latest = records.last().and_then(Incoming::timestamp);
+        self.measures().batch(count, bytes);
+        let sent = Instant::now();
+        let mut work = Work::new();
         let result = loop {
             let (shop, edition) = (Arc::clone(&self.shop), Arc::clone(&edition));
             let done = self.shop.pool.run(move || {
-                let result = transform(&shop, &edition, records).and_then(|processed| {
+                work.stages.push((Stage::Queue, sent.elapsed()));
+                let result = transform(&shop, &edition, records, &mut work).and_then(|processed| {
+                    let begun = Instant::now();
                     let pushed = writer.push(&processed.redacted, &processed.audit);
+                    work.stages.push((Stage::Encode, begun.elapsed()));
                     pushed.map_err(|error| Fault::Broken(error.to_string()))
                 });
-                (writer, result)
+                (writer, work, result)
             });
-            let (back, result) = done.await.map_err(|error| End::Failed(error.to_string()))?;
-            writer = back;
+            let (back, worked, result) = done.await.map_err(|error| End::Failed(error.to_string()))?;
+            (writer, work) = (back, worked);
             match result {
                 Ok(()) => break Ok(()),
                 Err(Fault::Broken(error)) => break Err(error),
                 Err(Fault::Away(again, why)) => {
                     let place = format!("{}/{}", self.partition.0, self.partition.1);
                     tracing::warn!(%place, why, "trying again in {} ms", wait.as_millis());
+                    self.measures().retry("redact");
+                    self.board.waits(true);
                     tokio::time::sleep(wait).await;
                     wait = (wait * 2).min(BACKOFF.1);
                     records = again;
@@ -284,12 +315,30 @@ impl Lane {
         self.writer = Some(writer);
         self.share.give(bytes);
         self.rebook(buffered);
+        self.board.redacted(count, latest);
+        self.told("batch", &work, first, count);
         let now = Instant::now();
         self.open.last_row = now;
         if was_empty {
             self.open.since = now;
         }
         result.map_err(|error| End::Failed(format!("{}/{}: {error}", self.partition.0, self.partition.1)))
+    }
+
+    /// Tells where a batch's or a file's time went.
+    fn told(&self, what: &'static str, work: &Work, first: i64, records: usize) {
+        for &(stage, took) in &work.stages {
+            self.measures().stage(stage, took);
+        }
+        let (topic, partition) = &self.partition;
+        let number = |name: &'static str, value: i64| KeyValue::new(name, value);
+        let attributes = vec![
+            KeyValue::new("topic", topic.to_string()),
+            number("partition", i64::from(*partition)),
+            number("offset", first),
+            number("records", i64::try_from(records).unwrap_or(i64::MAX)),
+        ];
+        self.shop.telemetry.traces().tell(what, work, attributes);
     }
 
     /// Books what the writer now holds.
@@ -300,21 +349,27 @@ impl Lane {
     }
 
     /// Makes the open file durable, waiting for the store as long as it takes. Nothing if no row is in it.
-    async fn commit(&mut self) -> Result<Option<Receipt>, End> {
+    async fn commit(&mut self, why: Closing) -> Result<Option<Receipt>, End> {
         let Some(mut writer) = self.writer.take() else {
             return Ok(None);
         };
+        let (begun, mut work) = (Instant::now(), Work::new());
+        let (first, rows) = (writer.first(), writer.rows());
         let sealed = self.shop.pool.run(move || {
+            let begun = Instant::now();
             let sealed = writer.seal();
-            (writer, sealed)
+            (writer, sealed, begun.elapsed())
         });
-        let (writer, sealed) = sealed.await.map_err(|error| End::Failed(error.to_string()))?;
+        let (writer, sealed, took) = sealed.await.map_err(|error| End::Failed(error.to_string()))?;
         self.writer = Some(writer);
         let place = format!("{}/{}", self.partition.0, self.partition.1);
         let sealed = sealed.map_err(|error| End::Failed(format!("{place}: {error}")))?;
         let Some(sealed) = sealed else { return Ok(None) };
-        let store = Arc::clone(&self.shop.store);
-        let receipt = upload(store.as_ref(), &place, &sealed).await?;
+        let (shop, board) = (Arc::clone(&self.shop), Arc::clone(&self.board));
+        work.stages.push((Stage::Seal, took));
+        let sent = Instant::now();
+        let receipt = upload(&shop, &board, &place, &sealed).await?;
+        work.stages.push((Stage::Store, sent.elapsed()));
         if let Some(writer) = &mut self.writer {
             writer
                 .committed(&receipt)
@@ -322,99 +377,29 @@ impl Lane {
         }
         self.rebook(0);
         self.shop.counters.file(receipt.bytes());
+        self.measures().file(why, receipt.bytes(), begun.elapsed());
+        self.board.durable(receipt.next());
+        self.told("file", &work, first, usize::try_from(rows).unwrap_or(usize::MAX));
         tracing::debug!(%place, next = receipt.next(), head = receipt.digest(), "file committed");
         Ok(Some(receipt))
     }
 }
 
 /// Writes a file, trying again as long as the store says that it cannot now.
-async fn upload(store: &dyn Store, place: &str, sealed: &SealedFile) -> Result<Receipt, End> {
+async fn upload(shop: &Shop, board: &LaneBoard, place: &str, sealed: &SealedFile) -> Result<Receipt, End> {
     let mut wait = BACKOFF.0;
     loop {
-        match sealed.upload(store).await {
+        match sealed.upload(shop.store.as_ref()).await {
             Ok(receipt) => return Ok(receipt),
             Err(CommitError::Lost { .. }) => return Err(End::Lost),
             Err(CommitError::Transient(error)) => {
                 tracing::warn!(%place, %error, "store; trying again in {} ms", wait.as_millis());
+                shop.telemetry.measures().retry("commit");
+                board.waits(true);
                 tokio::time::sleep(wait).await;
                 wait = (wait * 2).min(BACKOFF.1);
             }
             Err(error) => return Err(End::Failed(format!("{place}: {error}"))),
         }
     }
-}
-
-/// Why a batch has no rows.
-enum Fault {
-    /// Something that reading or redacting needs is away: its records, to be tried again.
-    Away(Vec<Incoming>, String),
-    /// It will never have any.
-    Broken(String),
-}
-
-/// From payloads to redacted rows. A panic costs the record that caused it.
-fn transform(shop: &Shop, edition: &Edition, records: Vec<Incoming>) -> Result<Processed, Fault> {
-    if let Some(why) = records.iter().find_map(|record| missing(shop, record)) {
-        return Err(Fault::Away(records, why));
-    }
-    let records: Vec<Record> = records.into_iter().map(|record| decode(shop, record)).collect();
-    let processed = match catch_unwind(AssertUnwindSafe(|| handle(edition, records.clone()))) {
-        Ok(Err(BatchError::Unavailable(why))) => {
-            let again = records.into_iter().map(Incoming::Read).collect();
-            return Err(Fault::Away(again, why.to_owned()));
-        }
-        Ok(processed) => processed,
-        // Outside the members, which are isolated one by one: find the record that does it.
-        Err(_) => handle(
-            edition,
-            records
-                .into_iter()
-                .map(|record| survivor(edition, record))
-                .collect(),
-        ),
-    };
-    let processed = processed.map_err(|error| Fault::Broken(error.to_string()))?;
-    shop.counters.count(processed.redacted.record());
-    Ok(processed)
-}
-
-fn handle(edition: &Edition, records: Vec<Record>) -> Result<Processed, BatchError> {
-    for record in &records {
-        if let Record::Note(event) = record {
-            crash::panic_on(event.text.expose());
-        }
-    }
-    edition.engine.process(&NoteBatch::from_records(records)?)
-}
-
-fn survivor(edition: &Edition, record: Record) -> Record {
-    match catch_unwind(AssertUnwindSafe(|| handle(edition, vec![record.clone()]))) {
-        Ok(Ok(_) | Err(BatchError::Unavailable(_))) => record,
-        _ => Record::Quarantined(record.at().clone(), QuarantineCode::MemberPanic),
-    }
-}
-
-/// What the format needs for this record and cannot have now, such as its schema.
-fn missing(shop: &Shop, record: &Incoming) -> Option<String> {
-    let Incoming::Raw(record) = record else {
-        return None;
-    };
-    let payload = record.payload.as_ref()?;
-    // A panic is the payload's, and told when it is read.
-    let prepared = catch_unwind(AssertUnwindSafe(|| shop.format.prepare(&payload.0)));
-    prepared.ok()?.err().map(|unavailable| unavailable.to_string())
-}
-
-fn decode(shop: &Shop, record: Incoming) -> Record {
-    let record = match record {
-        Incoming::Raw(record) => record,
-        Incoming::Read(record) => return record,
-    };
-    let at = record.at;
-    let Some(payload) = record.payload else {
-        return Record::Tombstone(at);
-    };
-    let spare: Coordinates = at.clone();
-    catch_unwind(AssertUnwindSafe(|| shop.format.decode(at, &payload.0)))
-        .unwrap_or(Record::Quarantined(spare, QuarantineCode::InvalidPayload))
 }

@@ -7,12 +7,14 @@ mod counters;
 mod edition;
 pub(crate) mod files;
 mod lane;
+mod patience;
 mod pool;
+mod transform;
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures::StreamExt as _;
 
@@ -23,6 +25,8 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use crate::telemetry::{Board, LaneBoard, Measures};
+
 pub(crate) use budget::Budget;
 pub(crate) use counters::Counters;
 pub(crate) use edition::{Current, Edition};
@@ -31,14 +35,13 @@ pub(crate) use pool::Pool;
 
 use budget::Share;
 use lane::{Control, Incoming, Lane, Open};
+use patience::patiently;
 
 /// Records that a lane's queue holds at most. Memory is the budget's to limit.
 const QUEUE_RECORDS: usize = 4096;
 
 /// How many chains are opened at the same time.
 const OPENING: usize = 16;
-/// How often a store that cannot answer now is asked again at an assignment, and the first pause between.
-const OPEN_TRIES: (u32, Duration) = (6, Duration::from_millis(250));
 
 /// All lanes of the program.
 pub(crate) struct Pipeline {
@@ -55,6 +58,7 @@ struct Handles {
     queue: mpsc::Sender<Incoming>,
     control: mpsc::UnboundedSender<Control>,
     share: Arc<Share>,
+    board: Arc<LaneBoard>,
     task: JoinHandle<()>,
     /// The first offset that its chain does not have.
     next: i64,
@@ -112,7 +116,7 @@ impl Pipeline {
         } else {
             range.high
         };
-        patiently(|| {
+        patiently(self.measures(), || {
             LaneWriter::open(
                 self.shop.store.as_ref(),
                 chain_of(range),
@@ -127,7 +131,7 @@ impl Pipeline {
     /// Where the chain of a partition that this process does not write goes on; none if no record is owed.
     async fn tail(&self, range: &LogRange) -> Result<Option<i64>, ChainError> {
         let chain = chain_of(range);
-        let tail = patiently(|| read_tail(self.shop.store.as_ref(), &chain)).await?;
+        let tail = patiently(self.measures(), || read_tail(self.shop.store.as_ref(), &chain)).await?;
         let Some(tail) = tail else {
             return Ok((self.start == Start::Earliest).then_some(range.low));
         };
@@ -155,7 +159,9 @@ impl Pipeline {
                     self.log_halt(range, next);
                     return Ok(Begin::Halted);
                 }
-                self.start_lane(&range.partition, writer);
+                // A file's end is known when it is reached.
+                let end = Some(range.high).filter(|&high| high < i64::MAX);
+                self.start_lane(&range.partition, writer, end);
                 Ok(Begin::At(next))
             }
             Err(ChainError::Store(error)) => Err(error.to_string()),
@@ -166,8 +172,9 @@ impl Pipeline {
         }
     }
 
-    fn start_lane(&self, partition: &Partition, writer: LaneWriter) {
+    fn start_lane(&self, partition: &Partition, writer: LaneWriter, end: Option<i64>) {
         let next = writer.next();
+        let board = self.board().open(partition, next, end);
         let (queue, records) = mpsc::channel(QUEUE_RECORDS);
         let (control, controls) = mpsc::unbounded_channel();
         let share = Arc::new(self.budget.share());
@@ -177,6 +184,7 @@ impl Pipeline {
             queue: records,
             control: controls,
             share: Arc::clone(&share),
+            board: Arc::clone(&board),
             edition: None,
             writer: Some(Box::new(writer)),
             open: Open::now(),
@@ -188,6 +196,7 @@ impl Pipeline {
                 queue,
                 control,
                 share,
+                board,
                 task,
                 next,
             },
@@ -226,10 +235,12 @@ impl Pipeline {
         }
         // Booked before it is sent: the lane gives it back as soon as it has it.
         lane.share.take(bytes);
+        let (offset, timestamp) = (at.offset, record.timestamp());
         if let Err(refused) = lane.queue.try_send(record) {
             lane.share.give(bytes);
             return Err(refused.into_inner());
         }
+        lane.board.queued(offset, timestamp);
         if self.budget.is_tight() {
             self.relieve(&lanes);
         }
@@ -239,7 +250,7 @@ impl Pipeline {
     fn log_broken(&self, range: &LogRange, error: &ChainError) {
         let (topic, partition) = &range.partition;
         tracing::error!("lane {topic}/{partition} halted: {error}");
-        self.shop.counters.halted.fetch_add(1, Relaxed);
+        self.halted(&range.partition, error.to_string());
     }
 
     fn log_halt(&self, range: &LogRange, next: i64) {
@@ -250,30 +261,27 @@ impl Pipeline {
              lost for good, run `lethe skip --topic {topic} --partition {partition} --to {low} --reason WHY` and restart; if the topic was made \
              anew, write to a new dataset"
         );
+        let why = format!("its chain goes on at offset {next}, and the log holds {low} to {high}");
+        self.halted(&range.partition, why);
+    }
+
+    fn halted(&self, partition: &Partition, why: String) {
         self.shop.counters.halted.fetch_add(1, Relaxed);
+        self.measures().halted();
+        self.board().halt(partition, why);
+    }
+
+    fn board(&self) -> &Board {
+        self.shop.telemetry.board()
+    }
+
+    fn measures(&self) -> &Measures {
+        self.shop.telemetry.measures()
     }
 }
 
 fn chain_of(range: &LogRange) -> ChainId {
     ChainId::new(Arc::clone(&range.partition.0), range.partition.1)
-}
-
-/// Asks a store, and again for a while if it cannot answer now.
-async fn patiently<T, F: Future<Output = Result<T, ChainError>>>(
-    ask: impl Fn() -> F,
-) -> Result<T, ChainError> {
-    let (tries, mut pause) = OPEN_TRIES;
-    for _ in 1..tries {
-        match ask().await {
-            Err(ChainError::Store(error)) if error.is_transient() => {
-                tracing::warn!(%error, "chain not read; trying again in {} ms", pause.as_millis());
-                tokio::time::sleep(pause).await;
-                pause *= 2;
-            }
-            answer => return answer,
-        }
-    }
-    ask().await
 }
 
 impl Lanes for Pipeline {
@@ -287,6 +295,8 @@ impl Lanes for Pipeline {
             .zip(opened)
             .map(|(range, opened)| self.begin(range, again, opened))
             .collect::<Result<Vec<_>, _>>()?;
+        self.measures().rebalance("assigned", ranges.len());
+        self.board().ready(true);
         tracing::info!(partitions = ranges.len(), "assigned");
         Ok(begins)
     }
@@ -317,6 +327,7 @@ impl Lanes for Pipeline {
         let until = Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2;
         let mut draining = Vec::new();
         for partition in partitions {
+            self.measures().rebalance("revoked", 1);
             if let Some(lane) = self.lanes().remove(partition) {
                 let (reply, drained) = oneshot::channel();
                 drop(lane.control.send(Control::Drain(until, reply)));
@@ -336,6 +347,7 @@ impl Lanes for Pipeline {
                 }
             }
             drop(lane);
+            self.board().close(partition);
         }
         receipts
     }
@@ -370,12 +382,24 @@ impl Lanes for Pipeline {
         let mut lanes = self.lanes();
         for partition in partitions {
             lanes.remove(partition);
+            self.measures().rebalance("lost", 1);
+            self.board().close(partition);
         }
     }
 
     fn halt(&self, range: &LogRange) {
         if let Some(lane) = self.lanes().remove(&range.partition) {
             self.log_halt(range, lane.next);
+        }
+    }
+
+    fn polled(&self) {
+        self.board().polled();
+    }
+
+    fn log_end(&self, partition: &Partition, high: i64) {
+        if let Some(lane) = self.lanes().get(partition) {
+            lane.board.log_end(high);
         }
     }
 }

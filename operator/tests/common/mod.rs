@@ -10,10 +10,12 @@
 
 pub(crate) mod bundle;
 pub(crate) mod checks;
+pub(crate) mod collector;
 pub(crate) mod dataset;
 pub(crate) mod gold;
 pub(crate) mod kafka;
 pub(crate) mod notes;
+pub(crate) mod pages;
 pub(crate) mod process;
 pub(crate) mod proxy;
 pub(crate) mod search;

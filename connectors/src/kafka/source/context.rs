@@ -8,7 +8,7 @@ use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, Consumer as _, ConsumerContext, RebalanceProtocol};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::types::RDKafkaRespErr;
-use rdkafka::{Offset, TopicPartitionList};
+use rdkafka::{Offset, Statistics, TopicPartitionList};
 
 use super::flow::{Flow, Flows};
 use super::{Begin, Lanes, LogRange, Partition, RawRecord, SourceError, commit_receipts, fault};
@@ -260,6 +260,29 @@ impl ClientContext for Context {
             Level::Warning => tracing::warn!(facility, "{message}"),
             Level::Notice | Level::Info => tracing::info!(facility, "{message}"),
             Level::Debug => tracing::debug!(facility, "{message}"),
+        }
+    }
+
+    fn stats(&self, statistics: Statistics) {
+        let mut ends = Vec::new();
+        {
+            let flow = self.flow();
+            for (topic, of_topic) in &statistics.topics {
+                for (&partition, of_partition) in &of_topic.partitions {
+                    // What readers of committed records see ends where the first open transaction begins.
+                    let high = match of_partition.ls_offset {
+                        stable if stable >= 0 => stable,
+                        _ => of_partition.hi_offset,
+                    };
+                    let partition: Partition = (topic.as_str().into(), partition);
+                    if high >= 0 && flow.lanes.contains_key(&partition) {
+                        ends.push((partition, high));
+                    }
+                }
+            }
+        }
+        for (partition, high) in &ends {
+            self.lanes.log_end(partition, *high);
         }
     }
 

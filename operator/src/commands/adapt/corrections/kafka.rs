@@ -52,6 +52,7 @@ pub(super) fn learn(
         client,
         topics: kafka.topics.clone(),
         drain: config.resources.drain(),
+        statistics: Duration::ZERO,
         until,
     };
     let (sender, records) = channel();

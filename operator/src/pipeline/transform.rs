@@ -1,0 +1,115 @@
+//! From payloads to redacted rows: what a worker does with a batch.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use lethe_connectors::store::crash;
+use lethe_core::{BatchError, Coordinates, NoteBatch, Processed, QuarantineCode, Record};
+
+use super::edition::Edition;
+use super::lane::{Incoming, Shop};
+use crate::telemetry::{Drift, Measures, Seen, Stage, Work};
+
+/// Why a batch has no rows.
+pub(super) enum Fault {
+    /// Something that reading or redacting needs is away: its records, to be tried again.
+    Away(Vec<Incoming>, String),
+    /// It will never have any.
+    Broken(String),
+}
+
+/// From payloads to redacted rows. A panic costs the record that caused it.
+pub(super) fn transform(
+    shop: &Shop,
+    edition: &Edition,
+    records: Vec<Incoming>,
+    work: &mut Work,
+) -> Result<Processed, Fault> {
+    let begun = Instant::now();
+    if let Some(why) = records.iter().find_map(|record| missing(shop, record)) {
+        return Err(Fault::Away(records, why));
+    }
+    let sizes: Vec<usize> = records.iter().map(Incoming::size).collect();
+    let records: Vec<Record> = records.into_iter().map(|record| decode(shop, record)).collect();
+    let decoded = Instant::now();
+    let processed = match catch_unwind(AssertUnwindSafe(|| handle(edition, records.clone()))) {
+        Ok(Err(BatchError::Unavailable(why))) => {
+            let again = records.into_iter().map(Incoming::Read).collect();
+            return Err(Fault::Away(again, why.to_owned()));
+        }
+        Ok(processed) => processed,
+        // Outside the members, which are isolated one by one: find the record that does it.
+        Err(_) => handle(
+            edition,
+            records
+                .into_iter()
+                .map(|record| survivor(edition, record))
+                .collect(),
+        ),
+    };
+    let (processed, tokens) = processed.map_err(|error| Fault::Broken(error.to_string()))?;
+    work.stages.push((Stage::Decode, decoded - begun));
+    work.stages.push((Stage::Tag, decoded.elapsed()));
+    shop.counters.count(processed.redacted.record());
+    let measures = shop.telemetry.measures();
+    let members = edition.engine.members().len();
+    let mut seen = measures.processed(&processed, &sizes, members);
+    seen.tokens = tokens;
+    watch(shop.telemetry.drift(), measures, &seen);
+    Ok(processed)
+}
+
+/// Says so when a feed is no longer what it was.
+fn watch(drift: &Drift, measures: &Measures, seen: &Seen) {
+    for (signal, ratio) in drift.add(seen) {
+        measures.drifted(signal);
+        tracing::warn!(
+            signal,
+            "the feed has changed: {ratio:.2} times what was usual; docs/operating.md says what to look at"
+        );
+    }
+}
+
+/// The rows, and how many tokens the notes have.
+fn handle(edition: &Edition, records: Vec<Record>) -> Result<(Processed, u64), BatchError> {
+    for record in &records {
+        if let Record::Note(event) = record {
+            crash::panic_on(event.text.expose());
+        }
+    }
+    let batch = NoteBatch::from_records(records)?;
+    let tokens = batch.notes().map(|note| note.tokens.len() as u64).sum();
+    Ok((edition.engine.process(&batch)?, tokens))
+}
+
+fn survivor(edition: &Edition, record: Record) -> Record {
+    match catch_unwind(AssertUnwindSafe(|| handle(edition, vec![record.clone()]))) {
+        Ok(Ok(_) | Err(BatchError::Unavailable(_))) => record,
+        _ => Record::Quarantined(record.at().clone(), QuarantineCode::MemberPanic),
+    }
+}
+
+/// What the format needs for this record and cannot have now, such as its schema.
+fn missing(shop: &Shop, record: &Incoming) -> Option<String> {
+    let Incoming::Raw(record) = record else {
+        return None;
+    };
+    let payload = record.payload.as_ref()?;
+    // A panic is the payload's, and told when it is read.
+    let prepared = catch_unwind(AssertUnwindSafe(|| shop.format.prepare(&payload.0)));
+    prepared.ok()?.err().map(|unavailable| unavailable.to_string())
+}
+
+fn decode(shop: &Shop, record: Incoming) -> Record {
+    let record = match record {
+        Incoming::Raw(record) => record,
+        Incoming::Read(record) => return record,
+    };
+    let at = record.at;
+    let Some(payload) = record.payload else {
+        return Record::Tombstone(at);
+    };
+    let spare: Coordinates = at.clone();
+    catch_unwind(AssertUnwindSafe(|| shop.format.decode(at, &payload.0)))
+        .unwrap_or(Record::Quarantined(spare, QuarantineCode::InvalidPayload))
+}

@@ -1,0 +1,381 @@
+//! What stands now: each lane's place, whether the program gets on, what it redacts by. Written by the pipeline as it goes, read
+//! by whoever looks: metrics, probes and the page.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use lethe_connectors::kafka::source::Partition;
+use lethe_core::Lookups;
+
+/// One lane, as others see it.
+#[derive(Debug)]
+pub(crate) struct LaneBoard {
+    /// The first offset that is not durable.
+    next: AtomicI64,
+    /// One past the last offset of the log; less than 0 while nobody has told.
+    end: AtomicI64,
+    /// Time of about the oldest record that is not durable, and of the last one that was redacted, in ms since 1970; 0: unknown.
+    since: AtomicI64,
+    latest: AtomicI64,
+    /// Records in the queue.
+    queued: AtomicI64,
+    /// When it last got on, in ms since the board was made.
+    moved: AtomicU64,
+    /// Whether it waits for a store or another service: it cannot get on, and a restart would not help.
+    waits: AtomicBool,
+    clock: Clock,
+}
+
+/// Time since a moment, in ms: what atomics can hold.
+#[derive(Clone, Copy, Debug)]
+struct Clock(Instant);
+
+impl Clock {
+    fn now(self) -> u64 {
+        u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+fn unix_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+impl LaneBoard {
+    fn new(next: i64, end: i64, clock: Clock) -> Self {
+        Self {
+            next: AtomicI64::new(next),
+            end: AtomicI64::new(end),
+            since: AtomicI64::new(0),
+            latest: AtomicI64::new(0),
+            queued: AtomicI64::new(0),
+            moved: AtomicU64::new(clock.now()),
+            waits: AtomicBool::new(false),
+            clock,
+        }
+    }
+
+    /// A record is in the queue.
+    pub(crate) fn queued(&self, offset: i64, timestamp: Option<i64>) {
+        if self.queued.fetch_add(1, Relaxed) == 0 {
+            // What waited for something to do has not been standing still.
+            self.moved.store(self.clock.now(), Relaxed);
+        }
+        if offset <= self.next.load(Relaxed) || self.since.load(Relaxed) == 0 {
+            self.since.store(timestamp.unwrap_or_else(unix_ms), Relaxed);
+        }
+    }
+
+    /// Records have left the queue and are redacted; the last one's time.
+    pub(crate) fn redacted(&self, records: usize, timestamp: Option<i64>) {
+        self.queued
+            .fetch_sub(i64::try_from(records).unwrap_or(0), Relaxed);
+        self.latest.store(timestamp.unwrap_or_else(unix_ms), Relaxed);
+        self.got_on();
+    }
+
+    /// A file is durable; what comes next.
+    pub(crate) fn durable(&self, next: i64) {
+        self.next.store(next, Relaxed);
+        self.since.store(self.latest.load(Relaxed), Relaxed);
+        self.got_on();
+    }
+
+    /// Where the log ends now.
+    pub(crate) fn log_end(&self, end: i64) {
+        self.end.store(end, Relaxed);
+    }
+
+    /// Whether it waits for something that is away.
+    pub(crate) fn waits(&self, waits: bool) {
+        self.waits.store(waits, Relaxed);
+    }
+
+    fn got_on(&self) {
+        self.waits.store(false, Relaxed);
+        self.moved.store(self.clock.now(), Relaxed);
+    }
+
+    /// It as it is now.
+    fn look(&self) -> LaneNow {
+        let (next, end) = (self.next.load(Relaxed), self.end.load(Relaxed));
+        let lag = u64::try_from(end.saturating_sub(next)).ok().filter(|_| end >= 0);
+        let since = self.since.load(Relaxed);
+        let age = match lag {
+            Some(1..) if since > 0 => Duration::from_millis(u64::try_from(unix_ms() - since).unwrap_or(0)),
+            _ => Duration::ZERO,
+        };
+        LaneNow {
+            next,
+            lag,
+            age,
+            queued: u64::try_from(self.queued.load(Relaxed)).unwrap_or(0),
+            waits: self.waits.load(Relaxed),
+            still: Duration::from_millis(self.clock.now().saturating_sub(self.moved.load(Relaxed))),
+        }
+    }
+}
+
+/// A lane at one moment.
+#[derive(Clone, Debug)]
+pub(crate) struct LaneNow {
+    /// The first offset that is not durable.
+    pub(crate) next: i64,
+    /// Records that are not durable; none if nobody has told where the log ends.
+    pub(crate) lag: Option<u64>,
+    /// How old the oldest of them is, as far as is known.
+    pub(crate) age: Duration,
+    pub(crate) queued: u64,
+    pub(crate) waits: bool,
+    /// Since when it has not got on.
+    still: Duration,
+}
+
+/// What the program redacts by.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Build {
+    pub(crate) bundle: String,
+    pub(crate) policy: String,
+    pub(crate) members: Vec<String>,
+}
+
+/// All that stands now.
+#[derive(Debug)]
+pub(crate) struct Board {
+    clock: Clock,
+    /// After standing still for so long the program is taken for dead.
+    stall: Duration,
+    /// When the consumer last polled, in ms since the board was made.
+    polled: AtomicU64,
+    /// Whether there is a consumer that polls.
+    polls: AtomicBool,
+    ready: AtomicBool,
+    lanes: Mutex<BTreeMap<Partition, Arc<LaneBoard>>>,
+    halted: Mutex<BTreeMap<Partition, String>>,
+    build: Mutex<Build>,
+    memory: Mutex<Watch<(usize, usize)>>,
+    caches: Mutex<Watch<Vec<(String, Lookups)>>>,
+}
+
+/// Asks somebody else what stands now; nobody until there is somebody.
+struct Watch<T>(Option<Box<dyn Fn() -> T + Send>>);
+
+impl<T> Default for Watch<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T: Default> Watch<T> {
+    fn ask(&self) -> T {
+        self.0.as_ref().map_or_else(T::default, |ask| ask())
+    }
+}
+
+impl<T> std::fmt::Debug for Watch<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "Watch" } else { "nobody" })
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Each change is one insertion or removal: a panic leaves nothing half done.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Board {
+    /// A board without lanes. Who stands still for `stall` is dead.
+    pub(crate) fn new(stall: Duration) -> Self {
+        Self {
+            clock: Clock(Instant::now()),
+            stall,
+            polled: AtomicU64::new(0),
+            polls: AtomicBool::new(false),
+            ready: AtomicBool::new(false),
+            lanes: Mutex::default(),
+            halted: Mutex::default(),
+            build: Mutex::default(),
+            memory: Mutex::default(),
+            caches: Mutex::default(),
+        }
+    }
+
+    /// The consumer polls.
+    pub(crate) fn polled(&self) {
+        self.polled.store(self.clock.now(), Relaxed);
+        self.polls.store(true, Relaxed);
+    }
+
+    /// The program can take records, or it is leaving.
+    pub(crate) fn ready(&self, ready: bool) {
+        self.ready.store(ready, Relaxed);
+    }
+
+    /// A lane begins at `next`; its log ends at `end`, if that is known.
+    pub(crate) fn open(&self, partition: &Partition, next: i64, end: Option<i64>) -> Arc<LaneBoard> {
+        let lane = Arc::new(LaneBoard::new(next, end.unwrap_or(-1), self.clock));
+        held(&self.halted).remove(partition);
+        held(&self.lanes).insert(partition.clone(), Arc::clone(&lane));
+        lane
+    }
+
+    /// A lane is gone.
+    pub(crate) fn close(&self, partition: &Partition) {
+        held(&self.lanes).remove(partition);
+        held(&self.halted).remove(partition);
+    }
+
+    /// A lane halted, and why: a text without anything of a note.
+    pub(crate) fn halt(&self, partition: &Partition, why: String) {
+        held(&self.lanes).remove(partition);
+        held(&self.halted).insert(partition.clone(), why);
+    }
+
+    /// Every lane as it is now.
+    pub(crate) fn lanes(&self) -> Vec<(Partition, LaneNow)> {
+        let lanes = held(&self.lanes);
+        lanes
+            .iter()
+            .map(|(partition, lane)| (partition.clone(), lane.look()))
+            .collect()
+    }
+
+    /// Every halted lane, and why.
+    pub(crate) fn halts(&self) -> Vec<(Partition, String)> {
+        let halted = held(&self.halted);
+        halted
+            .iter()
+            .map(|(partition, why)| (partition.clone(), why.clone()))
+            .collect()
+    }
+
+    /// What notes are redacted by from now on.
+    pub(crate) fn built(&self, build: Build) {
+        *held(&self.build) = build;
+    }
+
+    /// What notes are redacted by.
+    pub(crate) fn build(&self) -> Build {
+        held(&self.build).clone()
+    }
+
+    /// Whom to ask for the memory that lanes may hold and that they hold, in bytes.
+    pub(crate) fn watch_memory(&self, ask: impl Fn() -> (usize, usize) + Send + 'static) {
+        *held(&self.memory) = Watch(Some(Box::new(ask)));
+    }
+
+    /// The memory that lanes may hold and that they hold, in bytes.
+    pub(crate) fn memory(&self) -> (usize, usize) {
+        held(&self.memory).ask()
+    }
+
+    /// Whom to ask for members' lookups.
+    pub(crate) fn watch_caches(&self, ask: impl Fn() -> Vec<(String, Lookups)> + Send + 'static) {
+        *held(&self.caches) = Watch(Some(Box::new(ask)));
+    }
+
+    /// Members' lookups, by their names.
+    pub(crate) fn caches(&self) -> Vec<(String, Lookups)> {
+        held(&self.caches).ask()
+    }
+
+    /// How long the program has been running.
+    pub(crate) fn uptime(&self) -> Duration {
+        self.clock.0.elapsed()
+    }
+
+    /// Whether the program gets on; else what does not. Who waits for a store gets on: a restart would wait as well.
+    ///
+    /// # Errors
+    /// What stands still, and for how long.
+    pub(crate) fn check_live(&self) -> Result<(), String> {
+        let since = Duration::from_millis(self.clock.now().saturating_sub(self.polled.load(Relaxed)));
+        if self.polls.load(Relaxed) && since > self.stall {
+            return Err(format!("the consumer has not polled for {} s", since.as_secs()));
+        }
+        for ((topic, partition), lane) in self.lanes() {
+            if lane.queued > 0 && !lane.waits && lane.still > self.stall {
+                let seconds = lane.still.as_secs();
+                return Err(format!(
+                    "lane {topic}/{partition} has {} records waiting and has not got on for {seconds} s",
+                    lane.queued
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the program can take records.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.ready.load(Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> Partition {
+        ("notes".into(), 3)
+    }
+
+    #[test]
+    fn lag_is_what_is_not_durable_and_its_age_the_oldest_records() {
+        let board = Board::new(Duration::from_secs(60));
+        let lane = board.open(&place(), 10, None);
+        let now = |board: &Board| board.lanes().remove(0).1;
+        assert_eq!((now(&board).lag, now(&board).age), (None, Duration::ZERO));
+        lane.log_end(12);
+        lane.queued(10, Some(unix_ms() - 90_000));
+        lane.queued(11, Some(unix_ms() - 5_000));
+        let seen = now(&board);
+        assert_eq!((seen.lag, seen.queued), (Some(2), 2));
+        assert!((85..95).contains(&seen.age.as_secs()), "{:?}", seen.age);
+        lane.redacted(2, Some(unix_ms() - 5_000));
+        assert!(now(&board).age.as_secs() > 80, "redacted is not durable");
+        lane.durable(12);
+        assert_eq!((now(&board).lag, now(&board).age), (Some(0), Duration::ZERO));
+        // After a quiet time the next record is as old as it is, not as the one before it.
+        lane.log_end(13);
+        lane.queued(12, Some(unix_ms() - 1_000));
+        assert!(now(&board).age < Duration::from_secs(3));
+        board.close(&place());
+        assert!(board.lanes().is_empty());
+    }
+
+    #[test]
+    fn who_stands_still_is_dead_unless_it_waits_for_what_is_away() {
+        let board = Board::new(Duration::ZERO);
+        assert_eq!(board.check_live(), Ok(()));
+        let lane = board.open(&place(), 0, Some(5));
+        lane.queued(0, None);
+        std::thread::sleep(Duration::from_millis(3));
+        assert!(
+            board
+                .check_live()
+                .unwrap_err()
+                .contains("lane notes/3 has 1 records waiting")
+        );
+        lane.waits(true);
+        assert_eq!(board.check_live(), Ok(()));
+        lane.redacted(1, None);
+        std::thread::sleep(Duration::from_millis(3));
+        assert_eq!(board.check_live(), Ok(()), "an empty queue is no standstill");
+        board.polled();
+        std::thread::sleep(Duration::from_millis(3));
+        assert!(board.check_live().unwrap_err().contains("polled"));
+    }
+
+    #[test]
+    fn a_halted_lane_is_told_until_it_is_opened_again() {
+        let board = Board::new(Duration::from_secs(1));
+        board.open(&place(), 0, None);
+        board.halt(&place(), "its chain goes on elsewhere".to_owned());
+        assert_eq!((board.lanes().len(), board.halts().len()), (0, 1));
+        board.open(&place(), 0, None);
+        assert_eq!((board.lanes().len(), board.halts().len()), (1, 0));
+    }
+}

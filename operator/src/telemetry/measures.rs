@@ -1,0 +1,317 @@
+//! The instruments: what the pipeline counts and times as it goes.
+//!
+//! Counts are added a batch at a time, so that none of it shows in a profile. What is asked for when somebody looks (lags,
+//! queues, memory) is the [`Board`](super::Board)'s.
+
+use std::time::Duration;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::Float32Type;
+use lethe_connectors::sink::Due;
+use lethe_core::{Processed, QuarantineCode, RowKind};
+use opentelemetry::KeyValue;
+use opentelemetry::metrics::{Counter, Histogram, Meter};
+
+use super::catalogue::{self as metric, Metric};
+use super::drift::Seen;
+
+/// Seconds: a stage of a small batch to a store that is away.
+const SECONDS: &[f64] = &[
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0,
+];
+const RECORDS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+/// 1 KiB to 256 MiB.
+const BYTES: &[f64] = &[
+    1024.0,
+    4096.0,
+    16384.0,
+    65536.0,
+    262_144.0,
+    1_048_576.0,
+    4_194_304.0,
+    16_777_216.0,
+    67_108_864.0,
+    268_435_456.0,
+];
+const SHARES: &[f64] = &[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0];
+/// Members of a decision that are named; more are counted, so that a large ensemble has no thousands of series.
+const NAMED: usize = 4;
+
+/// Where a batch, or a file, spends its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Waiting for a worker.
+    Queue,
+    /// From payloads to records.
+    Decode,
+    /// From records to redacted rows.
+    Tag,
+    /// From rows to pages of a file.
+    Encode,
+    /// From pages to a file.
+    Seal,
+    /// From a file to a durable one.
+    Store,
+}
+
+impl Stage {
+    /// The name in metrics.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Decode => "decode",
+            Self::Tag => "tag",
+            Self::Encode => "encode",
+            Self::Seal => "seal",
+            Self::Store => "store",
+        }
+    }
+}
+
+/// Why a file is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closing {
+    /// It reached a limit.
+    Due(Due),
+    /// Memory is tight.
+    Memory,
+    /// Its partition goes to another process, or the program ends.
+    Drain,
+    /// What notes are redacted by is another now.
+    Edition,
+    /// Somebody waits to see it.
+    Asked,
+}
+
+impl Closing {
+    /// The name in metrics.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Due(due) => due.name(),
+            Self::Memory => "memory",
+            Self::Drain => "drain",
+            Self::Edition => "edition",
+            Self::Asked => "asked",
+        }
+    }
+}
+
+/// All instruments that are added to.
+#[derive(Clone, Debug)]
+pub(crate) struct Measures {
+    records: Counter<u64>,
+    note_bytes: Counter<u64>,
+    spans: Counter<u64>,
+    quarantined: Counter<u64>,
+    reviews: Counter<u64>,
+    files: Counter<u64>,
+    store_retries: Counter<u64>,
+    rebalances: Counter<u64>,
+    fenced: Counter<u64>,
+    halted: Counter<u64>,
+    drift_warnings: Counter<u64>,
+    stage: Histogram<f64>,
+    batch_records: Histogram<u64>,
+    batch_bytes: Histogram<u64>,
+    file_bytes: Histogram<u64>,
+    commit: Histogram<f64>,
+    vote_margin: Histogram<f64>,
+}
+
+impl Measures {
+    /// The instruments of a meter.
+    pub(crate) fn new(meter: &Meter) -> Self {
+        let counter = |metric: Metric| {
+            let (name, unit) = metric.instrument();
+            let counter = meter
+                .u64_counter(name)
+                .with_unit(unit)
+                .with_description(metric.help);
+            counter.build()
+        };
+        let seconds = |metric: Metric, bounds: &[f64]| {
+            let (name, unit) = metric.instrument();
+            let histogram = meter
+                .f64_histogram(name)
+                .with_unit(unit)
+                .with_description(metric.help);
+            histogram.with_boundaries(bounds.to_vec()).build()
+        };
+        let sizes = |metric: Metric, bounds: &[f64]| {
+            let (name, unit) = metric.instrument();
+            let histogram = meter
+                .u64_histogram(name)
+                .with_unit(unit)
+                .with_description(metric.help);
+            histogram.with_boundaries(bounds.to_vec()).build()
+        };
+        Self {
+            records: counter(metric::RECORDS),
+            note_bytes: counter(metric::NOTE_BYTES),
+            spans: counter(metric::SPANS),
+            quarantined: counter(metric::QUARANTINED),
+            reviews: counter(metric::REVIEWS),
+            files: counter(metric::FILES),
+            store_retries: counter(metric::STORE_RETRIES),
+            rebalances: counter(metric::REBALANCES),
+            fenced: counter(metric::FENCED),
+            halted: counter(metric::HALTED),
+            drift_warnings: counter(metric::DRIFT_WARNINGS),
+            stage: seconds(metric::STAGE, SECONDS),
+            batch_records: sizes(metric::BATCH_RECORDS, RECORDS),
+            batch_bytes: sizes(metric::BATCH_BYTES, BYTES),
+            file_bytes: sizes(metric::FILE_BYTES, BYTES),
+            commit: seconds(metric::COMMIT, SECONDS),
+            vote_margin: seconds(metric::VOTE_MARGIN, SHARES),
+        }
+    }
+
+    /// A batch has come to a worker.
+    pub(crate) fn batch(&self, records: usize, bytes: usize) {
+        self.batch_records.record(records as u64, &[]);
+        self.batch_bytes.record(bytes as u64, &[]);
+    }
+
+    /// Time that a batch or a file spent in a stage.
+    pub(crate) fn stage(&self, stage: Stage, took: Duration) {
+        let stage = [KeyValue::new("stage", stage.name())];
+        self.stage.record(took.as_secs_f64(), &stage);
+    }
+
+    /// A batch was redacted. `sizes` are the bytes that each row came in; `members` is how many the ensemble has. The answer is
+    /// what the drift signals are made of.
+    pub(crate) fn processed(&self, processed: &Processed, sizes: &[usize], members: usize) -> Seen {
+        self.rows(processed.redacted.record(), sizes);
+        self.decisions(processed.audit.record(), members)
+    }
+
+    fn rows(&self, rows: &RecordBatch, sizes: &[usize]) {
+        if let Some(kinds) = rows.column_by_name("row_kind") {
+            let kinds = kinds.as_string::<i32>();
+            for kind in [RowKind::Note, RowKind::Tombstone, RowKind::Quarantined] {
+                let of = kinds
+                    .iter()
+                    .zip(sizes)
+                    .filter(|&(name, _)| name == Some(kind.name()));
+                let (count, bytes) = of.fold((0, 0), |(count, bytes), (_, &size)| {
+                    (count + 1, bytes + size as u64)
+                });
+                if count > 0 {
+                    let outcome = [KeyValue::new("outcome", kind.name())];
+                    self.records.add(count, &outcome);
+                    self.note_bytes.add(bytes, &outcome);
+                }
+            }
+        }
+        if let Some(errors) = rows.column_by_name("error") {
+            for code in errors.as_string::<i32>().iter().flatten() {
+                self.quarantined.add(1, &[KeyValue::new("code", code.to_owned())]);
+            }
+        }
+        if let Some(reviews) = rows.column_by_name("review") {
+            let flagged = reviews.as_string::<i32>().iter().flatten();
+            for reason in flagged.flat_map(|reasons| reasons.split(',')) {
+                self.reviews.add(1, &[KeyValue::new("reason", reason.to_owned())]);
+            }
+        }
+    }
+
+    fn decisions(&self, audit: &RecordBatch, members: usize) -> Seen {
+        let mut seen = Seen::default();
+        let text = |name: &str| audit.column_by_name(name).map(|column| column.as_string::<i32>());
+        let (Some(labels), Some(names)) = (text("label"), text("members")) else {
+            return seen;
+        };
+        let scores = audit
+            .column_by_name("scores")
+            .map(|column| column.as_list::<i32>());
+        let mut spans = std::collections::BTreeMap::<(&str, &str), u64>::new();
+        for row in 0..audit.num_rows() {
+            *spans.entry((labels.value(row), names.value(row))).or_default() += 1;
+            let said: f32 = scores.map_or(0.0, |scores| {
+                let scores = scores.value(row);
+                scores.as_primitive::<Float32Type>().values().iter().sum()
+            });
+            let margin = f64::from(said) / members.max(1) as f64;
+            self.vote_margin.record(margin, &[]);
+            seen.spans += 1;
+            seen.margins += margin;
+        }
+        for ((label, names), count) in spans {
+            let named = names.split(',').count();
+            let members = if named > NAMED {
+                format!("{named} members")
+            } else {
+                names.to_owned()
+            };
+            let labels = [
+                KeyValue::new("label", label.to_owned()),
+                KeyValue::new("members", members),
+            ];
+            self.spans.add(count, &labels);
+        }
+        seen
+    }
+
+    /// A file is durable, which took so long from when it was closed.
+    pub(crate) fn file(&self, why: Closing, bytes: u64, took: Duration) {
+        self.files.add(1, &[KeyValue::new("reason", why.name())]);
+        self.file_bytes.record(bytes, &[]);
+        self.commit.record(took.as_secs_f64(), &[]);
+    }
+
+    /// Something is away and will be asked again: `commit`, `open`, `redact`.
+    pub(crate) fn retry(&self, operation: &'static str) {
+        self.store_retries
+            .add(1, &[KeyValue::new("operation", operation)]);
+    }
+
+    /// Partitions came (`assigned`) or went (`revoked`, `lost`).
+    pub(crate) fn rebalance(&self, kind: &'static str, partitions: usize) {
+        self.rebalances
+            .add(partitions as u64, &[KeyValue::new("kind", kind)]);
+    }
+
+    /// Another writer's file took a place in a chain.
+    pub(crate) fn fenced(&self) {
+        self.fenced.add(1, &[]);
+    }
+
+    /// A lane halted.
+    pub(crate) fn halted(&self) {
+        self.halted.add(1, &[]);
+    }
+
+    /// A signal left its usual range.
+    pub(crate) fn drifted(&self, signal: &'static str) {
+        self.drift_warnings.add(1, &[KeyValue::new("signal", signal)]);
+    }
+
+    /// So that every code, stage, reason and outcome is there from the start, with 0: an alert on a rate needs a first value.
+    pub(crate) fn begin(&self) {
+        for kind in [RowKind::Note, RowKind::Tombstone, RowKind::Quarantined] {
+            let outcome = [KeyValue::new("outcome", kind.name())];
+            self.records.add(0, &outcome);
+            self.note_bytes.add(0, &outcome);
+        }
+        for code in QuarantineCode::ALL {
+            self.quarantined.add(0, &[KeyValue::new("code", code.name())]);
+        }
+        for reason in lethe_core::Reason::ALL {
+            self.reviews.add(0, &[KeyValue::new("reason", reason.name())]);
+        }
+        for kind in ["assigned", "revoked", "lost"] {
+            self.rebalance(kind, 0);
+        }
+        for signal in super::drift::SIGNALS {
+            self.drift_warnings.add(0, &[KeyValue::new("signal", signal)]);
+        }
+        for operation in ["commit", "open", "redact"] {
+            self.store_retries
+                .add(0, &[KeyValue::new("operation", operation)]);
+        }
+        self.fenced.add(0, &[]);
+        self.halted.add(0, &[]);
+    }
+}

@@ -1,0 +1,132 @@
+//! What the program tells of itself while it runs: metrics, traces, health, and a page for people.
+//!
+//! Labels, attributes and texts are coordinates, codes and names from the configuration; none comes from a note.
+
+mod board;
+pub(crate) mod catalogue;
+mod drift;
+mod export;
+mod gauges;
+mod measures;
+mod page;
+mod server;
+
+use std::sync::Arc;
+
+use opentelemetry::metrics::MeterProvider as _;
+use prometheus::TextEncoder;
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+
+pub(crate) use board::{Board, Build, LaneBoard};
+pub(crate) use drift::{Drift, Seen};
+pub(crate) use export::Work;
+pub(crate) use measures::{Closing, Measures, Stage};
+
+use crate::config::TelemetryConfig;
+use export::{Exports, Traces};
+
+/// All that a running program tells. Shared by everything that runs.
+pub(crate) struct Telemetry {
+    board: Arc<Board>,
+    drift: Arc<Drift>,
+    measures: Measures,
+    traces: Traces,
+    exports: Exports,
+}
+
+impl Telemetry {
+    /// As configured. Metrics are kept whether or not anybody asks: what a run did is their sum.
+    ///
+    /// # Errors
+    /// A usage error that names the key.
+    pub(crate) fn new(config: &TelemetryConfig, runtime: &Handle) -> anyhow::Result<Arc<Self>> {
+        let board = Arc::new(Board::new(config.stall()));
+        let drift = Arc::new(Drift::default());
+        let exports = Exports::new(config, runtime)?;
+        let meter = exports.meters.meter("lethe");
+        let measures = Measures::new(&meter);
+        measures.begin();
+        gauges::observe(&meter, &board, &drift);
+        Ok(Arc::new(Self {
+            board,
+            drift,
+            measures,
+            traces: exports.traces(),
+            exports,
+        }))
+    }
+
+    /// Serves the pages, if an address is configured, until the answer is aborted.
+    ///
+    /// # Errors
+    /// If the address cannot be had.
+    pub(crate) fn serve(
+        self: &Arc<Self>,
+        config: &TelemetryConfig,
+        runtime: &Handle,
+    ) -> anyhow::Result<Option<JoinHandle<()>>> {
+        let Some(address) = config.listen else {
+            return Ok(None);
+        };
+        let listener = runtime.block_on(server::listen(address))?;
+        if let Ok(address) = listener.local_addr() {
+            tracing::info!(%address, "status page, /metrics, /live and /ready");
+        }
+        Ok(Some(runtime.spawn(server::serve(listener, Arc::clone(self)))))
+    }
+
+    /// What stands now.
+    pub(crate) const fn board(&self) -> &Arc<Board> {
+        &self.board
+    }
+
+    /// Whether the feed is what it was.
+    pub(crate) fn drift(&self) -> &Drift {
+        &self.drift
+    }
+
+    /// What is counted and timed.
+    pub(crate) const fn measures(&self) -> &Measures {
+        &self.measures
+    }
+
+    /// Where batches and files spend their time, for those who collect traces.
+    pub(crate) const fn traces(&self) -> &Traces {
+        &self.traces
+    }
+
+    /// Every metric, as Prometheus reads it.
+    ///
+    /// # Errors
+    /// If the registry refuses a metric.
+    pub(crate) fn exposition(&self) -> prometheus::Result<String> {
+        TextEncoder::new().encode_to_string(&self.exports.registry.gather())
+    }
+
+    /// A counter's or gauge's values, by their labels in alphabetical order of names.
+    fn values(&self, name: &str) -> Vec<(Vec<String>, f64)> {
+        let families = self.exports.registry.gather();
+        let metrics = families.iter().filter(|family| family.name() == name);
+        metrics
+            .flat_map(|family| family.get_metric())
+            .map(|metric| {
+                let labels = metric.get_label().iter().map(|label| label.value().to_owned());
+                let counter = metric.get_counter().get_value();
+                (
+                    labels.collect(),
+                    if counter > 0.0 {
+                        counter
+                    } else {
+                        metric.get_gauge().get_value()
+                    },
+                )
+            })
+            .collect()
+    }
+
+    /// Sends what has not been sent.
+    pub(crate) fn shut_down(&self) {
+        self.exports.shut_down();
+    }
+}

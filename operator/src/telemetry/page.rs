@@ -1,0 +1,178 @@
+//! The page that a person reads: is it well, where is it, what has it done.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::Telemetry;
+use super::catalogue as metric;
+
+/// How often a browser asks again, in seconds.
+const REFRESH: u32 = 5;
+
+const STYLE: &str = "
+:root { color-scheme: light dark; --ink: #1d2530; --soft: #66707c; --line: #d9dee4; --paper: #fff; --good: #1f7a4d; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ee; --soft: #98a2ae; --line: #343c46; --paper: #14181d; --good: #63c995; --bad: #ff8a80; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.4rem; margin: 0; } h2 { font-size: 1rem; margin: 2rem 0 .4rem; }
+p { margin: .2rem 0; color: var(--soft); } .good { color: var(--good); } .bad { color: var(--bad); } strong { font-weight: 600; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th { text-align: left; font-weight: 500; color: var(--soft); } td, th { padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--line); }
+td.n, th.n { text-align: right; }
+";
+
+/// The page, whole: no script, nothing from elsewhere.
+pub(super) fn page(telemetry: &Telemetry) -> String {
+    let board = telemetry.board();
+    let build = board.build();
+    let mut out = String::with_capacity(8192);
+    out.push_str("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Lethe</title>");
+    put(
+        &mut out,
+        format_args!(
+            "<meta http-equiv=\"refresh\" content=\"{REFRESH}\"><style>{STYLE}</style></head><body>"
+        ),
+    );
+    put(
+        &mut out,
+        format_args!("<h1>Lethe {}</h1>", env!("CARGO_PKG_VERSION")),
+    );
+    let health = match (board.check_live(), board.is_ready()) {
+        (Err(why), _) => format!(
+            "<strong class=\"bad\" id=\"health\">Stuck: {}</strong>",
+            escape(&why)
+        ),
+        (Ok(()), true) => "<strong class=\"good\" id=\"health\">Running</strong>".to_owned(),
+        (Ok(()), false) => "<strong id=\"health\">Not ready</strong>".to_owned(),
+    };
+    put(
+        &mut out,
+        format_args!("<p>{health}, up {}.", span(board.uptime())),
+    );
+    put(
+        &mut out,
+        format_args!(" Members: {}.", escape(&build.members.join(", "))),
+    );
+    if !build.bundle.is_empty() {
+        put(
+            &mut out,
+            format_args!(" Bundle <code>{}</code>.", escape(&short(&build.bundle))),
+        );
+    }
+    put(
+        &mut out,
+        format_args!(" Policy <code>{}</code>.</p>", escape(&short(&build.policy))),
+    );
+    counts(&mut out, telemetry);
+    lanes(&mut out, telemetry);
+    drift(&mut out, telemetry);
+    out.push_str("<p>For machines: <a href=\"/metrics\">metrics</a>, <a href=\"/live\">live</a>, <a href=\"/ready\">ready</a>.</p></body></html>");
+    out
+}
+
+/// Writing to a string cannot fail.
+fn put(out: &mut String, what: std::fmt::Arguments<'_>) {
+    out.write_fmt(what).unwrap_or_default();
+}
+
+fn counts(out: &mut String, telemetry: &Telemetry) {
+    out.push_str(
+        "<h2>What went through</h2><table id=\"counts\"><tr><th>records</th><th class=\"n\">count</th></tr>",
+    );
+    for (labels, count) in telemetry.values(metric::RECORDS.name) {
+        put(
+            out,
+            format_args!(
+                "<tr><td>{}</td><td class=\"n\">{count}</td></tr>",
+                escape(&labels.join(" "))
+            ),
+        );
+    }
+    for (labels, count) in telemetry.values(metric::QUARANTINED.name) {
+        if count > 0.0 {
+            let code = escape(&labels.join(" "));
+            put(
+                out,
+                format_args!("<tr><td>quarantined: {code}</td><td class=\"n\">{count}</td></tr>"),
+            );
+        }
+    }
+    out.push_str("</table>");
+}
+
+fn lanes(out: &mut String, telemetry: &Telemetry) {
+    let lanes = telemetry.board().lanes();
+    put(out, format_args!("<h2>Lanes ({})</h2>", lanes.len()));
+    if lanes.is_empty() {
+        out.push_str("<p>No partition is assigned to this process.</p>");
+    } else {
+        out.push_str("<table id=\"lanes\"><tr><th>topic</th><th class=\"n\">partition</th><th class=\"n\">durable up to</th><th class=\"n\">lag</th><th class=\"n\">age</th><th class=\"n\">queued</th><th></th></tr>");
+        for ((topic, partition), lane) in lanes {
+            let lag = lane.lag.map_or_else(|| "?".to_owned(), |lag| lag.to_string());
+            let (topic, age) = (escape(&topic), span(lane.age));
+            let state = if lane.waits {
+                "waiting for a store or a service"
+            } else {
+                ""
+            };
+            put(
+                out,
+                format_args!(
+                    "<tr><td>{topic}</td><td class=\"n\">{partition}</td><td class=\"n\">{}</td><td class=\"n\">{lag}</td><td class=\"n\">{age}</td><td class=\"n\">{}</td><td class=\"bad\">{state}</td></tr>",
+                    lane.next, lane.queued
+                ),
+            );
+        }
+        out.push_str("</table>");
+    }
+    for ((topic, partition), why) in telemetry.board().halts() {
+        let (topic, why) = (escape(&topic), escape(&why));
+        put(
+            out,
+            format_args!("<p class=\"bad\"><strong>{topic}/{partition} halted:</strong> {why}</p>"),
+        );
+    }
+}
+
+fn drift(out: &mut String, telemetry: &Telemetry) {
+    if let Some(density) = telemetry.drift().density() {
+        put(
+            out,
+            format_args!("<h2>The feed</h2><p>{density:.1} redacted spans in a thousand tokens lately"),
+        );
+        if let [Some(phi), Some(margin)] = telemetry.drift().ratios() {
+            put(
+                out,
+                format_args!(", {phi:.2} times what is usual here; votes {margin:.2} times as sure as usual"),
+            );
+        }
+        out.push_str(".</p>");
+    }
+}
+
+/// A digest's beginning: enough to tell versions apart.
+fn short(digest: &str) -> String {
+    digest.chars().take(12).collect()
+}
+
+fn span(duration: Duration) -> String {
+    match duration.as_secs() {
+        seconds @ ..120 => format!("{seconds} s"),
+        seconds @ ..7200 => format!("{} min", seconds / 60),
+        seconds @ ..172_800 => format!("{} h", seconds / 3600),
+        seconds => format!("{} days", seconds / 86_400),
+    }
+}
+
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            other => out.push(other),
+        }
+    }
+    out
+}

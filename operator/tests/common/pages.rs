@@ -1,0 +1,92 @@
+//! The pages of a running program, asked for over plain HTTP, and its metrics taken apart.
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use super::process::Running;
+
+/// The table that has a program serve its pages at a port of the system's choice.
+pub(crate) const TELEMETRY: &str = "[telemetry]\nlisten = \"127.0.0.1:0\"\n";
+
+/// Where a program's pages are.
+pub(crate) struct Pages(String);
+
+/// Every series of `/metrics` with its value, labels as they are written.
+pub(crate) type Metrics = BTreeMap<String, f64>;
+
+impl Pages {
+    /// Of a program that was started with [`TELEMETRY`].
+    pub(crate) fn of(running: &mut Running) -> Self {
+        running.until_it_says("status page", Duration::from_secs(60));
+        let err = running.err();
+        let line = err.lines().find(|line| line.contains("status page")).unwrap();
+        let address = line.split("address=").nth(1).unwrap();
+        Self(address.split_whitespace().next().unwrap().to_owned())
+    }
+
+    /// The address.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.0)
+    }
+
+    /// The status and the body of a page.
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
+        self.ask("GET", path)
+    }
+
+    /// The same with another method.
+    pub(crate) fn ask(&self, method: &str, path: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.0).unwrap();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    /// What `/metrics` says now.
+    pub(crate) fn metrics(&self) -> Metrics {
+        let (status, body) = self.get("/metrics");
+        assert_eq!(status, 200, "{body}");
+        let lines = body.lines().filter(|line| !line.starts_with('#'));
+        let series = lines.map(|line| {
+            let (name, value) = line.rsplit_once(' ').unwrap();
+            (name.to_owned(), value.parse().unwrap())
+        });
+        series.collect()
+    }
+
+    /// Waits until something is true of the metrics; they are given then.
+    pub(crate) fn until(&self, what: &str, patience: Duration, check: impl Fn(&Metrics) -> bool) -> Metrics {
+        let began = Instant::now();
+        loop {
+            let metrics = self.metrics();
+            if check(&metrics) {
+                return metrics;
+            }
+            assert!(
+                began.elapsed() < patience,
+                "not within {patience:?}: {what}\n{metrics:#?}"
+            );
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+}
+
+/// The sum over the series of a metric whose labels have all of these pairs.
+pub(crate) fn sum(metrics: &Metrics, name: &str, labels: &[&str]) -> f64 {
+    let of = |series: &str| {
+        series.split('{').next() == Some(name) && labels.iter().all(|pair| series.contains(pair))
+    };
+    metrics
+        .iter()
+        .filter(|(series, _)| of(series))
+        .map(|(_, value)| value)
+        .sum()
+}

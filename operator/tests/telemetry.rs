@@ -1,0 +1,223 @@
+//! What a running program tells of itself: every metric moves when it should, probes say what is so, pages show it.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests, as tests themselves, say where they fail"
+)]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use common::checks::until_rows;
+use common::kafka::Topic;
+use common::notes::{event, events};
+use common::pages::{Pages, TELEMETRY, sum};
+use common::process::Lethe;
+use common::proxy::{Proxy, Treatment};
+use common::{Place, env, folder_sink, s3_sink};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const ROLL: &str = "roll = { max_age_seconds = 1.0, max_idle_seconds = 0.5 }\n";
+
+/// The names that `lethe metrics` lists.
+fn catalogue() -> BTreeSet<String> {
+    let listed = Lethe::new(["metrics"]).end().expect(0).out;
+    listed
+        .lines()
+        .map(|line| line.split('\t').next().unwrap().to_owned())
+        .collect()
+}
+
+/// A series' metric: its name without labels and without what a histogram adds.
+fn metric_of(series: &str, known: &BTreeSet<String>) -> String {
+    let name = series.split('{').next().unwrap();
+    let bare = ["_bucket", "_sum", "_count"]
+        .iter()
+        .find_map(|end| name.strip_suffix(end));
+    bare.filter(|bare| known.contains(*bare))
+        .unwrap_or(name)
+        .to_owned()
+}
+
+#[test]
+fn metrics_move_with_records_files_and_quarantine_and_none_is_unlisted() {
+    let topic = Topic::new("metrics", 2);
+    topic.fill(events(150));
+    topic.fill(["no event".to_owned()]);
+    let place = Place::new();
+    let out = place.at("out");
+    let config = topic.source() + TELEMETRY + &folder_sink(&out) + ROLL;
+    let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
+    let pages = Pages::of(&mut running);
+    until_rows(&out, 151, &mut running);
+    let lag = |metrics: &_| sum(metrics, "lethe_lag_records", &[]);
+    let metrics = pages.until("no lag", PATIENCE, |metrics| {
+        lag(metrics) == 0.0 && sum(metrics, "lethe_files_total", &[]) > 0.0
+    });
+    let of = |name: &str, labels: &[&str]| sum(&metrics, name, labels);
+    assert_eq!(of("lethe_records_total", &["outcome=\"note\""]), 150.0);
+    assert_eq!(
+        of("lethe_records_total", &["outcome=\"quarantined\""]),
+        1.0,
+        "{metrics:#?}"
+    );
+    assert_eq!(of("lethe_quarantined_total", &["code=\"invalid_payload\""]), 1.0);
+    assert_eq!(of("lethe_quarantined_total", &[]), 1.0);
+    assert_eq!(of("lethe_note_bytes_total", &["outcome=\"quarantined\""]), 8.0);
+    assert!(of("lethe_note_bytes_total", &["outcome=\"note\""]) > 150.0 * 100.0);
+    assert!(of("lethe_spans_total", &["label=\"PHONE\""]) > 0.0);
+    assert_eq!(of("lethe_spans_total", &[]), of("lethe_vote_margin_count", &[]));
+    assert_eq!(of("lethe_batch_records_sum", &[]), 151.0);
+    assert!(of("lethe_batch_bytes_sum", &[]) > 0.0);
+    let files = of("lethe_files_total", &[]);
+    assert!(
+        files >= 2.0
+            && of("lethe_files_total", &["reason=\"idle\""]) + of("lethe_files_total", &["reason=\"age\""])
+                == files
+    );
+    for histogram in ["lethe_file_bytes_count", "lethe_commit_seconds_count"] {
+        assert_eq!(of(histogram, &[]), files, "{histogram}");
+    }
+    for stage in ["queue", "decode", "tag", "encode", "seal", "store"] {
+        let label = format!("stage=\"{stage}\"");
+        assert!(of("lethe_stage_seconds_count", &[&label]) > 0.0, "{stage}");
+    }
+    assert_eq!(of("lethe_rebalances_total", &["kind=\"assigned\""]), 2.0);
+    assert_eq!((of("lethe_lanes", &[]), of("lethe_ready", &[])), (2.0, 1.0));
+    assert!(of("lethe_memory_budget_bytes", &[]) > 0.0 && of("lethe_build_info", &["policy="]) == 1.0);
+    for gauge in [
+        "process_resident_memory_bytes",
+        "process_open_fds",
+        "process_max_fds",
+        "process_cpu_seconds_total",
+        "process_start_time_seconds",
+    ] {
+        assert!(of(gauge, &[]) > 0.0, "{gauge}");
+    }
+    for result in ["result=\"hit\"", "result=\"miss\""] {
+        assert!(of("lethe_cache_lookups_total", &[result]) > 0.0, "{result}");
+    }
+    assert!(of("lethe_phi_per_thousand_tokens", &[]) > 0.0);
+    let known = catalogue();
+    let unlisted: Vec<_> = metrics
+        .keys()
+        .filter(|series| !known.contains(&metric_of(series, &known)))
+        .collect();
+    assert_eq!(unlisted, Vec::<&String>::new());
+    running.signal("TERM");
+    running.wait(PATIENCE).expect(0);
+}
+
+#[test]
+fn lag_and_queue_tell_what_is_not_durable_while_a_store_is_away_and_the_program_lives_on() {
+    let topic = Topic::new("lagging", 1);
+    let away = Arc::new(AtomicBool::new(false));
+    let place = Place::new();
+    let proxy = Proxy::before(&env("LETHE_TEST_S3_ENDPOINT"), {
+        let away = Arc::clone(&away);
+        move |_| {
+            if away.load(SeqCst) {
+                Treatment::Status(503)
+            } else {
+                Treatment::Pass
+            }
+        }
+    });
+    // Nearly no second tries inside one request, so that the program's own are needed.
+    let more = "timeout_seconds = 2\nretries = 1\nretry_seconds = 3\n[sink.roll]\nmax_age_seconds = 0.5\nmax_idle_seconds = 0.5\n";
+    let sink = s3_sink(&format!("away/{}", topic.name), Some(&proxy.endpoint()), more);
+    let config = topic.source() + TELEMETRY + &sink;
+    let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
+    let pages = Pages::of(&mut running);
+    pages.until("a lane", PATIENCE, |metrics| {
+        sum(metrics, "lethe_lanes", &[]) == 1.0
+    });
+    away.store(true, SeqCst);
+    topic.fill(events(40));
+    let waiting = pages.until("a retry", PATIENCE, |metrics| {
+        sum(metrics, "lethe_store_retries_total", &[]) > 0.0
+    });
+    assert!(sum(&waiting, "lethe_memory_held_bytes", &[]) > 0.0);
+    assert_eq!(pages.get("/live").0, 200);
+    assert!(pages.get("/").1.contains("waiting for a store or a service"));
+    pages.until("lag", PATIENCE, |metrics| {
+        sum(metrics, "lethe_lag_records", &["partition=\"0\""]) == 40.0
+            && sum(metrics, "lethe_lag_seconds", &[]) > 0.0
+    });
+    away.store(false, SeqCst);
+    let through = pages.until("no lag", PATIENCE, |metrics| {
+        sum(metrics, "lethe_lag_records", &[]) == 0.0 && sum(metrics, "lethe_files_total", &[]) > 0.0
+    });
+    assert_eq!(sum(&through, "lethe_lag_seconds", &[]), 0.0);
+    running.signal("TERM");
+    running.wait(PATIENCE).expect(0);
+}
+
+#[test]
+fn probes_and_pages_say_what_is_so() {
+    let topic = Topic::new("probes", 1);
+    topic.fill([event(1)]);
+    let place = Place::new();
+    let out = place.at("out");
+    let config = topic.source() + TELEMETRY + &folder_sink(&out) + ROLL;
+    let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
+    let pages = Pages::of(&mut running);
+    until_rows(&out, 1, &mut running);
+    assert_eq!(pages.get("/live"), (200, "live\n".to_owned()));
+    assert_eq!(pages.get("/ready"), (200, "ready\n".to_owned()));
+    assert_eq!(pages.get("/nothing").0, 404);
+    assert_eq!(pages.ask("POST", "/metrics").0, 405);
+    let (status, page) = pages.get("/");
+    assert_eq!(status, 200);
+    for shown in [
+        "Running",
+        &topic.name,
+        "Members: ",
+        "<td>note</td><td class=\"n\">1</td>",
+    ] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    Lethe::new(["probe", &pages.url("/ready")]).end().expect(0);
+    Lethe::new(["probe", &pages.url("/nothing")])
+        .end()
+        .expect(1)
+        .says("404");
+    running.signal("TERM");
+    running.wait(PATIENCE).expect(0);
+    Lethe::new(["probe", &pages.url("/ready")]).end().expect(1);
+}
+
+#[test]
+fn a_telemetry_table_that_cannot_be_is_refused_by_name() {
+    let place = Place::new();
+    for (table, said) in [
+        ("listen = \"nowhere\"", "telemetry.listen"),
+        ("stall_seconds = 3", "key `telemetry.stall_seconds`: is 3"),
+        (
+            "otlp = { endpoint = \"collector:4318\" }",
+            "key `telemetry.otlp.endpoint`",
+        ),
+        (
+            "otlp = { endpoint = \"http://u:p@c:4318\" }",
+            "key `telemetry.otlp.endpoint`",
+        ),
+        (
+            "otlp = { endpoint = \"http://c:4318\", traces = 2.0 }",
+            "key `telemetry.otlp.traces`: is 2",
+        ),
+        (
+            "otlp = { endpoint = \"http://c:4318\", interval_seconds = 0 }",
+            "key `telemetry.otlp.interval_seconds`",
+        ),
+        ("port = 1", "telemetry.port"),
+    ] {
+        let config = place.write("lethe.toml", format!("[telemetry]\n{table}\n"));
+        let arguments = ["check", "-c", config.to_str().unwrap()];
+        Lethe::new(arguments).end().expect(2).says(said);
+    }
+}
