@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::checks::until_rows;
 use common::kafka::Topic;
@@ -109,6 +109,11 @@ fn metrics_move_with_records_files_and_quarantine_and_none_is_unlisted() {
         .filter(|series| !known.contains(&metric_of(series, &known)))
         .collect();
     assert_eq!(unlisted, Vec::<&String>::new());
+    // A metric that no test here asks for is one that nobody has seen move.
+    let asked = include_str!("telemetry.rs");
+    known
+        .iter()
+        .for_each(|name| assert!(asked.contains(name.as_str()), "{name}"));
     running.signal("TERM");
     running.wait(PATIENCE).expect(0);
 }
@@ -149,11 +154,132 @@ fn lag_and_queue_tell_what_is_not_durable_while_a_store_is_away_and_the_program_
         sum(metrics, "lethe_lag_records", &["partition=\"0\""]) == 40.0
             && sum(metrics, "lethe_lag_seconds", &[]) > 0.0
     });
+    // The lane waits with its file: what comes now waits in its queue.
+    topic.fill((40..60).map(event));
+    pages.until("a queue", PATIENCE, |metrics| {
+        sum(metrics, "lethe_queue_records", &["partition=\"0\""]) > 0.0
+    });
     away.store(false, SeqCst);
     let through = pages.until("no lag", PATIENCE, |metrics| {
         sum(metrics, "lethe_lag_records", &[]) == 0.0 && sum(metrics, "lethe_files_total", &[]) > 0.0
     });
     assert_eq!(sum(&through, "lethe_lag_seconds", &[]), 0.0);
+    running.signal("TERM");
+    running.wait(PATIENCE).expect(0);
+}
+
+#[test]
+fn a_lane_that_halts_and_a_note_to_look_at_are_counted_and_shown() {
+    let topic = Topic::new("halting", 2);
+    topic.fill(events(20));
+    let place = Place::new();
+    let out = place.at("out");
+    let config = topic.source() + TELEMETRY + &folder_sink(&out) + ROLL + "[engine.vote]\nthreshold = 2\n";
+    let config = place.write("lethe.toml", config);
+    Lethe::through(&config).end().expect(0);
+    topic.fill((20..60).map(event));
+    topic.trim(1, 15);
+    let mut running = Lethe::run(&config).start();
+    let pages = Pages::of(&mut running);
+    let halted = pages.until("a halted lane", PATIENCE, |metrics| {
+        sum(metrics, "lethe_lanes_halted_total", &[]) == 1.0 && sum(metrics, "lethe_reviews_total", &[]) > 0.0
+    });
+    assert_eq!(sum(&halted, "lethe_lanes", &[]), 1.0);
+    assert!(sum(&halted, "lethe_reviews_total", &["reason=\"dropped\""]) > 0.0);
+    let shown = format!("{}/1 halted:", topic.name);
+    assert!(pages.get("/").1.contains(&shown));
+    running.signal("TERM");
+    running.wait(PATIENCE).expect(3);
+}
+
+#[test]
+fn writers_of_the_same_chain_count_the_files_that_came_too_late() {
+    let topic = Topic::new("fenced", 1);
+    let place = Place::new();
+    let out = place.at("out");
+    let mut writers: Vec<_> = ["one", "other"]
+        .iter()
+        .map(|group| {
+            let source = topic
+                .source()
+                .replace("group = \"", &format!("group = \"{group}-"));
+            let config = place.write(
+                &format!("{group}.toml"),
+                source + TELEMETRY + &folder_sink(&out) + ROLL,
+            );
+            let mut running = Lethe::run(&config).start();
+            let pages = Pages::of(&mut running);
+            pages.until("a lane", PATIENCE, |metrics| {
+                sum(metrics, "lethe_lanes", &[]) == 1.0
+            });
+            (running, pages)
+        })
+        .collect();
+    let began = Instant::now();
+    let mut next = 0;
+    let fenced = |writers: &[(_, Pages)]| -> f64 {
+        writers
+            .iter()
+            .map(|(_, pages)| sum(&pages.metrics(), "lethe_fenced_writes_total", &[]))
+            .sum()
+    };
+    while fenced(&writers) == 0.0 {
+        assert!(began.elapsed() < PATIENCE);
+        topic.fill((next..next + 5).map(event));
+        next += 5;
+        until_rows(&out, next, &mut writers[0].0);
+    }
+    for (running, _) in writers {
+        running.signal("TERM");
+        running.wait(PATIENCE).expect(0);
+    }
+}
+
+#[test]
+fn a_feed_that_changes_is_told() {
+    let topic = Topic::new("drifting", 1);
+    let place = Place::new();
+    let engine = "[engine]\nmembers = [{ kind = \"pattern\" }]\n";
+    let config = engine.to_owned() + &topic.source() + TELEMETRY + &folder_sink(&place.at("out")) + ROLL;
+    let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
+    let pages = Pages::of(&mut running);
+    // Some ten thousand tokens a note; with a number to call in every line, then in every tenth.
+    let note = |number: usize, every: usize| {
+        let line = |at: usize| {
+            let call = if at % every == 0 {
+                "call 612-555-0173"
+            } else {
+                "call again soon"
+            };
+            format!("The lungs are clear and the abdomen is soft, {call}.\n")
+        };
+        let text: String = (0..700).map(line).collect();
+        serde_json::json!({"note_id": format!("n{number}"), "text": text}).to_string()
+    };
+    topic.fill((0..70).map(|number| note(number, 1)));
+    let usual = pages.until("what is usual", PATIENCE, |metrics| {
+        sum(metrics, "lethe_records_total", &["outcome=\"note\""]) == 70.0
+    });
+    assert!(
+        (0.9..1.1).contains(&sum(&usual, "lethe_drift", &["signal=\"phi_density\""])),
+        "{usual:#?}"
+    );
+    assert!((0.9..1.1).contains(&sum(&usual, "lethe_drift", &["signal=\"vote_margin\""])));
+    assert_eq!(sum(&usual, "lethe_drift_warnings_total", &[]), 0.0);
+    topic.fill((70..110).map(|number| note(number, 10)));
+    let changed = pages.until("the change", PATIENCE, |metrics| {
+        sum(metrics, "lethe_records_total", &["outcome=\"note\""]) == 110.0
+    });
+    assert!(sum(&changed, "lethe_drift", &["signal=\"phi_density\""]) < 0.67);
+    assert_eq!(
+        sum(
+            &changed,
+            "lethe_drift_warnings_total",
+            &["signal=\"phi_density\""]
+        ),
+        1.0
+    );
+    running.until_it_says("the feed has changed", PATIENCE);
     running.signal("TERM");
     running.wait(PATIENCE).expect(0);
 }
