@@ -246,7 +246,7 @@ fn a_feed_that_changes_is_told() {
     // Some ten thousand tokens a note; with a number to call in every line, then in every tenth.
     let note = |number: usize, every: usize| {
         let line = |at: usize| {
-            let call = if at % every == 0 {
+            let call = if at.is_multiple_of(every) {
                 "call 612-555-0173"
             } else {
                 "call again soon"
