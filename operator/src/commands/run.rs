@@ -17,6 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::cli::RunArgs;
 use crate::config::{Config, EngineConfig, Recipe, SinkConfig, SourceConfig, load};
 use crate::exit::{Coded, Failure, usage};
+use crate::logging::tell_left_out;
 use crate::pipeline::{Budget, Counters, Current, Edition, Pipeline, Pool, Shop, files};
 use crate::telemetry::{Build, Telemetry};
 
@@ -327,6 +328,7 @@ async fn report(lanes: Arc<Pipeline>) {
     loop {
         tokio::time::sleep(REPORT_EVERY).await;
         tracing::info!("{}", lanes.counters());
+        tell_left_out();
     }
 }
 

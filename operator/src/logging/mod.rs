@@ -1,23 +1,30 @@
 //! Logs to standard error, and a panic hook that tells where and never what.
 
+mod limit;
+
 use std::io::IsTerminal;
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _};
 
 use crate::cli::{LogArgs, LogFormat};
+
+pub(crate) use limit::tell_left_out;
 
 /// Starts logging. Called once, before anything else.
 pub(crate) fn start(args: &LogArgs) {
     let filter = EnvFilter::try_new(&args.log).unwrap_or_else(|_| EnvFilter::new("info"));
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
+    let registry = tracing_subscriber::registry().with(filter);
+    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     match args.log_format {
-        LogFormat::Text => builder
-            .with_ansi(std::io::stderr().is_terminal())
-            .with_target(false)
-            .init(),
-        LogFormat::Json => builder.json().init(),
+        LogFormat::Text => {
+            let text = layer
+                .with_ansi(std::io::stderr().is_terminal())
+                .with_target(false);
+            registry.with(text.with_filter(limit::Limit)).init();
+        }
+        LogFormat::Json => registry.with(layer.json().with_filter(limit::Limit)).init(),
     }
     // The default hook prints the payload, and a library's payload may quote the text that it failed on.
     std::panic::set_hook(Box::new(|info| {
