@@ -17,5 +17,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let cli = cli::parse();
     logging::start(&cli.log);
-    exit::report(commands::run(cli.command))
+    let result = commands::run(cli.command);
+    logging::tell_left_out();
+    exit::report(result)
 }

@@ -1,9 +1,9 @@
-//! No line of the log can drown the others: each place in the code may say so much in a while, and what it would have said
-//! beyond that is counted and told once.
+//! No warning can drown the other lines of the log: each place in the code may warn so often in a while, and what it would have
+//! said beyond that is counted and told once.
 //!
 //! A store that is away makes every lane warn again and again. The first lines say what is wrong; thousands more cost money and
-//! hide the next fault. Errors are always said, since each may be of another partition and somebody must act; what is asked for
-//! by `debug` and `trace` is said in full.
+//! hide the next fault. Errors are always said, since each may be of another partition and somebody must act; so is what is no
+//! warning: progress, and what is asked for by `debug` and `trace`.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -39,7 +39,7 @@ impl Place {
     }
 }
 
-/// All places that have warned or informed.
+/// All places that have warned.
 #[derive(Debug, Default)]
 struct Places(Mutex<HashMap<Identifier, Place>>);
 
@@ -50,7 +50,7 @@ impl Places {
     }
 
     fn may(&self, metadata: &'static Metadata<'static>, now: Instant) -> bool {
-        if !matches!(*metadata.level(), Level::WARN | Level::INFO) {
+        if *metadata.level() != Level::WARN {
             return true;
         }
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
