@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use lethe_evaluate::sheet::escape;
+
 use super::Telemetry;
 use super::catalogue as metric;
 
@@ -161,18 +163,4 @@ fn span(duration: Duration) -> String {
         seconds @ ..172_800 => format!("{} h", seconds / 3600),
         seconds => format!("{} days", seconds / 86_400),
     }
-}
-
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            other => out.push(other),
-        }
-    }
-    out
 }
