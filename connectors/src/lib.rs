@@ -7,6 +7,7 @@ pub mod kafka;
 pub mod registry;
 pub mod sink;
 pub mod store;
+pub mod tables;
 
 pub use lethe_format as format;
 pub use lethe_format::secret;

@@ -90,6 +90,9 @@ impl Store for Yielding {
         pause().await;
         self.0.read_tail(name, len).await
     }
+    async fn look(&self, name: &str) -> Result<Object, StoreError> {
+        self.0.look(name).await
+    }
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
         self.0.delete(name).await
     }

@@ -2,11 +2,14 @@
 {{- define "lethe.refusals" -}}
 {{- $v := .Values -}}
 {{- $stream := eq $v.mode "stream" -}}
-{{- if not $stream -}}
-  {{- fail "mode: `backfill` needs the command `lethe backfill`, which this version of the program does not have yet" -}}
+{{- if and $stream (not $v.config.source) -}}
+  {{- fail "config.source: the mode `stream` reads Kafka; say which topics" -}}
+{{- end -}}
+{{- if and (not $stream) (not $v.config.backfill) -}}
+  {{- fail "config.backfill: the mode `backfill` reads tables; say which" -}}
 {{- end -}}
 {{- if and $stream (ne (toString $v.config.source.kind) "kafka") -}}
-  {{- fail "config.source.kind: the mode `stream` reads Kafka; files are for the mode `backfill`" -}}
+  {{- fail "config.source.kind: the mode `stream` reads Kafka; tables are for the mode `backfill`" -}}
 {{- end -}}
 {{- $memory := int64 (include "lethe.bytes" $v.resources.limits.memory) -}}
 {{- $least := add (int64 $v.config.resources.memory_bytes) (int64 $v.memoryMarginBytes) -}}
@@ -45,10 +48,10 @@
   {{- if eq (include "lethe.scaled" .) "true" -}}
     {{- fail "static.enabled: a static member that is scaled away keeps its partitions until its session times out; leave autoscaling off" -}}
   {{- end -}}
-  {{- if $v.config.source.group_instance_id -}}
+  {{- if (dig "source" "group_instance_id" "" $v.config) -}}
     {{- fail "config.source.group_instance_id: static.enabled sets it from the pod's name; leave it out" -}}
   {{- end -}}
-{{- else if $v.config.source.group_instance_id -}}
+{{- else if (dig "source" "group_instance_id" "" $v.config) -}}
   {{- fail "config.source.group_instance_id: one name for several pods would have them throw each other out; use static.enabled" -}}
 {{- end -}}
 {{- $partitions := int64 $v.partitions -}}

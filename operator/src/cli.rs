@@ -29,7 +29,7 @@ pub(crate) fn parse() -> Cli {
 #[command(
     name = "lethe",
     version,
-    after_help = "Exit codes: 0 done; 1 failed at run time; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found something wrong.\nTry `lethe demo` first."
+    after_help = "Exit codes: 0 done; 1 failed at run time; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found something wrong, or a backfill data that it cannot read.\nTry `lethe demo` first."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -66,6 +66,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Run the operator until it is told to stop
     Run(RunArgs),
+    /// Redact tables of a warehouse: Parquet, JSON lines or CSV in, redacted Parquet out; run again to go on
+    Backfill(BackfillArgs),
     /// Redact text or JSON lines: notes in, redacted notes out
     Redact(RedactArgs),
     /// Make a key file for policies
@@ -136,6 +138,40 @@ pub(crate) struct RunArgs {
     /// Stop once everything that was there at the start is written, by this process or another of its group
     #[arg(long)]
     pub(crate) until_end: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct BackfillArgs {
+    /// The configuration
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// Redact by this policy rather than the configuration's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    /// Only this part of the work, counted from 0, of so many: `0/4` to `3/4`
+    #[arg(long, value_name = "I/N", default_value = "0/1", value_parser = Shard::parse)]
+    pub(crate) shard: Shard,
+}
+
+/// A part of work that is parted into as many as there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shard {
+    /// Which, from 0.
+    pub(crate) this: usize,
+    /// Of how many.
+    pub(crate) of: usize,
+}
+
+impl Shard {
+    fn parse(text: &str) -> Result<Self, String> {
+        let parts = text
+            .split_once('/')
+            .and_then(|(this, of)| Some((this.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((this, of)) if this < of => Ok(Self { this, of }),
+            _ => Err("give it as I/N, I from 0 to N - 1, as in `0/4`".to_owned()),
+        }
+    }
 }
 
 #[derive(Args)]

@@ -1,5 +1,6 @@
 //! The `lethe` binary: maps what was typed to a command, and its result to an exit code.
 
+mod backfill;
 mod cli;
 mod commands;
 mod config;

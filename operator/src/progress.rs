@@ -15,6 +15,8 @@ pub(crate) struct Progress {
     unit: &'static str,
     total: Option<u64>,
     done: u64,
+    /// More on how it goes.
+    said: String,
     started: Instant,
     last_line: Instant,
 }
@@ -26,7 +28,9 @@ impl Progress {
             let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
             let template = match total {
                 Some(_) => {
-                    format!("{what} [{{wide_bar}}] {{human_pos}}/{{human_len}} {unit} {{per_sec}} {{eta}}")
+                    format!(
+                        "{what} [{{wide_bar}}] {{human_pos}}/{{human_len}} {unit} {{per_sec}} {{eta}} {{msg}}"
+                    )
                 }
                 None => format!("{{spinner}} {what} {{human_pos}} {unit} {{per_sec}}"),
             };
@@ -41,6 +45,7 @@ impl Progress {
             unit,
             total,
             done: 0,
+            said: String::new(),
             started: now,
             last_line: now,
         }
@@ -49,6 +54,19 @@ impl Progress {
     /// Counts `n` more.
     pub(crate) fn add(&mut self, n: u64) {
         self.show(self.done + n);
+    }
+
+    /// Is at `done`.
+    pub(crate) fn at(&mut self, done: u64) {
+        self.show(done);
+    }
+
+    /// Says more on how it goes.
+    pub(crate) fn say(&mut self, said: String) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(said.clone());
+        }
+        self.said = said;
     }
 
     /// Is at `done` of `total`, which was unknown at the start.
@@ -67,12 +85,14 @@ impl Progress {
             None if self.last_line.elapsed() >= LINE_EVERY => {
                 self.last_line = Instant::now();
                 let of = self.total.map(|total| format!(" of {total}")).unwrap_or_default();
+                let more = if self.said.is_empty() { "" } else { "; " };
                 tracing::info!(
-                    "{}: {}{of} {} in {:.0} s",
+                    "{}: {}{of} {} in {:.0} s{more}{}",
                     self.what,
                     self.done,
                     self.unit,
-                    self.started.elapsed().as_secs_f64()
+                    self.started.elapsed().as_secs_f64(),
+                    self.said
                 );
             }
             None => {}

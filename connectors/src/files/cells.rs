@@ -15,14 +15,14 @@ const DAY: i64 = 86_400_000;
 
 /// One cell.
 #[derive(Clone, Copy)]
-pub(super) struct Cells<'a> {
-    pub(super) column: &'a ArrayRef,
-    pub(super) row: usize,
+pub(crate) struct Cells<'a> {
+    pub(crate) column: &'a ArrayRef,
+    pub(crate) row: usize,
 }
 
 impl<'a> Cells<'a> {
     /// The text of a `LargeUtf8` or `LargeBinary` column; none where null or of another type.
-    pub(super) fn large_text(self) -> Result<Option<&'a str>, Problem> {
+    pub(crate) fn large_text(self) -> Result<Option<&'a str>, Problem> {
         if self.column.is_null(self.row) {
             return Ok(None);
         }
@@ -41,7 +41,7 @@ impl<'a> Cells<'a> {
 }
 
 /// Text, or an integer's digits.
-pub(super) fn string(cells: Cells<'_>) -> Result<Option<String>, Problem> {
+pub(crate) fn string(cells: Cells<'_>) -> Result<Option<String>, Problem> {
     Ok(match cells.column.data_type() {
         DataType::LargeUtf8 | DataType::LargeBinary => cells.large_text()?.map(str::to_owned),
         DataType::UInt64 => cells.primitive::<UInt64Type>().map(|n| n.to_string()),
@@ -50,7 +50,7 @@ pub(super) fn string(cells: Cells<'_>) -> Result<Option<String>, Problem> {
 }
 
 /// An integer; none where it does not fit 64 bits with a sign.
-pub(super) fn integer(cells: Cells<'_>) -> Option<i64> {
+pub(crate) fn integer(cells: Cells<'_>) -> Option<i64> {
     match cells.column.data_type() {
         DataType::Int8 => cells.primitive::<Int8Type>().map(i64::from),
         DataType::Int16 => cells.primitive::<Int16Type>().map(i64::from),
@@ -67,7 +67,7 @@ pub(super) fn integer(cells: Cells<'_>) -> Option<i64> {
 }
 
 /// A point in time in milliseconds since 1970-01-01T00:00:00Z, rounded down; a time without a zone counts as UTC.
-pub(super) fn milliseconds(cells: Cells<'_>) -> Result<Option<i64>, Problem> {
+pub(crate) fn milliseconds(cells: Cells<'_>) -> Result<Option<i64>, Problem> {
     Ok(match cells.column.data_type() {
         DataType::Timestamp(TimeUnit::Second, _) => cells
             .primitive::<TimestampSecondType>()

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead};
 
 /// Reads lines; a byte order mark at the start and the line ends (LF, CRLF) are not part of them.
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     reader: R,
     limit: usize,
     /// Lines read so far.
@@ -12,15 +12,15 @@ pub(super) struct Lines<R> {
 }
 
 /// One line.
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// Its number, from 1. Blank lines count.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// Its bytes; none where it is over the limit.
-    pub(super) bytes: Option<&'a [u8]>,
+    pub(crate) bytes: Option<&'a [u8]>,
 }
 
 impl<R: BufRead> Lines<R> {
-    pub(super) const fn new(reader: R, limit: usize) -> Self {
+    pub(crate) const fn new(reader: R, limit: usize) -> Self {
         Self {
             reader,
             limit,
@@ -30,7 +30,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// The next line that is not blank. The rest of one over the limit is read and dropped.
-    pub(super) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
             let Some(fits) = self.fill()? else { return Ok(None) };
             self.number += 1;

@@ -4,12 +4,12 @@
 //! a topic. A file that cannot be read is an error; a bad record in it is quarantined, or an error where the caller wants
 //! none (see [`OnBad`]). Compressed text is refused: decompress it first.
 
-mod cells;
+pub(crate) mod cells;
 mod documents;
 mod follow;
 mod inputs;
 mod jsonl;
-mod lines;
+pub(crate) mod lines;
 mod parquet;
 mod text;
 

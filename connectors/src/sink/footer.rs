@@ -61,7 +61,7 @@ impl Fingerprints {
         .collect()
     }
 
-    fn read(mut get: impl FnMut(&str) -> Option<String>) -> Self {
+    pub(super) fn read(mut get: impl FnMut(&str) -> Option<String>) -> Self {
         let mut of = |name: &str| get(&format!("fingerprint.{name}"));
         Self {
             cluster: of("cluster"),

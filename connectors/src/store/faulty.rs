@@ -266,6 +266,10 @@ impl Store for Faulty {
             .await
     }
 
+    async fn look(&self, name: &str) -> Result<Object, StoreError> {
+        self.try_with(Op::Read, name, self.inner.look(name)).await
+    }
+
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
         self.try_with(Op::Delete, name, self.inner.delete(name)).await
     }

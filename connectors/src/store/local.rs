@@ -3,7 +3,7 @@
 mod aside;
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::{At, End, Object, Op, Store, StoreError, crash};
+use super::{At, End, Object, Op, Store, StoreError, crash, version_of};
 use aside::{Temporary, link_without_replacing};
 
 /// Files under construction and the store's own probes lie here: in the store's file system, so that a link can be
@@ -135,6 +135,16 @@ impl Store for Folder {
         .await
     }
 
+    async fn look(&self, name: &str) -> Result<Object, StoreError> {
+        self.blocking(Op::Read, name, |inner, name| {
+            let found = inner.path(name).and_then(fs::metadata);
+            found
+                .and_then(|found| object(name.to_owned(), &found))
+                .map_err(|error| inner.fail(Op::Read, name, error))
+        })
+        .await
+    }
+
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
         self.blocking(Op::Delete, name, |inner, name| {
             match inner.path(name).and_then(fs::remove_file) {
@@ -148,6 +158,16 @@ impl Store for Folder {
     fn describe(&self) -> String {
         self.0.describe()
     }
+}
+
+fn object(name: String, found: &Metadata) -> io::Result<Object> {
+    let (size, modified) = (found.len(), found.modified()?);
+    Ok(Object {
+        name,
+        size,
+        modified,
+        version: version_of(size, modified),
+    })
 }
 
 impl Inner {
@@ -264,11 +284,9 @@ impl Inner {
             };
             match fs::metadata(entry.path()) {
                 Ok(found) if found.is_dir() => self.walk(&name, after, objects)?,
-                Ok(found) if after.is_none_or(|after| name.as_str() > after) => objects.push(Object {
-                    name,
-                    size: found.len(),
-                    modified: found.modified().map_err(fail)?,
-                }),
+                Ok(found) if after.is_none_or(|after| name.as_str() > after) => {
+                    objects.push(object(name, &found).map_err(fail)?);
+                }
                 Ok(_) => {}
                 // Removed since it was listed.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}

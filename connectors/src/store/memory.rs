@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::{At, End, Object, Op, Store, StoreError, is_listed};
+use super::{At, End, Object, Op, Store, StoreError, is_listed, version_of};
 
 /// Objects in memory, gone with the value.
 #[derive(Debug, Default)]
@@ -25,6 +25,16 @@ impl Memory {
     fn get(&self, name: &str) -> Result<Bytes, StoreError> {
         let found = self.objects().get(name).map(|(bytes, _)| bytes.clone());
         found.ok_or_else(|| StoreError::NotFound(At::new(Op::Read, self.describe(), name)))
+    }
+}
+
+fn object(name: &str, bytes: &Bytes, modified: SystemTime) -> Object {
+    let size = bytes.len() as u64;
+    Object {
+        name: name.to_owned(),
+        size,
+        modified,
+        version: version_of(size, modified),
     }
 }
 
@@ -51,11 +61,7 @@ impl Store for Memory {
             .filter(|(name, _)| name.starts_with(&below) && is_listed(name))
             .filter(|(name, _)| after.is_none_or(|after| name.as_str() > after));
         Ok(listed
-            .map(|(name, (bytes, modified))| Object {
-                name: name.clone(),
-                size: bytes.len() as u64,
-                modified: *modified,
-            })
+            .map(|(name, (bytes, modified))| object(name, bytes, *modified))
             .collect())
     }
 
@@ -72,6 +78,14 @@ impl Store for Memory {
             bytes: bytes.slice(size.saturating_sub(len) as usize..),
             size,
         })
+    }
+
+    async fn look(&self, name: &str) -> Result<Object, StoreError> {
+        let found = self
+            .objects()
+            .get(name)
+            .map(|(bytes, modified)| object(name, bytes, *modified));
+        found.ok_or_else(|| StoreError::NotFound(At::new(Op::Read, self.describe(), name)))
     }
 
     async fn delete(&self, name: &str) -> Result<(), StoreError> {

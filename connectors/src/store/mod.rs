@@ -35,6 +35,8 @@ pub struct Object {
     pub size: u64,
     /// When the store says that it was written.
     pub modified: SystemTime,
+    /// What becomes another when the object's bytes do, as the store has it: an entity tag, or size and time.
+    pub version: String,
 }
 
 /// The end of an object.
@@ -75,6 +77,12 @@ pub trait Store: Send + Sync + Debug {
     /// # Errors
     /// [`StoreError::NotFound`] if there is no such object.
     async fn read_tail(&self, name: &str, len: u64) -> Result<End, StoreError>;
+
+    /// An object as it is now.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] if there is no such object.
+    async fn look(&self, name: &str) -> Result<Object, StoreError>;
 
     /// Removes an object; one that is not there is removed already.
     ///
@@ -149,6 +157,14 @@ pub async fn verify(store: &dyn Store) -> Result<(), StoreError> {
         b"first" => Ok(()),
         _ => Err(broken("an object does not read back as it was first written")),
     }
+}
+
+/// The version of an object where a store has no tags: its size and when it was written, in ns since 1970.
+fn version_of(size: u64, modified: SystemTime) -> String {
+    let since = modified
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    format!("{size}-{}", since.as_nanos())
 }
 
 /// Whether no part of the name begins with a dot.

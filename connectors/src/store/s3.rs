@@ -12,11 +12,11 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::aws::{AmazonS3, AmazonS3Builder, S3ConditionalPut};
 use object_store::path::Path;
 use object_store::{
-    BackoffConfig, ClientOptions, GetOptions, GetRange, ObjectStore as _, ObjectStoreExt as _, PutMode,
-    PutOptions, RetryConfig,
+    BackoffConfig, ClientOptions, GetOptions, GetRange, ObjectMeta, ObjectStore as _, ObjectStoreExt as _,
+    PutMode, PutOptions, RetryConfig,
 };
 
-use super::{At, End, Object, Op, Store, StoreError, is_listed};
+use super::{At, End, Object, Op, Store, StoreError, is_listed, version_of};
 use crate::secret::Secret;
 use cause::Cause;
 
@@ -185,6 +185,19 @@ impl S3 {
     }
 }
 
+fn object(name: &str, meta: &ObjectMeta) -> Object {
+    let modified = meta.last_modified.into();
+    Object {
+        name: name.to_owned(),
+        size: meta.size,
+        modified,
+        version: meta
+            .e_tag
+            .clone()
+            .unwrap_or_else(|| version_of(meta.size, modified)),
+    }
+}
+
 fn builder(config: &S3Config) -> AmazonS3Builder {
     let options = ClientOptions::new()
         .with_allow_http(config.allow_http)
@@ -267,11 +280,7 @@ impl Store for S3 {
         };
         let listed = listed.try_filter_map(|meta| {
             let name = meta.location.as_ref().get(own..).filter(|name| is_listed(name));
-            let object = name.map(|name| Object {
-                name: name.to_owned(),
-                size: meta.size,
-                modified: meta.last_modified.into(),
-            });
+            let object = name.map(|name| object(name, &meta));
             std::future::ready(Ok(object))
         });
         // Keys come in byte order, and pages of them only as they are asked for.
@@ -305,6 +314,12 @@ impl Store for S3 {
         let bytes = got.bytes().await;
         let bytes = bytes.map_err(|error| self.fail(Op::Read, name, &error))?;
         Ok(End { bytes, size })
+    }
+
+    async fn look(&self, name: &str) -> Result<Object, StoreError> {
+        let meta = self.client.head(&self.key(Op::Read, name)?).await;
+        let meta = meta.map_err(|error| self.fail(Op::Read, name, &error))?;
+        Ok(object(name, &meta))
     }
 
     async fn delete(&self, name: &str) -> Result<(), StoreError> {

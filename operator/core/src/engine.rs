@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::{
-    Annotations, AuditBatch, BatchError, Combine, Decision, LabelSet, Lookups, MemberSet, Merging, NoteBatch,
-    NoteView, Outcome, QuarantineCode, Redacted, RedactedBatch, Redactor, Review, ReviewRule, Sweep,
-    TagError, Tagger, Unredacted,
+    Annotations, AuditBatch, BatchError, Combine, Decision, LabelId, LabelSet, Lookups, MemberSet, Merging,
+    NoteBatch, NoteView, Outcome, QuarantineCode, Redacted, RedactedBatch, Redactor, Review, ReviewRule,
+    Span, Sweep, TagError, Tagger, Unredacted,
 };
 
 /// Members, and how they are combined and acted upon. Shared by every lane; synchronous and pure.
@@ -135,6 +135,33 @@ impl Engine {
     pub fn redact(&self, batch: &NoteBatch, row: usize, outcome: &Outcome) -> Result<Redacted, Unredacted> {
         let decisions = outcome.as_ref().map_err(|code| Unredacted::Quarantined(*code))?;
         self.redactor.redact_note(batch, row, decisions)
+    }
+
+    /// Replaces every note whole, as one span of `label`: values that are known to be identifiers, and need no finding.
+    ///
+    /// # Errors
+    /// As [`Redactor::redact`].
+    pub fn replace(&self, batch: &NoteBatch, label: LabelId) -> Result<Processed, BatchError> {
+        let whole = |note: NoteView<'_>| -> Outcome {
+            if note.text.is_empty() {
+                return Ok(Vec::new());
+            }
+            let span = Span::new(0, note.text.len()).map_err(|_| QuarantineCode::InvalidSpan)?;
+            let decision = Decision::new(span, label, MemberSet::default(), 1.0);
+            Ok(vec![Decision {
+                rule: "column",
+                ..decision
+            }])
+        };
+        let outcomes: Vec<Outcome> = batch.notes().map(whole).collect();
+        let (redacted, audit, quarantined) =
+            self.redactor
+                .redact(&self.labels, &self.names, batch, &outcomes)?;
+        Ok(Processed {
+            redacted,
+            audit,
+            quarantined,
+        })
     }
 
     /// Tags, decides and redacts a batch.
@@ -285,6 +312,22 @@ mod tests {
         let done = lax.process(&NoteBatch::from_texts(texts).unwrap()).unwrap();
         let review = done.redacted.record().column_by_name("review").unwrap();
         assert_eq!(review.null_count(), 4);
+    }
+
+    #[test]
+    fn a_value_that_is_an_identifier_is_replaced_whole_and_the_audit_says_so() {
+        let engine = engine();
+        let label = engine.labels().by_name("MEDICALRECORD").unwrap();
+        let batch = NoteBatch::from_texts(["00-12 ", "", "Ana"]).unwrap();
+        let done = engine.replace(&batch, label).unwrap();
+        let text = done.redacted.record().column_by_name("text").unwrap();
+        let told: Vec<_> = text.as_string::<i32>().iter().flatten().collect();
+        assert_eq!(told, ["[MEDICALRECORD]", "", "[MEDICALRECORD]"]);
+        let rules = done.audit.record().column_by_name("rule").unwrap();
+        assert_eq!(
+            rules.as_string::<i32>().iter().flatten().collect::<Vec<_>>(),
+            ["column", "column"]
+        );
     }
 
     #[test]

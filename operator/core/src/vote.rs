@@ -35,6 +35,8 @@ pub struct Voting {
     pub company: bool,
     /// Members whose single vote is enough, whatever the threshold.
     pub always: MemberSet,
+    /// How sure such a member must be where `company` holds, 0 to 1. What it is less sure of is enough in company alone.
+    pub always_sure: f32,
     /// Each member's place in cross-validation, 0 the best. Members beyond the list rank after it, by index.
     pub ranks: Vec<u32>,
     /// What becomes of the part of a beaten span that no winner covers: redacted under the beaten label (true), as
@@ -52,6 +54,7 @@ impl Default for Voting {
             sure: Vec::new(),
             company: false,
             always: MemberSet::default(),
+            always_sure: 0.0,
             ranks: Vec::new(),
             cover_beaten: true,
             agreement: Agreement::Exact,
@@ -88,11 +91,15 @@ impl Voting {
         if self.agreement == Agreement::Overlap {
             support(&mut candidates, members);
         }
-        let enough = |c: &Decision| self.is_enough(c.label, c.members);
-        let company = !self.company || candidates.iter().any(enough);
+        let by_itself = |c: &Decision| {
+            let said = c.members.iter().zip(&c.scores);
+            let mut sure = said.filter(|&(_, &score)| score >= self.always_sure);
+            c.members.len() >= self.needed(c.label) || sure.any(|(member, _)| self.always.contains(member))
+        };
+        let company = !self.company || candidates.iter().any(by_itself);
         candidates.retain(|c| {
             let surest = c.scores.iter().copied().fold(0.0, f32::max);
-            enough(c) || company && self.is_sure(c.label, surest)
+            by_itself(c) || company && (self.is_enough(c.label, c.members) || self.is_sure(c.label, surest))
         });
         let mut kept = Disjoint::default();
         kept.seat(text, candidates, self.cover_beaten);
@@ -386,6 +393,14 @@ mod tests {
         };
         let beside = [said(&[(0, 3)]), said(&[(6, 9)])];
         assert_eq!(decided(&known, &beside), [(0, 3, 0, 1), (6, 9, 0, 1)]);
+        // What such a member is not sure of needs company itself.
+        let doubting = Voting {
+            always_sure: 0.96,
+            ..known
+        };
+        assert_eq!(decided(&doubting, &beside), []);
+        let agreed = [said(&[(0, 3)]), said(&[(0, 3), (6, 9)])];
+        assert_eq!(decided(&doubting, &agreed), [(0, 3, 0, 2), (6, 9, 0, 1)]);
     }
 
     #[test]

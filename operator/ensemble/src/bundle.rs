@@ -214,6 +214,7 @@ impl Page {
                 sure,
                 company,
                 always,
+                always_sure,
                 cover_beaten,
                 agreement,
                 beside,
@@ -261,12 +262,18 @@ impl Page {
                         refused(format!("key `combine.always`: there is no member `{name}`"))
                     })?);
                 }
+                if !(0.0..=1.0).contains(always_sure) {
+                    return Err(refused(format!(
+                        "key `combine.always_sure`: is {always_sure}, but a score is 0 to 1"
+                    )));
+                }
                 let voting = Arc::new(Voting {
                     threshold: *threshold,
                     thresholds: by_label,
                     sure: enough,
                     company: *company,
                     always: set,
+                    always_sure: *always_sure as f32,
                     ranks: (0..most).collect(),
                     cover_beaten: *cover_beaten,
                     agreement: *agreement,

@@ -139,6 +139,7 @@ impl Judge<'_> {
             sure: Vec::new(),
             company: self.options.company,
             always: self.options.always,
+            always_sure: 0.0,
             ranks: self.ranks.clone(),
             cover_beaten: self.options.cover_beaten,
             agreement: self.options.agreement,

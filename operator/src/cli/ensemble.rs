@@ -153,6 +153,9 @@ pub(crate) struct FitArgs {
     /// A rule member that stands beside those that are left, for instance `known`: whatever it says is redacted
     #[arg(long, value_name = "KIND")]
     pub(crate) beside: Vec<String>,
+    /// How sure they must be in notes where nothing else has votes enough, 0 to 1: only with --company
+    #[arg(long, value_name = "SCORE", default_value_t = 0.0, requires = "beside")]
+    pub(crate) beside_sure: f32,
     /// The same seed gives the same bundle, byte for byte
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

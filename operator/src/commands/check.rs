@@ -9,6 +9,7 @@ use lethe_connectors::kafka::KafkaConfig;
 use lethe_connectors::registry;
 
 use lethe_connectors::store::verify;
+use lethe_connectors::tables::Tables;
 
 use super::run::runtime;
 use crate::cli::CheckArgs;
@@ -17,7 +18,8 @@ use crate::exit::{Coded, Failure, usage};
 
 /// Checks a configuration, and with `--connect` what it points at.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
-    let config = load(&args.config)?.with_policy(args.policy.as_ref())?;
+    let mut config = load(&args.config)?.with_policy(args.policy.as_ref())?;
+    super::backfill::carry(&mut config);
     config.telemetry.check(config.resources.drain())?;
     let recipe = config.engine.build()?;
     registry::build(&config.format).map_err(|error| usage(format!("`[format]`, key {error}")))?;
@@ -55,10 +57,25 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
             }
             writeln!(to, "source      files")?;
         }
+        None if config.backfill.is_some() => {}
         None => writeln!(
             to,
             "source      none: only `redact` and `annotate` can use this configuration"
         )?,
+    }
+    if let Some(tables) = &config.backfill {
+        crate::backfill::check(tables, recipe.engine.labels())?;
+        writeln!(to, "backfill    {}", tables.input.build()?.describe())?;
+        if args.connect {
+            let runtime = runtime()?;
+            match Tables::open(tables, runtime.handle().clone()).and_then(|tables| tables.units()) {
+                Ok((units, broken, _)) => {
+                    writeln!(to, "            {} units", units.len())?;
+                    wrong.extend(broken.into_iter().map(|(_, error)| error.to_string()));
+                }
+                Err(error) => wrong.push(error.to_string()),
+            }
+        }
     }
     if let Some(sink) = &config.sink {
         let store = sink.store.build()?;

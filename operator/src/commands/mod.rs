@@ -2,6 +2,7 @@
 
 mod adapt;
 mod annotate;
+mod backfill;
 mod check;
 mod crossval;
 mod demo;
@@ -29,6 +30,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Demo(args) => demo::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Backfill(args) => backfill::run(&args),
         Command::Emit(args) => emit::run(&args),
         Command::Redact(args) => redact::run(&args),
         Command::NewKey(args) => new_key::run(&args),

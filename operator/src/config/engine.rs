@@ -57,6 +57,8 @@ pub(crate) struct VoteConfig {
     pub(crate) company: bool,
     /// Members whose single vote is enough.
     pub(crate) always: Vec<String>,
+    /// How sure such a member must be where `company` holds, 0 to 1; what it is less sure of needs company too.
+    pub(crate) always_sure: f32,
     /// Whether the part of a beaten span that no winner covers is redacted all the same.
     pub(crate) cover_beaten: bool,
     /// When members agree: `exact` or `overlap`.
@@ -70,6 +72,7 @@ impl Default for VoteConfig {
             sure: None,
             company: false,
             always: Vec::new(),
+            always_sure: 0.0,
             cover_beaten: true,
             agreement: Agreement::Exact,
         }
@@ -178,6 +181,12 @@ impl EngineConfig {
                 "key `engine.vote.sure`: is {sure}, but a score is 0 to 1"
             )));
         }
+        if !(0.0..=1.0).contains(&vote.always_sure) {
+            return Err(usage(format!(
+                "key `engine.vote.always_sure`: is {}, but a score is 0 to 1",
+                vote.always_sure
+            )));
+        }
         let mut always = MemberSet::default();
         for name in &vote.always {
             let place = members.iter().position(|member| member.name() == name);
@@ -194,6 +203,7 @@ impl EngineConfig {
                 .map_or_else(Vec::new, |sure| vec![sure; labels.labels().len()]),
             company: vote.company,
             always,
+            always_sure: vote.always_sure,
             ranks: Vec::new(),
             cover_beaten: vote.cover_beaten,
             agreement: vote.agreement,

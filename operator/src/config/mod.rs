@@ -15,6 +15,7 @@ use lethe_connectors::format::FormatConfig;
 use lethe_connectors::kafka::KafkaConfig;
 use lethe_connectors::sink::{Encoding, Roll};
 use lethe_connectors::store::StoreConfig;
+use lethe_connectors::tables::TablesConfig;
 use lethe_policy::PolicyFile;
 use serde::Deserialize;
 
@@ -47,6 +48,8 @@ pub(crate) struct Config {
     pub(crate) sink: Option<SinkConfig>,
     /// Where the messages go that notes came in, redacted.
     pub(crate) emit: Option<EmitConfig>,
+    /// The tables that `lethe backfill` reads.
+    pub(crate) backfill: Option<TablesConfig>,
     /// What the program may use.
     pub(crate) resources: Resources,
     /// What the program tells of itself.

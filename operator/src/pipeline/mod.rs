@@ -32,6 +32,7 @@ pub(crate) use counters::Counters;
 pub(crate) use edition::{Current, Edition};
 pub(crate) use lane::Shop;
 pub(crate) use pool::Pool;
+pub(crate) use transform::{redact, told};
 
 use budget::Share;
 use lane::{Control, Incoming, Lane, Open};

@@ -8,7 +8,7 @@ use lethe_core::{BatchError, Coordinates, NoteBatch, Processed, QuarantineCode, 
 
 use super::edition::Edition;
 use super::lane::{Incoming, Shop};
-use crate::telemetry::{Drift, Measures, Seen, Stage, Work};
+use crate::telemetry::{Drift, Measures, Seen, Stage, Telemetry, Work};
 
 /// Why a batch has no rows.
 pub(super) enum Fault {
@@ -32,31 +32,52 @@ pub(super) fn transform(
     let sizes: Vec<usize> = records.iter().map(Incoming::size).collect();
     let records: Vec<Record> = records.into_iter().map(|record| decode(shop, record)).collect();
     let decoded = Instant::now();
-    let processed = match catch_unwind(AssertUnwindSafe(|| handle(edition, records.clone()))) {
-        Ok(Err(BatchError::Unavailable(why))) => {
+    let (processed, tokens) = match redact(edition, &records) {
+        Ok(done) => done,
+        Err(BatchError::Unavailable(why)) => {
             let again = records.into_iter().map(Incoming::Read).collect();
             return Err(Fault::Away(again, why.to_owned()));
         }
-        Ok(processed) => processed,
+        Err(error) => return Err(Fault::Broken(error.to_string())),
+    };
+    work.stages.push((Stage::Decode, decoded - begun));
+    work.stages.push((Stage::Tag, decoded.elapsed()));
+    shop.counters.count(processed.redacted.record());
+    let members = edition.engine.members().len();
+    told(&shop.telemetry, &processed, &sizes, members, tokens);
+    Ok(processed)
+}
+
+/// Redacts records, and says how many tokens they have. A panic costs the record that caused it.
+///
+/// # Errors
+/// As [`Engine::process`](lethe_core::Engine::process).
+pub(crate) fn redact(edition: &Edition, records: &[Record]) -> Result<(Processed, u64), BatchError> {
+    match catch_unwind(AssertUnwindSafe(|| handle(edition, records.to_vec()))) {
+        Ok(done) => done,
         // Outside the members, which are isolated one by one: find the record that does it.
         Err(_) => handle(
             edition,
             records
-                .into_iter()
-                .map(|record| survivor(edition, record))
+                .iter()
+                .map(|record| survivor(edition, record.clone()))
                 .collect(),
         ),
-    };
-    let (processed, tokens) = processed.map_err(|error| Fault::Broken(error.to_string()))?;
-    work.stages.push((Stage::Decode, decoded - begun));
-    work.stages.push((Stage::Tag, decoded.elapsed()));
-    shop.counters.count(processed.redacted.record());
-    let measures = shop.telemetry.measures();
-    let members = edition.engine.members().len();
-    let mut seen = measures.processed(&processed, &sizes, members);
+    }
+}
+
+/// Counts what became of a batch, whose records had these `sizes` in bytes.
+pub(crate) fn told(
+    telemetry: &Telemetry,
+    processed: &Processed,
+    sizes: &[usize],
+    members: usize,
+    tokens: u64,
+) {
+    let measures = telemetry.measures();
+    let mut seen = measures.processed(processed, sizes, members);
     seen.tokens = tokens;
-    watch(shop.telemetry.drift(), measures, &seen);
-    Ok(processed)
+    watch(telemetry.drift(), measures, &seen);
 }
 
 /// Says so when a feed is no longer what it was.

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use lethe_connectors::kafka::source::Partition;
 use lethe_core::Lookups;
 
+use super::BackfillBoard;
+
 /// One lane, as others see it.
 #[derive(Debug)]
 pub(crate) struct LaneBoard {
@@ -158,6 +160,7 @@ pub(crate) struct Board {
     build: Mutex<Build>,
     memory: Mutex<Watch<(usize, usize)>>,
     caches: Mutex<Watch<Vec<(String, Lookups)>>>,
+    backfill: Arc<BackfillBoard>,
 }
 
 /// Asks somebody else what stands now; nobody until there is somebody.
@@ -200,10 +203,11 @@ impl Board {
             build: Mutex::default(),
             memory: Mutex::default(),
             caches: Mutex::default(),
+            backfill: Arc::default(),
         }
     }
 
-    /// The consumer polls.
+    /// What reads gets on: the consumer polls, a backfill has read more.
     pub(crate) fn polled(&self) {
         self.polled.store(self.clock.now(), Relaxed);
         self.polls.store(true, Relaxed);
@@ -282,6 +286,11 @@ impl Board {
         held(&self.caches).ask()
     }
 
+    /// Where a backfill stands, if there is one.
+    pub(crate) const fn backfill(&self) -> &Arc<BackfillBoard> {
+        &self.backfill
+    }
+
     /// How long the program has been running.
     pub(crate) fn uptime(&self) -> Duration {
         self.clock.0.elapsed()
@@ -294,7 +303,7 @@ impl Board {
     pub(crate) fn check_live(&self) -> Result<(), String> {
         let since = Duration::from_millis(self.clock.now().saturating_sub(self.polled.load(Relaxed)));
         if self.polls.load(Relaxed) && since > self.stall {
-            return Err(format!("the consumer has not polled for {} s", since.as_secs()));
+            return Err(format!("what reads has not got on for {} s", since.as_secs()));
         }
         for ((topic, partition), lane) in self.lanes() {
             if lane.queued > 0 && !lane.waits && lane.still > self.stall {
@@ -366,7 +375,7 @@ mod tests {
         assert_eq!(board.check_live(), Ok(()), "an empty queue is no standstill");
         board.polled();
         std::thread::sleep(Duration::from_millis(3));
-        assert!(board.check_live().unwrap_err().contains("polled"));
+        assert!(board.check_live().unwrap_err().contains("what reads"));
     }
 
     #[test]

@@ -66,6 +66,10 @@ metrics! {
     LANES = Gauge "lethe_lanes" [] "Lanes that run";
     PHI_DENSITY = Gauge "lethe_phi_per_thousand_tokens" [] "Redacted spans in a thousand tokens, over the recent ones";
     DRIFT = Gauge "lethe_drift" ["signal"] "A feed's signal over the recent tokens as a multiple of what it is over many: phi_density, vote_margin";
+    BACKFILL_ROWS = Counter "lethe_backfill_rows_total" ["outcome"] "Rows of tables that a backfill handled: redacted, quarantined";
+    BACKFILL_BYTES = Counter "lethe_backfill_bytes_total" [] "Bytes of text that a backfill redacted, as they came";
+    BACKFILL_UNITS = Gauge "lethe_backfill_units" ["state"] "Units of this shard of a backfill: total, done";
+    BACKFILL_LEFT = Gauge "lethe_backfill_seconds_left" [] "About how long the rest of this shard of a backfill will take";
     READY = Gauge "lethe_ready" [] "1 where the program can take records, else 0";
     BUILD_INFO = Gauge "lethe_build_info" ["version", "bundle", "policy"] "Always 1; tells what runs";
     RESIDENT = Gauge "process_resident_memory_bytes" [] "Memory of the process";

@@ -52,6 +52,24 @@ pub(super) fn observe(meter: &Meter, board: &Arc<Board>, drift: &Arc<Drift>) {
             }
         }
     });
+    let units = Arc::clone(board);
+    gauge(meter, metric::BACKFILL_UNITS, move |to| {
+        for (state, count) in units
+            .backfill()
+            .now()
+            .map(|(units, _)| units)
+            .into_iter()
+            .flatten()
+        {
+            to.observe(count as f64, &[KeyValue::new("state", state)]);
+        }
+    });
+    let left = Arc::clone(board);
+    gauge(meter, metric::BACKFILL_LEFT, move |to| {
+        if let Some((_, seconds)) = left.backfill().now() {
+            to.observe(seconds, &[]);
+        }
+    });
     of_cache(meter, board);
     of_process(meter);
 }

@@ -82,6 +82,8 @@ pub(crate) enum Closing {
     Edition,
     /// Somebody waits to see it.
     Asked,
+    /// It has what a part of a backfill has.
+    Part,
 }
 
 impl Closing {
@@ -93,6 +95,7 @@ impl Closing {
             Self::Drain => "drain",
             Self::Edition => "edition",
             Self::Asked => "asked",
+            Self::Part => "part",
         }
     }
 }
@@ -111,6 +114,8 @@ pub(crate) struct Measures {
     fenced: Counter<u64>,
     halted: Counter<u64>,
     drift_warnings: Counter<u64>,
+    backfill_rows: Counter<u64>,
+    backfill_bytes: Counter<u64>,
     stage: Histogram<f64>,
     batch_records: Histogram<u64>,
     batch_bytes: Histogram<u64>,
@@ -158,6 +163,8 @@ impl Measures {
             fenced: counter(metric::FENCED),
             halted: counter(metric::HALTED),
             drift_warnings: counter(metric::DRIFT_WARNINGS),
+            backfill_rows: counter(metric::BACKFILL_ROWS),
+            backfill_bytes: counter(metric::BACKFILL_BYTES),
             stage: seconds(metric::STAGE, SECONDS),
             batch_records: sizes(metric::BATCH_RECORDS, RECORDS),
             batch_bytes: sizes(metric::BATCH_BYTES, BYTES),
@@ -259,6 +266,14 @@ impl Measures {
         self.files.add(1, &[KeyValue::new("reason", why.name())]);
         self.file_bytes.record(bytes, &[]);
         self.commit.record(took.as_secs_f64(), &[]);
+    }
+
+    /// A backfill handled rows, and so many bytes of text.
+    pub(crate) fn backfilled(&self, redacted: u64, quarantined: u64, bytes: u64) {
+        for (outcome, rows) in [("redacted", redacted), ("quarantined", quarantined)] {
+            self.backfill_rows.add(rows, &[KeyValue::new("outcome", outcome)]);
+        }
+        self.backfill_bytes.add(bytes, &[]);
     }
 
     /// Something is away and will be asked again: `commit`, `open`, `redact`.

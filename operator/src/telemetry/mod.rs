@@ -2,6 +2,7 @@
 //!
 //! Labels, attributes and texts are coordinates, codes and names from the configuration; none comes from a note.
 
+mod backfill;
 mod board;
 pub(crate) mod catalogue;
 mod drift;
@@ -18,6 +19,7 @@ use prometheus::TextEncoder;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
+pub(crate) use backfill::BackfillBoard;
 pub(crate) use board::{Board, Build, LaneBoard};
 pub(crate) use drift::{Drift, Seen};
 pub(crate) use export::Work;

@@ -65,7 +65,9 @@ pub(super) fn page(telemetry: &Telemetry) -> String {
         format_args!(" Policy <code>{}</code>.</p>", escape(&short(&build.policy))),
     );
     counts(&mut out, telemetry);
-    lanes(&mut out, telemetry);
+    if !backfill(&mut out, telemetry) {
+        lanes(&mut out, telemetry);
+    }
     drift(&mut out, telemetry);
     out.push_str("<p>For machines: <a href=\"/metrics\">metrics</a>, <a href=\"/live\">live</a>, <a href=\"/ready\">ready</a>.</p></body></html>");
     out
@@ -99,6 +101,22 @@ fn counts(out: &mut String, telemetry: &Telemetry) {
         }
     }
     out.push_str("</table>");
+}
+
+/// Where a backfill stands; false if there is none.
+fn backfill(out: &mut String, telemetry: &Telemetry) -> bool {
+    let Some((units, left)) = telemetry.board().backfill().now() else {
+        return false;
+    };
+    let [(_, total), (_, done)] = units;
+    let left = span(Duration::try_from_secs_f64(left).unwrap_or_default());
+    put(
+        out,
+        format_args!(
+            "<h2>Backfill</h2><p id=\"backfill\">{done} of {total} units done, about {left} left.</p>"
+        ),
+    );
+    true
 }
 
 fn lanes(out: &mut String, telemetry: &Telemetry) {

@@ -17,7 +17,7 @@ use crate::Name;
 use crate::chance::Chance;
 use crate::institute::Institute;
 use crate::page::{Page, Piece};
-use crate::slot::{Day, Item, Role, Slot};
+use crate::slot::{Day, Item, Party, Role, Slot};
 
 /// The values of one document.
 pub(crate) struct Cast<'i> {
@@ -30,6 +30,7 @@ pub(crate) struct Cast<'i> {
     people: HashMap<Role, Person>,
     days: HashMap<Day, Date>,
     items: HashMap<Item, Vec<Piece>>,
+    parties: HashMap<Party, String>,
 }
 
 impl<'i> Cast<'i> {
@@ -42,6 +43,7 @@ impl<'i> Cast<'i> {
             people: HashMap::new(),
             days: HashMap::new(),
             items: HashMap::new(),
+            parties: HashMap::new(),
         }
     }
 
@@ -50,6 +52,7 @@ impl<'i> Cast<'i> {
         self.people.clear();
         self.days.clear();
         self.items.clear();
+        self.parties.clear();
     }
 
     /// Somebody else, somewhere else, another day: the patient, the visit and the hospital stay.
@@ -74,6 +77,10 @@ impl<'i> Cast<'i> {
             Slot::Item(item) => {
                 let pieces = self.item(*item);
                 page.append(Page { pieces });
+            }
+            Slot::Party(form) => {
+                let text = self.party(*form);
+                page.text(&text);
             }
             Slot::Filler(key) => {
                 let text = self.institute.filler(key, &mut self.chance);

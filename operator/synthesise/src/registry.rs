@@ -45,6 +45,7 @@ pub(crate) static SHARED: &[(&str, &str)] = &[
     template!("shared", "prose2.txt"),
     template!("shared", "prose3.txt"),
     template!("shared", "prose4.txt"),
+    template!("shared", "prose5.txt"),
     template!("shared", "queries.txt"),
     template!("shared", "queries2.txt"),
     template!("shared", "sentences.txt"),

@@ -299,6 +299,23 @@ const ITEMS: &[(&str, Item)] = &[
     ("username", Item::Username),
 ];
 
+/// A country as one who acts, which is no place and identifies nobody ("the Government of Chad").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Party {
+    /// Chad.
+    Name,
+    /// Republic of Chad.
+    State,
+    /// Chadian.
+    Adjective,
+}
+
+const PARTIES: &[(&str, Party)] = &[
+    ("party", Party::Name),
+    ("party.state", Party::State),
+    ("party.adj", Party::Adjective),
+];
+
 /// A place in a template.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Slot {
@@ -306,6 +323,8 @@ pub(crate) enum Slot {
     Person(Role, Said, bool),
     Date(Day, Written),
     Item(Item),
+    /// A country that acts: no identifier.
+    Party(Party),
     /// One of the shared strings under this key: no identifier.
     Filler(String),
     /// A time of day: no identifier.
@@ -360,6 +379,9 @@ impl Slot {
         if let Some(&(_, item)) = ITEMS.iter().find(|(key, _)| *key == name) {
             return Some(Self::Item(item));
         }
+        if let Some(&(_, form)) = PARTIES.iter().find(|(key, _)| *key == name) {
+            return Some(Self::Party(form));
+        }
         if let Some(day) = named(name) {
             return Some(Self::Date(day, Written::Any));
         }
@@ -408,6 +430,7 @@ mod tests {
             Some(Slot::Date(Day::RelativeBirth, Written::Num))
         );
         assert_eq!(Slot::parse("state.abbr"), Some(Slot::Item(Item::StateAbbr)));
+        assert_eq!(Slot::parse("party.adj"), Some(Slot::Party(Party::Adjective)));
         assert_eq!(Slot::parse("signature"), Some(Slot::Part(Kind::Signature)));
         for unknown in [
             "",

@@ -145,6 +145,7 @@ pub(super) fn bundle(folder: &Path, kinds: &[&'static str]) -> PathBuf {
         thresholds: [].into(),
         sure: [].into(),
         always: Vec::new(),
+        always_sure: 0.0,
         cover_beaten: false,
         agreement: lethe_core::Agreement::Exact,
         company: false,

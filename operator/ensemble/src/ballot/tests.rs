@@ -125,7 +125,7 @@ proptest! {
         }
         let said = said(&gold, &members);
         let agreement = if overlap { Agreement::Overlap } else { Agreement::Exact };
-        let voting = Voting { threshold, thresholds, sure, always: MemberSet(always), ranks, cover_beaten, agreement, company };
+        let voting = Voting { threshold, thresholds, sure, always: MemberSet(always), always_sure: 0.0, ranks, cover_beaten, agreement, company };
         let members = MemberSet(subset);
         let ballot = Ballot::new(&said, true);
         let (tally, by_label) = slowly(&said, &voting, members);

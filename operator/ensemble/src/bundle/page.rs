@@ -55,6 +55,9 @@ pub enum Rule {
         /// Members whose single vote is enough.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         always: Vec<String>,
+        /// How sure such a member must be where `company` holds, 0 to 1; what it is less sure of needs company too.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        always_sure: f64,
         /// Whether what a beaten span covers beyond the winner is redacted too.
         cover_beaten: bool,
         /// When members agree.
@@ -78,6 +81,10 @@ pub enum Rule {
 
 /// Pages from before there was a choice say nothing of it.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(score: &f64) -> bool {
+    *score == 0.0
+}
+
 fn is_false(flag: &bool) -> bool {
     !flag
 }

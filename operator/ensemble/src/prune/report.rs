@@ -246,6 +246,7 @@ impl Pruned {
             always: always
                 .filter(|&(_, &member)| self.members[member].always)
                 .fold(MemberSet::default(), |set, (place, _)| set.with(place)),
+            always_sure: 0.0,
             ranks: self.ranks_of(members),
             cover_beaten: self.cover_beaten,
             agreement: self.agreement,
@@ -279,6 +280,7 @@ impl Pruned {
             thresholds: Vec::new(),
             sure: Vec::new(),
             always: always.fold(MemberSet::default(), MemberSet::with),
+            always_sure: 0.0,
             ranks: self.members.iter().map(|member| member.rank).collect(),
             cover_beaten: self.cover_beaten,
             agreement: self.agreement,

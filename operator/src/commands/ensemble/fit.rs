@@ -151,6 +151,7 @@ fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, le
             .map(|&member| said.members[member].clone())
             .chain(args.beside.iter().cloned())
             .collect(),
+        always_sure: written(args.beside_sure),
         cover_beaten: args.objective.cover_beaten,
         agreement: options.agreement,
         beside: Vec::new(),

@@ -28,6 +28,7 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
             sure,
             company,
             always,
+            always_sure,
             cover_beaten,
             agreement,
             beside,
@@ -50,7 +51,11 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
                 )?;
             }
             if !always.is_empty() {
-                writeln!(to, "            1 is enough from {}", always.join(", "))?;
+                let doubt = match *always_sure {
+                    0.0 => String::new(),
+                    sure => format!(", and below {sure} sure if something else has votes enough"),
+                };
+                writeln!(to, "            1 is enough from {}{doubt}", always.join(", "))?;
             }
             if *agreement == Agreement::Overlap {
                 writeln!(to, "            whoever marks something that overlaps agrees")?;

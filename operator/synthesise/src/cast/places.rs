@@ -4,7 +4,7 @@ use super::Cast;
 use super::parts::{NATURE, SECOND, UNIT};
 use super::words::capital;
 use crate::chance::Chance;
-use crate::slot::{Item, Role};
+use crate::slot::{Item, Party, Role};
 
 impl Cast<'_> {
     /// An item that is a place, with its label; `None` for one that is not.
@@ -70,6 +70,39 @@ impl Cast<'_> {
         });
         let state = found.or_else(|| self.chance.pick(&lethe_surrogates::STATES));
         state.map_or(("Ohio", "OH"), |state| (state.0, state.2))
+    }
+
+    /// A country that acts, the same in every form but the adjective: which list entry belongs to which is not known.
+    pub(super) fn party(&mut self, form: Party) -> String {
+        if let Some(known) = self.parties.get(&form) {
+            return known.clone();
+        }
+        let pools = &self.institute.pools;
+        let text = match form {
+            Party::Name => pools.countries.any(&mut self.chance).to_owned(),
+            Party::Adjective => pools.demonyms.any(&mut self.chance).to_owned(),
+            Party::State => {
+                let name = self.party(Party::Name);
+                let head = self.chance.word(&[
+                    "Republic of ",
+                    "Republic of ",
+                    "Republic of ",
+                    "Kingdom of ",
+                    "State of ",
+                ]);
+                // "Republic of the Republic of Korea"
+                if name.contains(" of ") || name.contains("United") {
+                    name
+                } else {
+                    format!(
+                        "{head}{}",
+                        name.trim_start_matches("the ").trim_start_matches("The ")
+                    )
+                }
+            }
+        };
+        self.parties.insert(form, text.clone());
+        text
     }
 
     pub(super) fn surname(&mut self) -> String {

@@ -1,0 +1,351 @@
+//! The sink of a backfill: parts of tables, each a file that is created once, under a name that follows from what it was made of.
+//!
+//! So what is there need not be made, what is not there is, and nobody has to know who else is at it. A unit's parts are numbered;
+//! the last says that it is, in its name.
+//!
+//! Invariants: as of chains. A file is never changed; rows are written after their audit; no text of a note stands in a footer or
+//! a statistic.
+
+use std::collections::HashMap;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{KeyValue, ParquetMetaData};
+
+use super::digest::digest_of;
+use super::encode::{Sheet, kind};
+use super::{ChainError, Encoding, FORMAT, Fingerprints, read_metadata};
+use crate::store::{Store, StoreError};
+
+/// Where rows lie, and where their audit does.
+const ROWS: &str = "rows";
+const AUDIT: &str = "audit";
+
+/// Which part of which unit a file is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PartName {
+    /// Stands for the object's name: 16 hexadecimal digits.
+    pub object: String,
+    /// Stands for all that the rows were made of and by: 16 more.
+    pub unit: String,
+    /// Its number, from 0.
+    pub part: u32,
+    /// Whether it is the unit's last.
+    pub last: bool,
+}
+
+impl PartName {
+    /// The folder of all such files.
+    pub const fn folder() -> &'static str {
+        ROWS
+    }
+
+    fn stem(&self) -> String {
+        let last = if self.last { "-last" } else { "" };
+        format!("{}-{}-{:06}{last}", self.object, self.unit, self.part)
+    }
+
+    /// The file's name.
+    pub fn path(&self) -> String {
+        format!("{ROWS}/{}.parquet", self.stem())
+    }
+
+    /// The name that a file has, if it is of a part.
+    pub fn parse(path: &str) -> Option<Self> {
+        let stem = path
+            .strip_prefix(ROWS)?
+            .strip_prefix('/')?
+            .strip_suffix(".parquet")?;
+        let mut words = stem.split('-');
+        let (object, unit, part) = (words.next()?, words.next()?, words.next()?);
+        let name = Self {
+            object: object.to_owned(),
+            unit: unit.to_owned(),
+            part: part.parse().ok()?,
+            last: words.next() == Some("last"),
+        };
+        // What does not come out the same was not made here.
+        (name.path() == path).then_some(name)
+    }
+}
+
+/// What a part's file says of itself in its footer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartFooter {
+    /// The object's name.
+    pub object: String,
+    /// Its version, as its store had it.
+    pub version: String,
+    /// Its row groups that the unit has, as `FROM..TO`; empty for all.
+    pub groups: String,
+    /// Rows of the unit before those of this file.
+    pub first: u64,
+    /// Rows of the unit up to the end of this file.
+    pub next: u64,
+    /// Rows that were redacted.
+    pub redacted: u64,
+    /// Rows that were quarantined.
+    pub quarantined: u64,
+    /// Texts that were redacted: a row has several, where several columns or lists hold text.
+    pub texts: u64,
+    /// Bytes of those texts before.
+    pub text_bytes: u64,
+    /// Values that were replaced whole.
+    pub identifiers: u64,
+    /// Spans that were replaced: rows of the audit.
+    pub spans: u64,
+    /// Rows that a human should look at.
+    pub review: u64,
+    /// The audit file and its SHA-256, unless nothing was replaced.
+    pub audit: Option<(String, String)>,
+    /// What the content follows from.
+    pub fingerprints: Fingerprints,
+}
+
+impl PartFooter {
+    /// The counts, with their names.
+    fn counts(&self) -> [(&'static str, u64); 9] {
+        [
+            ("first_row", self.first),
+            ("next_row", self.next),
+            ("redacted", self.redacted),
+            ("quarantined", self.quarantined),
+            ("texts", self.texts),
+            ("text_bytes", self.text_bytes),
+            ("identifiers", self.identifiers),
+            ("audit_rows", self.spans),
+            ("review", self.review),
+        ]
+    }
+
+    fn to_pairs(&self) -> Vec<KeyValue> {
+        let pair = |key: &str, value: String| KeyValue::new(format!("lethe.{key}"), value);
+        let mut pairs = vec![
+            pair("format", FORMAT.to_string()),
+            pair("object", self.object.clone()),
+            pair("version", self.version.clone()),
+            pair("groups", self.groups.clone()),
+        ];
+        pairs.extend(self.counts().map(|(key, count)| pair(key, count.to_string())));
+        if let Some((audit, digest)) = &self.audit {
+            pairs.push(pair("audit", audit.clone()));
+            pairs.push(pair("audit_digest", digest.clone()));
+        }
+        for (name, value) in self.fingerprints.entries() {
+            pairs.push(pair(&format!("fingerprint.{name}"), value.to_owned()));
+        }
+        pairs
+    }
+
+    fn from_metadata(metadata: &ParquetMetaData) -> Result<Self, String> {
+        let file = metadata.file_metadata();
+        let pairs: HashMap<&str, &str> = file
+            .key_value_metadata()
+            .into_iter()
+            .flatten()
+            .filter_map(|pair| Some((pair.key.strip_prefix("lethe.")?, pair.value.as_deref()?)))
+            .collect();
+        let text = |key: &str| {
+            let found = pairs.get(key).map(|value| (*value).to_owned());
+            found.ok_or_else(|| format!("the footer has no lethe.{key}"))
+        };
+        let count = |key: &str| {
+            text(key)?
+                .parse::<u64>()
+                .map_err(|_| format!("lethe.{key} of the footer is no count"))
+        };
+        let footer = Self {
+            object: text("object")?,
+            version: text("version")?,
+            groups: text("groups")?,
+            first: count("first_row")?,
+            next: count("next_row")?,
+            redacted: count("redacted")?,
+            quarantined: count("quarantined")?,
+            texts: count("texts")?,
+            text_bytes: count("text_bytes")?,
+            identifiers: count("identifiers")?,
+            spans: count("audit_rows")?,
+            review: count("review")?,
+            audit: text("audit").ok().zip(text("audit_digest").ok()),
+            fingerprints: Fingerprints::read(|key| text(key).ok()),
+        };
+        let rows = u64::try_from(file.num_rows()).unwrap_or(0);
+        if footer.first + rows != footer.next || footer.redacted + footer.quarantined != rows {
+            return Err("its rows do not add up to what its footer counts".to_owned());
+        }
+        Ok(footer)
+    }
+}
+
+/// Reads the footer of a part's file.
+///
+/// # Errors
+/// [`ChainError::Footer`] if it is not one of this program's, or the store's error.
+pub async fn read_part(store: &dyn Store, path: &str) -> Result<PartFooter, ChainError> {
+    let metadata = read_metadata(store, path).await?.0;
+    PartFooter::from_metadata(&metadata).map_err(|why| ChainError::Footer {
+        name: path.into(),
+        why,
+    })
+}
+
+/// A part under construction, in memory.
+pub struct Part {
+    rows: Sheet,
+    audit: Sheet,
+}
+
+/// A part that is made, and lies nowhere yet.
+#[derive(Debug)]
+pub struct SealedPart {
+    path: String,
+    rows: Bytes,
+    audit: Option<(String, Bytes)>,
+}
+
+/// A part could not be encoded. The library's own words are left out: they could quote a value.
+#[derive(Debug, thiserror::Error)]
+#[error("a part could not be encoded: {0}")]
+pub struct EncodeError(&'static str);
+
+impl From<ParquetError> for EncodeError {
+    fn from(error: ParquetError) -> Self {
+        Self(kind(&error))
+    }
+}
+
+impl Part {
+    /// An empty one of these columns.
+    pub fn new(rows: SchemaRef, audit: SchemaRef, encoding: Encoding) -> Self {
+        Self {
+            rows: Sheet::new(rows, encoding),
+            audit: Sheet::new(audit, encoding),
+        }
+    }
+
+    /// Takes rows, with the audit of what was replaced in them.
+    ///
+    /// # Errors
+    /// [`EncodeError`], after which the part must be dropped.
+    pub fn push(&mut self, rows: &RecordBatch, audit: &RecordBatch) -> Result<(), EncodeError> {
+        self.rows.write(rows)?;
+        Ok(self.audit.write(audit)?)
+    }
+
+    /// Rows of it.
+    pub const fn rows(&self) -> u64 {
+        self.rows.rows()
+    }
+
+    /// Makes the files. The footer's audit is filled in.
+    ///
+    /// # Errors
+    /// [`EncodeError`].
+    pub fn seal(mut self, name: &PartName, footer: &mut PartFooter) -> Result<SealedPart, EncodeError> {
+        let mut audit = None;
+        if self.audit.rows() > 0 {
+            let bytes = self.audit.finish(footer.to_pairs())?;
+            let digest = digest_of(&bytes);
+            // Its name follows from its bytes too, so that one of a run that was cut off is in nobody's way.
+            let short: String = digest.chars().take(16).collect();
+            let path = format!("{AUDIT}/{}-{short}.parquet", name.stem());
+            footer.audit = Some((path.clone(), digest));
+            audit = Some((path, bytes));
+        }
+        Ok(SealedPart {
+            path: name.path(),
+            rows: self.rows.finish(footer.to_pairs())?,
+            audit,
+        })
+    }
+}
+
+impl SealedPart {
+    /// Its size in bytes, audit and all.
+    pub fn size(&self) -> u64 {
+        (self.rows.len() + self.audit.as_ref().map_or(0, |(_, bytes)| bytes.len())) as u64
+    }
+
+    /// Writes it, unless it is there: whether it was not. May be tried again after any error.
+    ///
+    /// # Errors
+    /// The store's error.
+    pub async fn create(&self, store: &dyn Store) -> Result<bool, StoreError> {
+        let once = async |path: &str, bytes: &Bytes| match store.create(path, bytes.clone()).await {
+            Ok(()) => Ok(true),
+            Err(StoreError::Exists(_)) => Ok(false),
+            Err(error) => Err(error),
+        };
+        if let Some((path, bytes)) = &self.audit {
+            once(path, bytes).await?;
+        }
+        once(&self.path, &self.rows).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Memory;
+    use arrow_array::{Int64Array, RecordBatch};
+    use arrow_schema::{DataType, Field, Schema};
+    use std::sync::Arc;
+
+    fn name(last: bool) -> PartName {
+        PartName {
+            object: "0123456789abcdef".into(),
+            unit: "fedcba9876543210".into(),
+            part: 7,
+            last,
+        }
+    }
+
+    #[test]
+    fn a_name_reads_back_and_other_files_are_none() {
+        for last in [false, true] {
+            assert_eq!(PartName::parse(&name(last).path()), Some(name(last)));
+        }
+        for other in [
+            "rows/a.parquet",
+            "audit/0-1-2.parquet",
+            "rows/0-1-2-lost.parquet",
+            "rows/0-1-7.parquet",
+        ] {
+            assert_eq!(PartName::parse(other), None, "{other}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_part_is_created_once_and_its_footer_counts_its_rows() {
+        let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, false)]));
+        let rows =
+            RecordBatch::try_new(schema.clone(), vec![Arc::new(Int64Array::from(vec![1, 2, 3]))]).unwrap();
+        let make = |footer: &mut PartFooter| {
+            let mut part = Part::new(schema.clone(), schema.clone(), Encoding::default());
+            part.push(&rows, &rows.slice(0, 1)).unwrap();
+            part.seal(&name(true), footer).unwrap()
+        };
+        let mut footer = PartFooter {
+            object: "a.parquet".into(),
+            first: 10,
+            next: 13,
+            redacted: 2,
+            quarantined: 1,
+            spans: 1,
+            ..PartFooter::default()
+        };
+        let sealed = make(&mut footer);
+        let store = Memory::default();
+        assert!(sealed.create(&store).await.unwrap());
+        assert!(!make(&mut footer.clone()).create(&store).await.unwrap());
+        assert_eq!(read_part(&store, &name(true).path()).await.unwrap(), footer);
+        footer.next = 14;
+        let wrong = make(&mut footer);
+        let other = Memory::default();
+        wrong.create(&other).await.unwrap();
+        assert!(read_part(&other, &name(true).path()).await.is_err());
+    }
+}

@@ -1,0 +1,217 @@
+//! An object of a store as a file that is read from front to back, or here and there, in blocks.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::{Buf as _, Bytes};
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::reader::{ChunkReader, Length};
+use tokio::runtime::Handle;
+
+use super::TableError;
+use crate::store::{Object, Store, StoreError};
+
+/// Bytes that are asked for at a time.
+const BLOCK: u64 = 1 << 20;
+/// Blocks that are kept: columns are read side by side.
+const KEPT: usize = 32;
+/// How often a store that cannot now is asked again, and how long to wait first and at most.
+const TRIES: u32 = 8;
+const WAIT: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(15));
+
+/// An object, read in blocks. Clones share what they have read.
+#[derive(Clone)]
+pub struct Remote(Arc<Inner>);
+
+struct Inner {
+    store: Arc<dyn Store>,
+    object: Object,
+    runtime: Handle,
+    kept: Mutex<VecDeque<(u64, Bytes)>>,
+    /// The furthest that a reader came.
+    position: AtomicU64,
+    /// Why the last read failed, if it did: what is above may only know that it did.
+    failed: Mutex<Option<StoreError>>,
+}
+
+impl Remote {
+    /// An object of a store. Reads wait on the calling thread, which must be none of the runtime's.
+    pub fn new(store: Arc<dyn Store>, object: Object, runtime: Handle) -> Self {
+        Self(Arc::new(Inner {
+            store,
+            object,
+            runtime,
+            kept: Mutex::default(),
+            position: AtomicU64::new(0),
+            failed: Mutex::default(),
+        }))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.0.object.name
+    }
+
+    /// Its size in bytes.
+    pub fn size(&self) -> u64 {
+        self.0.object.size
+    }
+
+    /// How much of it has been read, where it is read from front to back: 0 to 1.
+    pub(super) fn share(&self) -> f64 {
+        self.0.position.load(Relaxed) as f64 / self.size().max(1) as f64
+    }
+
+    /// The store's error behind a failure that came from further up, if there was one; else that failure.
+    pub(super) fn why(&self, or: impl FnOnce() -> TableError) -> TableError {
+        let mut failed = self.0.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.take().map_or_else(or, TableError::Store)
+    }
+
+    /// The block that begins at `BLOCK * index`.
+    fn block(&self, index: u64) -> io::Result<Bytes> {
+        let find = |kept: &VecDeque<(u64, Bytes)>| {
+            let found = kept.iter().find(|(at, _)| *at == index);
+            found.map(|(_, bytes)| bytes.clone())
+        };
+        let lock = || self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bytes) = find(&lock()) {
+            return Ok(bytes);
+        }
+        let from = index * BLOCK;
+        let to = (from + BLOCK).min(self.size());
+        let bytes = self.fetch(from, to)?;
+        let mut kept = lock();
+        if kept.len() == KEPT {
+            kept.pop_front();
+        }
+        kept.push_back((index, bytes.clone()));
+        Ok(bytes)
+    }
+
+    fn fetch(&self, from: u64, to: u64) -> io::Result<Bytes> {
+        let inner = &self.0;
+        let name = &inner.object.name;
+        let mut wait = WAIT.0;
+        for tried in 1.. {
+            let read = inner.runtime.block_on(inner.store.read_range(name, from..to));
+            match read {
+                Ok(bytes) if bytes.len() as u64 == to - from => return Ok(bytes),
+                Ok(_) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+                Err(error) if error.is_transient() && tried < TRIES => {
+                    tracing::warn!(object = %name, %error, "store; trying again in {} ms", wait.as_millis());
+                    std::thread::sleep(wait);
+                    wait = (wait * 2).min(WAIT.1);
+                }
+                Err(error) => {
+                    *inner.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    break;
+                }
+            }
+        }
+        Err(io::Error::other("the store does not give it"))
+    }
+
+    /// A reader from the beginning.
+    pub(super) fn reader(&self) -> Reader {
+        self.reader_at(0)
+    }
+
+    fn reader_at(&self, at: u64) -> Reader {
+        Reader {
+            remote: self.clone(),
+            at,
+            rest: Bytes::new(),
+        }
+    }
+}
+
+/// Reads an object from a place on.
+pub struct Reader {
+    remote: Remote,
+    at: u64,
+    rest: Bytes,
+}
+
+impl Read for Reader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.rest.is_empty() {
+            if self.at >= self.remote.size() {
+                return Ok(0);
+            }
+            let index = self.at / BLOCK;
+            self.rest = self.remote.block(index)?;
+            self.rest.advance((self.at - index * BLOCK) as usize);
+        }
+        let count = into.len().min(self.rest.len());
+        self.rest.split_to(count).copy_to_slice(&mut into[..count]);
+        self.at += count as u64;
+        self.remote.0.position.fetch_max(self.at, Relaxed);
+        Ok(count)
+    }
+}
+
+impl Length for Remote {
+    fn len(&self) -> u64 {
+        self.size()
+    }
+}
+
+impl ChunkReader for Remote {
+    type T = Reader;
+
+    fn get_read(&self, start: u64) -> ParquetResult<Reader> {
+        Ok(self.reader_at(start))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
+        let end = start + length as u64;
+        if end > self.size() {
+            return Err(ParquetError::EOF(
+                "the object ends before its own data".to_owned(),
+            ));
+        }
+        let first = start / BLOCK;
+        let failed = |error: io::Error| ParquetError::External(Box::new(error));
+        // Most of what is asked for lies within one block, and needs no copy then.
+        if length > 0 && (end - 1) / BLOCK == first {
+            let offset = (start - first * BLOCK) as usize;
+            return Ok(self.block(first).map_err(failed)?.slice(offset..offset + length));
+        }
+        let mut bytes = vec![0; length];
+        self.reader_at(start).read_exact(&mut bytes).map_err(failed)?;
+        Ok(bytes.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Memory;
+
+    #[test]
+    fn what_is_read_here_and_there_is_what_lies_there() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let bytes: Vec<u8> = (0..5 * BLOCK / 2).map(|at| (at % 251) as u8).collect();
+        let store = Arc::new(Memory::default());
+        runtime.block_on(store.create("a", bytes.clone().into())).unwrap();
+        let object = runtime.block_on(store.look("a")).unwrap();
+        let remote = Remote::new(store, object, runtime.handle().clone());
+        let mut all = Vec::new();
+        remote.reader().read_to_end(&mut all).unwrap();
+        assert_eq!(all, bytes);
+        for (start, length) in [
+            (0, 3),
+            (BLOCK - 1, 2),
+            (BLOCK + 7, 2 * BLOCK as usize / 2),
+            (9, 0),
+        ] {
+            let read = remote.get_bytes(start, length).unwrap();
+            assert_eq!(read, bytes[start as usize..start as usize + length]);
+        }
+        assert!(remote.get_bytes(5 * BLOCK / 2 - 1, 2).is_err());
+    }
+}

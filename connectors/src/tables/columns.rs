@@ -1,0 +1,186 @@
+//! Which columns are what, as configuration says it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::TableError;
+use crate::format::kind_named;
+
+/// Columns by what is done with them. A field within a struct, or within a list of structs, is named by its path, as in
+/// `note.sections.text`. What is not named does not leave.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TableColumns {
+    /// Free text: redacted.
+    pub text: Vec<String>,
+    /// Leave as they are.
+    pub keep: Vec<String>,
+    /// Identifiers, by their labels: each value is replaced whole, as the policy replaces its label.
+    pub identifiers: BTreeMap<String, String>,
+    /// Whose note a row is: what the policy replaces alike within. None of the following leaves for being named here.
+    pub patient_id: Option<String>,
+    /// The note's own id.
+    pub note_id: Option<String>,
+    /// The encounter's id.
+    pub encounter_id: Option<String>,
+    /// The author's id.
+    pub author_id: Option<String>,
+    /// The kind of note.
+    pub note_type: Option<String>,
+    /// When it was written: a timestamp, a date, milliseconds since 1970, or text of those (ISO 8601).
+    pub authored_at: Option<String>,
+    /// Identifiers of the patient, by their kind: they are looked for in the text.
+    pub known: BTreeMap<String, Vec<String>>,
+}
+
+/// A column that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The key that asks for it.
+    pub key: String,
+    /// Its path.
+    pub path: String,
+}
+
+impl TableColumns {
+    /// Whether they can go together.
+    ///
+    /// # Errors
+    /// [`TableError::Config`] that names the key.
+    pub fn check(&self) -> Result<(), TableError> {
+        let wrong = |key: &str, problem: String| {
+            Err(TableError::Config {
+                key: key.to_owned(),
+                problem,
+            })
+        };
+        if self.text.is_empty() && self.identifiers.is_empty() {
+            return wrong(
+                "text",
+                "name at least one column of free text, or one in `identifiers`".to_owned(),
+            );
+        }
+        for kind in self.known.keys() {
+            if kind_named(kind).is_none() {
+                return wrong(&format!("known.{kind}"), "is no kind of identifier; kinds are patient, relative, clinician, medical_record, birth_date, phone, address, email, social_security, health_plan, account, organization, other".to_owned());
+            }
+        }
+        for (kind, paths) in &self.known {
+            if let Some(path) = paths.iter().find(|path| self.keep.contains(path)) {
+                return wrong(
+                    "keep",
+                    format!(
+                        "`{path}` identifies the patient (`known.{kind}`); name it in `identifiers`, or leave it out"
+                    ),
+                );
+            }
+        }
+        let leaving = self.leaving();
+        for (i, one) in leaving.iter().enumerate() {
+            if one.path.split('.').any(str::is_empty) {
+                return wrong(&one.key, format!("`{}` is no path of a column", one.path));
+            }
+            for other in &leaving[i + 1..] {
+                if one.path == other.path {
+                    return wrong(
+                        &one.key,
+                        format!("`{}` is named in `{}` too", one.path, other.key),
+                    );
+                }
+                let within = |inner: &str, outer: &str| {
+                    inner
+                        .strip_prefix(outer)
+                        .is_some_and(|rest| rest.starts_with('.'))
+                };
+                if within(&one.path, &other.path) || within(&other.path, &one.path) {
+                    return wrong(
+                        &one.key,
+                        format!(
+                            "of `{}` and `{}` one holds the other; name its fields one by one",
+                            one.path, other.path
+                        ),
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The columns that leave, in the order of the configuration.
+    pub fn leaving(&self) -> Vec<Wanted> {
+        let wanted = |key: &str, path: &str| Wanted {
+            key: key.to_owned(),
+            path: path.to_owned(),
+        };
+        let kept = self.keep.iter().map(|path| wanted("keep", path));
+        let replaced = self.identifiers.keys().map(|path| wanted("identifiers", path));
+        let text = self.text.iter().map(|path| wanted("text", path));
+        kept.chain(replaced).chain(text).collect()
+    }
+
+    /// What is read of a row beside, by key.
+    pub fn beside(&self) -> Vec<Wanted> {
+        let singles = [
+            ("patient_id", &self.patient_id),
+            ("note_id", &self.note_id),
+            ("encounter_id", &self.encounter_id),
+            ("author_id", &self.author_id),
+            ("note_type", &self.note_type),
+            ("authored_at", &self.authored_at),
+        ];
+        let mut all: Vec<Wanted> = Vec::new();
+        for (key, path) in singles {
+            all.extend(path.iter().map(|path| Wanted {
+                key: key.to_owned(),
+                path: path.clone(),
+            }));
+        }
+        for (kind, paths) in &self.known {
+            all.extend(paths.iter().map(|path| Wanted {
+                key: format!("known.{kind}"),
+                path: path.clone(),
+            }));
+        }
+        all
+    }
+
+    /// Every column that is read, each once.
+    pub(super) fn all(&self) -> Vec<Wanted> {
+        let mut all = self.leaving();
+        for one in self.beside() {
+            if !all.iter().any(|other| other.path == one.path) {
+                all.push(one);
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(columns: &TableColumns) -> String {
+        columns
+            .check()
+            .map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn columns_that_cannot_go_together_are_named() {
+        let mut columns = TableColumns::default();
+        assert!(told(&columns).contains("columns.text"), "{}", told(&columns));
+        columns.text = vec!["note.text".into()];
+        assert_eq!(told(&columns), "");
+        columns.keep = vec!["note".into()];
+        assert!(told(&columns).contains("one holds the other"));
+        columns.keep = vec!["note.text".into()];
+        assert!(told(&columns).contains("in `text` too"));
+        columns.keep = vec!["note.texts".into(), "a..b".into()];
+        assert!(told(&columns).contains("no path"));
+        columns.keep.clear();
+        columns.known.insert("surname".into(), vec!["a".into()]);
+        assert!(told(&columns).contains("known.surname"));
+    }
+}

@@ -1,0 +1,57 @@
+//! Columns that stand in an object's name, as Hive and Spark partition: `visits/year=2019/ward=4%20West/part-0.parquet`.
+
+use super::Constant;
+
+/// What Hive writes for a value that is not there.
+const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// The columns and values of a name, without those that are not there.
+pub(super) fn of(name: &str) -> Vec<Constant> {
+    let folders = name.rsplit_once('/').map_or("", |(folders, _)| folders);
+    folders
+        .split('/')
+        .filter_map(|folder| folder.split_once('='))
+        .filter(|(key, value)| !key.is_empty() && *value != NULL)
+        .map(|(key, value)| (decoded(key), decoded(value)))
+        .collect()
+}
+
+/// Text with `%20` and the like resolved; what is no such escape stays.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        match (first, after) {
+            (b'%', [high, low, after @ ..]) => match (digit(*high), digit(*low)) {
+                (Some(high), Some(low)) => {
+                    bytes.push((high * 16 + low) as u8);
+                    rest = after;
+                    continue;
+                }
+                _ => bytes.push(b'%'),
+            },
+            _ => bytes.push(*first),
+        }
+        rest = after;
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_with_a_value_are_columns_and_the_file_is_none() {
+        let found = of("x/year=2019/ward=4%20West%2/site=__HIVE_DEFAULT_PARTITION__/a=b.parquet");
+        assert_eq!(
+            found,
+            [
+                ("year".to_owned(), "2019".to_owned()),
+                ("ward".to_owned(), "4 West%2".to_owned())
+            ]
+        );
+        assert!(of("a=b.parquet").is_empty());
+    }
+}

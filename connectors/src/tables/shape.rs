@@ -1,0 +1,424 @@
+//! What of a table leaves: its columns without those that nobody named, and where in them text and identifiers stand.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::{
+    Array as _, ArrayRef, GenericListArray, OffsetSizeTrait, RecordBatch, StringArray, StructArray,
+};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema};
+use lethe_core::{Known, KnownKind, NoteEvent, QuarantineCode};
+
+use super::strings::{has_text, instant, text};
+use super::{TableColumns, TableError};
+use crate::format::{Problem, kind_named};
+
+/// What is done with a value that does not leave as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// It is free text.
+    Text,
+    /// It is an identifier of this label.
+    Identifier(String),
+}
+
+/// Where in a table values stand that do not leave as they are.
+#[derive(Clone, Debug)]
+pub struct Leaves {
+    /// The column's path.
+    pub path: String,
+    /// What they are.
+    pub what: Cell,
+}
+
+/// How a column, or a part of one, leaves.
+#[derive(Clone, Debug)]
+enum Node {
+    Keep,
+    /// Values to be replaced; which of the leaves.
+    Leaf(usize),
+    /// Of these fields, by their index.
+    Struct(Vec<(usize, Self)>),
+    List(Box<Self>),
+}
+
+/// Values of one leaf in a slab.
+#[derive(Clone, Debug)]
+pub struct Values {
+    column: ArrayRef,
+    /// The row of the slab that each belongs to; none for what no row holds.
+    rows: Vec<Option<u32>>,
+}
+
+impl Values {
+    /// How many there are, those that are null among them.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The row that one belongs to.
+    pub fn row(&self, at: usize) -> Option<usize> {
+        self.rows.get(at).copied().flatten().map(|row| row as usize)
+    }
+
+    /// One as text; none where it is null, or no row holds it.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn text(&self, at: usize) -> Result<Option<String>, QuarantineCode> {
+        if self.row(at).is_none() {
+            return Ok(None);
+        }
+        text(&self.column, at).map_err(Problem::code)
+    }
+}
+
+/// A field of a note event that a column gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Patient,
+    Note,
+    Encounter,
+    Author,
+    NoteType,
+    AuthoredAt,
+    Known(KnownKind),
+}
+
+/// What of a table leaves, and what is read of a row beside.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    schema: Schema,
+    columns: Vec<(usize, Node)>,
+    leaves: Vec<Leaves>,
+    beside: Vec<(Role, Vec<usize>)>,
+}
+
+impl Shape {
+    /// The shape that `columns` give to a table with this schema. Strings and bytes of it must have offsets of 64 bits.
+    ///
+    /// # Errors
+    /// [`TableError::Column`] for a column that is not there, or of a type that cannot serve.
+    pub(super) fn new(object: &str, schema: &Schema, columns: &TableColumns) -> Result<Self, TableError> {
+        let mut shape = Self {
+            schema: schema.clone(),
+            columns: Vec::new(),
+            leaves: Vec::new(),
+            beside: Vec::new(),
+        };
+        for wanted in columns.leaving() {
+            let what = match wanted.key.as_str() {
+                "text" => Some(Cell::Text),
+                "identifiers" => columns
+                    .identifiers
+                    .get(&wanted.path)
+                    .cloned()
+                    .map(Cell::Identifier),
+                _ => None,
+            };
+            let error = |problem: String| TableError::Column {
+                object: object.to_owned(),
+                key: wanted.key.clone(),
+                column: wanted.path.clone(),
+                problem,
+            };
+            let leaf = what.map(|what| {
+                shape.leaves.push(Leaves {
+                    path: wanted.path.clone(),
+                    what,
+                });
+                shape.leaves.len() - 1
+            });
+            let (top, rest) = root(schema, &wanted.path).ok_or_else(|| error(missing(schema.fields())))?;
+            let grown = grow(schema.field(top).data_type(), &rest, leaf).map_err(error)?;
+            match shape.columns.iter_mut().find(|(column, _)| *column == top) {
+                Some((_, node)) => merge(node, grown),
+                None => shape.columns.push((top, grown)),
+            }
+        }
+        for wanted in columns.beside() {
+            let error = |problem: String| TableError::Column {
+                object: object.to_owned(),
+                key: wanted.key.clone(),
+                column: wanted.path.clone(),
+                problem,
+            };
+            let (top, rest) = root(schema, &wanted.path).ok_or_else(|| error(missing(schema.fields())))?;
+            let path = single(schema.field(top).data_type(), &rest).map_err(error)?;
+            let role = match wanted.key.as_str() {
+                "patient_id" => Role::Patient,
+                "note_id" => Role::Note,
+                "encounter_id" => Role::Encounter,
+                "author_id" => Role::Author,
+                "note_type" => Role::NoteType,
+                "authored_at" => Role::AuthoredAt,
+                key => match key.strip_prefix("known.").and_then(kind_named) {
+                    Some(kind) => Role::Known(kind),
+                    None => continue,
+                },
+            };
+            shape
+                .beside
+                .push((role, std::iter::once(top).chain(path).collect()));
+        }
+        Ok(shape)
+    }
+
+    /// The columns that leave, without a row.
+    ///
+    /// # Errors
+    /// If the table's own schema does not hold together.
+    pub fn fields(&self) -> Result<Vec<FieldRef>, ArrowError> {
+        let none = RecordBatch::new_empty(Arc::new(self.schema.clone()));
+        let empty: Vec<ArrayRef> = self
+            .leaves
+            .iter()
+            .map(|_| Arc::new(StringArray::new_null(0)) as ArrayRef)
+            .collect();
+        Ok(self.with(&none, &empty)?.0)
+    }
+
+    /// Where values stand that do not leave as they are.
+    pub fn leaves(&self) -> &[Leaves] {
+        &self.leaves
+    }
+
+    /// Those values, in the order of [`Shape::leaves`].
+    pub fn values(&self, record: &RecordBatch) -> Vec<Values> {
+        let mut found = vec![None; self.leaves.len()];
+        for (column, node) in &self.columns {
+            let rows = (0..record.num_rows())
+                .map(|row| u32::try_from(row).ok())
+                .collect();
+            gather(record.column(*column), node, rows, &mut found);
+        }
+        found.into_iter().flatten().collect()
+    }
+
+    /// The columns that leave, with other values in the places of the leaves.
+    ///
+    /// # Errors
+    /// If there are not as many.
+    pub fn with(
+        &self,
+        record: &RecordBatch,
+        leaves: &[ArrayRef],
+    ) -> Result<(Vec<FieldRef>, Vec<ArrayRef>), ArrowError> {
+        let schema = record.schema();
+        let mut fields = Vec::new();
+        let mut columns = Vec::new();
+        for (column, node) in &self.columns {
+            let (kind, array) = rebuild(record.column(*column), node, leaves)?;
+            // A quarantined row has nothing in any of them.
+            fields.push(Arc::new(Field::new(schema.field(*column).name(), kind, true)));
+            columns.push(array);
+        }
+        Ok((fields, columns))
+    }
+
+    /// What a row says beside its text.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn event(&self, record: &RecordBatch, row: usize) -> Result<NoteEvent, QuarantineCode> {
+        let mut event = NoteEvent::default();
+        for (role, path) in &self.beside {
+            let Some(column) = follow(record, path, row) else {
+                continue;
+            };
+            if *role == Role::AuthoredAt {
+                event.authored_at = instant(&column, row).map_err(Problem::code)?;
+                continue;
+            }
+            let Some(value) = text(&column, row).map_err(Problem::code)? else {
+                continue;
+            };
+            match role {
+                Role::Patient => event.patient_id = Some(value.into()),
+                Role::Note => event.note_id = value.into(),
+                Role::Encounter => event.encounter_id = Some(value.into()),
+                Role::Author => event.author_id = Some(value.into()),
+                Role::NoteType => event.note_type = Some(value),
+                Role::Known(kind) if !value.trim().is_empty() => event.known.push(Known {
+                    kind: *kind,
+                    value: value.into(),
+                }),
+                Role::Known(_) | Role::AuthoredAt => {}
+            }
+        }
+        Ok(event)
+    }
+}
+
+/// The column that a path begins in, and what is left of the path: a column may itself have points in its name.
+fn root<'p>(schema: &Schema, path: &'p str) -> Option<(usize, Vec<&'p str>)> {
+    if let Some((top, _)) = schema.column_with_name(path) {
+        return Some((top, Vec::new()));
+    }
+    let mut parts = path.split('.');
+    let (top, _) = schema.column_with_name(parts.next()?)?;
+    Some((top, parts.collect()))
+}
+
+fn missing(fields: &Fields) -> String {
+    let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+    format!("is not there; there are {}", names.join(", "))
+}
+
+/// The node of one path.
+fn grow(kind: &DataType, path: &[&str], leaf: Option<usize>) -> Result<Node, String> {
+    match (kind, path.split_first()) {
+        // Lists on the way have no part in a path; a list at its end is kept whole, or has a value in each place.
+        (DataType::List(item) | DataType::LargeList(item), rest) if leaf.is_some() || rest.is_some() => {
+            Ok(Node::List(Box::new(grow(item.data_type(), path, leaf)?)))
+        }
+        (DataType::Struct(fields), Some((name, rest))) => {
+            let (at, field) = fields.find(name).ok_or_else(|| missing(fields))?;
+            Ok(Node::Struct(vec![(at, grow(field.data_type(), rest, leaf)?)]))
+        }
+        (_, Some((name, _))) => Err(format!("has no field `{name}`: {kind} is no struct")),
+        (_, None) => match leaf {
+            None => Ok(Node::Keep),
+            Some(leaf) if has_text(kind) => Ok(Node::Leaf(leaf)),
+            Some(_) => Err(format!(
+                "is of type {kind}, of which no text can be made; name text, bytes, integers, dates or timestamps"
+            )),
+        },
+    }
+}
+
+fn merge(into: &mut Node, other: Node) {
+    match (into, other) {
+        (Node::Struct(fields), Node::Struct(more)) => {
+            for (at, node) in more {
+                match fields.iter_mut().find(|(have, _)| *have == at) {
+                    Some((_, have)) => merge(have, node),
+                    None => fields.push((at, node)),
+                }
+            }
+            fields.sort_by_key(|(at, _)| *at);
+        }
+        (Node::List(item), Node::List(other)) => merge(item, *other),
+        // Paths that hold one another were refused before.
+        _ => {}
+    }
+}
+
+/// The way to a field of which there is one a row.
+fn single(kind: &DataType, path: &[&str]) -> Result<Vec<usize>, String> {
+    match (kind, path.split_first()) {
+        (DataType::Struct(fields), Some((name, rest))) => {
+            let (at, field) = fields.find(name).ok_or_else(|| missing(fields))?;
+            Ok(std::iter::once(at)
+                .chain(single(field.data_type(), rest)?)
+                .collect())
+        }
+        (DataType::List(_) | DataType::LargeList(_), _) => {
+            Err("lies in a list, but one value a row is needed".to_owned())
+        }
+        (_, Some((name, _))) => Err(format!("has no field `{name}`: {kind} is no struct")),
+        (kind, None) if has_text(kind) => Ok(Vec::new()),
+        (_, None) => Err(format!(
+            "is of type {kind}; name text, bytes, integers, dates or timestamps"
+        )),
+    }
+}
+
+/// The column at the end of the way, unless what holds it is null in the row.
+fn follow(record: &RecordBatch, path: &[usize], row: usize) -> Option<ArrayRef> {
+    let (top, rest) = path.split_first()?;
+    let mut column = Arc::clone(record.columns().get(*top)?);
+    for field in rest {
+        let parent = column.as_struct_opt().filter(|parent| parent.is_valid(row))?;
+        column = Arc::clone(parent.columns().get(*field)?);
+    }
+    Some(column)
+}
+
+fn gather(array: &ArrayRef, node: &Node, rows: Vec<Option<u32>>, found: &mut Vec<Option<Values>>) {
+    match node {
+        Node::Keep => {}
+        Node::Leaf(leaf) => {
+            found[*leaf] = Some(Values {
+                column: Arc::clone(array),
+                rows,
+            });
+        }
+        Node::Struct(fields) => {
+            let parent = array.as_struct();
+            // What a struct that is null holds is no value.
+            let rows: Vec<_> = rows
+                .into_iter()
+                .enumerate()
+                .map(|(at, row)| row.filter(|_| parent.is_valid(at)))
+                .collect();
+            for (at, node) in fields {
+                gather(parent.column(*at), node, rows.clone(), found);
+            }
+        }
+        Node::List(item) => match array.data_type() {
+            DataType::LargeList(_) => gather_list(array.as_list::<i64>(), item, &rows, found),
+            _ => gather_list(array.as_list::<i32>(), item, &rows, found),
+        },
+    }
+}
+
+fn gather_list<O: OffsetSizeTrait>(
+    list: &GenericListArray<O>,
+    item: &Node,
+    rows: &[Option<u32>],
+    found: &mut Vec<Option<Values>>,
+) {
+    let mut inner = vec![None; list.values().len()];
+    for (at, row) in rows.iter().enumerate() {
+        let range = list.value_offsets()[at].as_usize()..list.value_offsets()[at + 1].as_usize();
+        if list.is_valid(at) {
+            inner[range].fill(*row);
+        }
+    }
+    gather(list.values(), item, inner, found);
+}
+
+fn rebuild(array: &ArrayRef, node: &Node, leaves: &[ArrayRef]) -> Result<(DataType, ArrayRef), ArrowError> {
+    let short = || ArrowError::InvalidArgumentError("a leaf has not its values".to_owned());
+    match node {
+        Node::Keep => Ok((array.data_type().clone(), Arc::clone(array))),
+        Node::Leaf(leaf) => {
+            let new = leaves.get(*leaf).filter(|new| new.len() == array.len());
+            let new = Arc::clone(new.ok_or_else(short)?);
+            Ok((new.data_type().clone(), new))
+        }
+        Node::Struct(nodes) => {
+            let parent = array.as_struct();
+            let (mut fields, mut columns) = (Vec::new(), Vec::new());
+            for (at, node) in nodes {
+                let (kind, column) = rebuild(parent.column(*at), node, leaves)?;
+                let name = parent.fields()[*at].name();
+                fields.push(Field::new(name, kind, true));
+                columns.push(column);
+            }
+            let new = StructArray::try_new(Fields::from(fields), columns, parent.nulls().cloned())?;
+            Ok((new.data_type().clone(), Arc::new(new)))
+        }
+        Node::List(item) => match array.data_type() {
+            DataType::LargeList(_) => rebuild_list(array.as_list::<i64>(), item, leaves),
+            _ => rebuild_list(array.as_list::<i32>(), item, leaves),
+        },
+    }
+}
+
+fn rebuild_list<O: OffsetSizeTrait>(
+    list: &GenericListArray<O>,
+    item: &Node,
+    leaves: &[ArrayRef],
+) -> Result<(DataType, ArrayRef), ArrowError> {
+    let (kind, values) = rebuild(list.values(), item, leaves)?;
+    let field = Arc::new(Field::new_list_field(kind, true));
+    let new = GenericListArray::try_new(field, list.offsets().clone(), values, list.nulls().cloned())?;
+    Ok((new.data_type().clone(), Arc::new(new)))
+}

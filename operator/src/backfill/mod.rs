@@ -1,0 +1,344 @@
+//! The bulk backfill: tables of a warehouse through the same engine, policy and store as the stream.
+//!
+//! A unit is a part of an object in one version under one configuration. Its output's names follow from that and are created
+//! once, so a run that is repeated finds all done, one that was cut off goes on with what is not there, and shards need nobody
+//! who tells them apart.
+
+mod manifest;
+mod plan;
+mod progress;
+mod rows;
+mod unit;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context as _;
+use lethe_connectors::kafka::source::Command;
+use lethe_connectors::sink::{Encoding, PartName};
+use lethe_connectors::store::{Store, StoreError, verify};
+use lethe_connectors::tables::{TableError, Tables, TablesConfig};
+use lethe_core::{LabelId, LabelSet};
+use serde_json::{Map, Value};
+use tokio::runtime::Handle;
+
+use crate::cli::Shard;
+use crate::exit::{Coded, Failure, usage};
+use crate::pipeline::{Edition, Pool};
+use crate::telemetry::Telemetry;
+use plan::{Job, Plan};
+use progress::Reached;
+
+/// What the dataset says of the configuration that made it.
+const BEGUN: &str = "backfill.json";
+
+/// What those who work need of the program.
+struct Shop {
+    edition: Edition,
+    tables: Tables,
+    store: Arc<dyn Store>,
+    pool: Pool,
+    encoding: Encoding,
+    telemetry: Arc<Telemetry>,
+    runtime: Handle,
+    progress: Reached,
+    part_bytes: u64,
+    max_note_bytes: usize,
+    stopped: AtomicBool,
+}
+
+impl Shop {
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Relaxed)
+    }
+
+    fn label(&self, name: &str) -> anyhow::Result<LabelId> {
+        let labels = self.edition.engine.labels();
+        labels.by_name(name).ok_or_else(|| unknown(labels, name))
+    }
+}
+
+fn unknown(labels: &LabelSet, name: &str) -> anyhow::Error {
+    usage(format!(
+        "key `backfill.columns.identifiers`: label set `{}` has no `{name}`",
+        labels.id()
+    ))
+}
+
+/// Whether these tables can be redacted by this label set, as far as can be said before they are read.
+///
+/// # Errors
+/// A usage error that names the key.
+pub(crate) fn check(tables: &TablesConfig, labels: &LabelSet) -> anyhow::Result<()> {
+    tables.columns.check().map_err(usage)?;
+    let mut named = tables.columns.identifiers.values();
+    match named.find(|label| labels.by_name(label).is_none()) {
+        Some(label) => Err(unknown(labels, label)),
+        None => Ok(()),
+    }
+}
+
+/// The program was told to stop.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped before the end; run again to go on")]
+struct Stopped;
+
+/// What a backfill is made with.
+pub(crate) struct Backfill<'a> {
+    pub(crate) tables: &'a TablesConfig,
+    pub(crate) edition: Edition,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) encoding: Encoding,
+    pub(crate) workers: usize,
+    pub(crate) telemetry: Arc<Telemetry>,
+    pub(crate) shard: Shard,
+}
+
+/// Runs a backfill, or this shard of it, to its end, and says what there is then.
+///
+/// # Errors
+/// [`Failure::Found`] if some of the data cannot be read, and never will be; [`Failure::Halted`] if the dataset was made by
+/// another configuration, or of other versions of the objects; anything else may be better the next time.
+pub(crate) fn run(
+    backfill: Backfill<'_>,
+    runtime: &Handle,
+    inbox: Receiver<Command>,
+) -> anyhow::Result<String> {
+    let tables = match Tables::open(backfill.tables, runtime.clone()) {
+        Err(error) if error.is_permanent() => return Err(usage(error)),
+        other => other?,
+    };
+    let store = backfill.store;
+    runtime
+        .block_on(verify(store.as_ref()))
+        .context("the store of the output")?;
+    let digest = plan::digest(&backfill.edition.fingerprints, backfill.tables);
+    runtime.block_on(begin(store.as_ref(), &digest, &backfill.edition, backfill.tables))?;
+    let (units, unreadable, others) = match tables.units() {
+        Err(error @ TableError::NoTables { .. }) => return Err(usage(error)),
+        other => other?,
+    };
+    if others > 0 {
+        tracing::info!("{others} objects are no tables by their names, and are left alone");
+    }
+    let plan = plan::plan(units, &digest, &there(runtime, &store)?, backfill.shard);
+    refuse_stale(&plan)?;
+    let total = plan.jobs.iter().map(|job| job.unit.bytes).sum();
+    let done = plan.jobs.iter().filter(|job| job.is_done()).count();
+    tracing::info!(
+        "{} units, {done} of them done; {:.1} MB of objects",
+        plan.jobs.len(),
+        total as f64 / 1e6
+    );
+    let telemetry = backfill.telemetry;
+    let board = Arc::clone(telemetry.board().backfill());
+    let measures = telemetry.measures().clone();
+    let shop = Arc::new(Shop {
+        progress: Reached::new(board, measures, total, plan.jobs.len() as u64),
+        edition: backfill.edition,
+        tables,
+        store: Arc::clone(&store),
+        pool: Pool::start(backfill.workers).context("no worker threads")?,
+        encoding: backfill.encoding,
+        part_bytes: backfill.tables.part_bytes.max(1),
+        max_note_bytes: backfill.tables.max_note_bytes,
+        runtime: runtime.clone(),
+        telemetry,
+        stopped: AtomicBool::new(false),
+    });
+    listen(Arc::clone(&shop), inbox);
+    shop.telemetry.board().ready(true);
+    let mut broken = work(&shop, &plan.jobs, backfill.workers)?;
+    shop.telemetry.board().ready(false);
+    for (object, error) in unreadable {
+        // One shard tells of each: the object's first unit would have been somebody's.
+        if backfill.shard.this == 0 {
+            tracing::error!("{error}");
+            broken.insert(object, error.to_string());
+        }
+    }
+    finish(&shop, runtime, plan, backfill.shard, broken)
+}
+
+/// Writes the manifest of what is there.
+fn finish(
+    shop: &Shop,
+    runtime: &Handle,
+    plan: Plan,
+    shard: Shard,
+    broken: BTreeMap<String, String>,
+) -> anyhow::Result<String> {
+    let mut names: HashMap<String, Vec<PartName>> = HashMap::new();
+    for name in there(runtime, &shop.store)? {
+        names.entry(name.unit.clone()).or_default().push(name);
+    }
+    let mut whole = Vec::new();
+    for job in plan.jobs {
+        let mut parts = names.remove(&job.id).unwrap_or_default();
+        parts.sort_unstable_by_key(|name| name.part);
+        let job = Job { done: parts, ..job };
+        // Of an object that cannot be read to its end, what was read before is out.
+        let is_whole = job.is_done() || broken.contains_key(&job.unit.object.name);
+        anyhow::ensure!(
+            is_whole,
+            "{}: not all of it is out; run again",
+            job.unit.object.name
+        );
+        whole.push(job);
+    }
+    let failed = broken.len();
+    let written = manifest::write(&shop.store, &whole, broken, &plan.digest, shard);
+    let totals = runtime.block_on(written)?;
+    let told = format!(
+        "{}; the dataset has {} rows in {} files ({} redacted, {} quarantined) of {} rows in {} units{}",
+        shop.progress.told(),
+        totals.rows_out,
+        totals.files,
+        totals.redacted,
+        totals.quarantined,
+        totals.rows_in,
+        totals.units,
+        if plan.gone > 0 {
+            format!("; {} files are of objects that are gone", plan.gone)
+        } else {
+            String::new()
+        },
+    );
+    if failed > 0 {
+        return Err(Coded(
+            Failure::Found,
+            format!("{failed} objects cannot be read; the log and the manifest say why. All others are out: {told}"),
+        )
+        .into());
+    }
+    Ok(told)
+}
+
+/// The files of the output.
+fn there(runtime: &Handle, store: &Arc<dyn Store>) -> anyhow::Result<Vec<PartName>> {
+    let listed = runtime
+        .block_on(store.list(PartName::folder()))
+        .context("the store of the output")?;
+    Ok(listed
+        .iter()
+        .filter_map(|object| PartName::parse(&object.name))
+        .collect())
+}
+
+/// Leaves word of the configuration in a new dataset, and refuses one that another made.
+async fn begin(
+    store: &dyn Store,
+    digest: &str,
+    edition: &Edition,
+    tables: &TablesConfig,
+) -> anyhow::Result<()> {
+    let entries = edition.fingerprints.entries();
+    let mut begun: Map<String, Value> = entries
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.into()))
+        .collect();
+    begun.insert("columns".to_owned(), format!("{:?}", tables.columns).into());
+    begun.insert("digest".to_owned(), digest.into());
+    let mut bytes = serde_json::to_vec_pretty(&begun)?;
+    bytes.push(b'\n');
+    match store.create(BEGUN, bytes.into()).await {
+        Ok(()) => return Ok(()),
+        Err(StoreError::Exists(_)) => {}
+        Err(error) => return Err(error).context("the store of the output"),
+    }
+    let was: Map<String, Value> = serde_json::from_slice(&store.read(BEGUN).await?)
+        .with_context(|| format!("{BEGUN}: is not what a backfill writes"))?;
+    if was.get("digest") == begun.get("digest") {
+        return Ok(());
+    }
+    let other: Vec<&str> = begun
+        .iter()
+        .filter(|(name, value)| *name != "digest" && was.get(*name) != Some(*value))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let other = if other.is_empty() {
+        vec!["settings of `[backfill]`"]
+    } else {
+        other
+    };
+    Err(Coded(
+        Failure::Halted,
+        format!(
+            "{}: was made by another configuration ({}); rows of both would stand side by side. Write to a new dataset",
+            store.describe(),
+            other.join(", ")
+        ),
+    )
+    .into())
+}
+
+fn refuse_stale(plan: &Plan) -> anyhow::Result<()> {
+    let Some((object, files)) = plan.stale.first() else {
+        return Ok(());
+    };
+    Err(Coded(
+        Failure::Halted,
+        format!(
+            "{object}: has changed since it was backfilled ({files} files), and {} more like it; rows of both versions would stand side by side. Write to a new dataset",
+            plan.stale.len() - 1
+        ),
+    )
+    .into())
+}
+
+/// Takes a signal's word that the program is to stop.
+fn listen(shop: Arc<Shop>, inbox: Receiver<Command>) {
+    std::thread::spawn(move || {
+        while let Ok(command) = inbox.recv() {
+            if matches!(command, Command::Stop) {
+                shop.stopped.store(true, Relaxed);
+            }
+        }
+    });
+}
+
+/// Works off what there is, on so many threads. Objects that cannot be read, and why.
+///
+/// # Errors
+/// The first thing that may be better the next time.
+fn work(shop: &Arc<Shop>, jobs: &[Job], workers: usize) -> anyhow::Result<BTreeMap<String, String>> {
+    let queue: Mutex<VecDeque<&Job>> = Mutex::new(jobs.iter().collect());
+    let broken: Mutex<BTreeMap<String, String>> = Mutex::default();
+    let failed: Mutex<Option<anyhow::Error>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..workers.clamp(1, jobs.len().max(1)) {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+                    let Some(job) = next.filter(|_| !shop.is_stopped()) else {
+                        break;
+                    };
+                    let Err(error) = unit::work(shop, job) else {
+                        continue;
+                    };
+                    let object = &job.unit.object.name;
+                    if error
+                        .downcast_ref::<TableError>()
+                        .is_some_and(TableError::is_permanent)
+                    {
+                        tracing::error!("{error:#}");
+                        let mut broken = broken.lock().unwrap_or_else(PoisonError::into_inner);
+                        broken.insert(object.clone(), format!("{error:#}"));
+                        continue;
+                    }
+                    // What is wrong with the store or the policy is wrong for all units.
+                    shop.stopped.store(true, Relaxed);
+                    let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                    failed.get_or_insert(error.context(format!("object {object}")));
+                }
+            });
+        }
+    });
+    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None if shop.is_stopped() => Err(Stopped.into()),
+        None => Ok(broken.into_inner().unwrap_or_else(PoisonError::into_inner)),
+    }
+}

@@ -1,0 +1,194 @@
+//! What there is to do: the units of all tables, which are this shard's, and what of them is there already.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lethe_connectors::sink::{Fingerprints, PartName};
+use lethe_connectors::tables::{TablesConfig, Unit};
+use lethe_core::hex;
+use sha2::{Digest as _, Sha256};
+
+use crate::cli::Shard;
+
+/// A unit, and the names of its parts.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    pub(super) unit: Unit,
+    /// Stands for the object's name, and for all that the rows follow from.
+    pub(super) object: String,
+    pub(super) id: String,
+    /// Parts that are there, from the first on without a gap.
+    pub(super) done: Vec<PartName>,
+}
+
+impl Job {
+    /// Whether all of its parts are there.
+    pub(super) fn is_done(&self) -> bool {
+        self.done.last().is_some_and(|part| part.last)
+    }
+
+    /// The name of a part.
+    pub(super) fn part(&self, part: u32, last: bool) -> PartName {
+        PartName {
+            object: self.object.clone(),
+            unit: self.id.clone(),
+            part,
+            last,
+        }
+    }
+}
+
+/// All that there is to do.
+pub(super) struct Plan {
+    /// This shard's.
+    pub(super) jobs: Vec<Job>,
+    /// Stands for every shard's units.
+    pub(super) digest: String,
+    /// Objects that lie in the output in another version than the one that is there now, and how many files of each.
+    pub(super) stale: Vec<(String, usize)>,
+    /// Files of the output whose object is gone.
+    pub(super) gone: usize,
+}
+
+/// What rows follow from beside the table itself: the configuration's digest.
+pub(super) fn digest(fingerprints: &Fingerprints, tables: &TablesConfig) -> String {
+    let mut hash = Sha256::new();
+    for (name, value) in fingerprints.entries() {
+        hash.update(format!("{name}={value}\n"));
+    }
+    // Where the tables lie is left out: they may be moved.
+    hash.update(format!(
+        "{:?}|{:?}|{:?}|{}|{}|{}",
+        tables.columns,
+        tables.csv,
+        tables.format,
+        tables.max_note_bytes,
+        tables.unit_bytes,
+        tables.part_bytes
+    ));
+    hex(&hash.finalize())
+}
+
+fn short(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes())).chars().take(16).collect()
+}
+
+/// The row groups of a unit, in words.
+pub(super) fn groups(unit: &Unit) -> String {
+    unit.groups
+        .as_ref()
+        .map(|groups| format!("{}..{}", groups.start, groups.end))
+        .unwrap_or_default()
+}
+
+/// Plans `units` under a configuration's digest, with `there` the files of the output.
+pub(super) fn plan(units: Vec<Unit>, digest: &str, there: &[PartName], shard: Shard) -> Plan {
+    let mut found: BTreeMap<(&str, &str), BTreeMap<u32, &PartName>> = BTreeMap::new();
+    for part in there {
+        let parts = found.entry((&part.object, &part.unit)).or_default();
+        parts.insert(part.part, part);
+    }
+    let mut all = Sha256::new();
+    let (mut jobs, mut objects, mut ids) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+    for (at, unit) in units.into_iter().enumerate() {
+        let object = short(&unit.object.name);
+        let groups = groups(&unit);
+        let id = short(&format!(
+            "{}\n{}\n{groups}\n{digest}",
+            unit.object.name, unit.object.version
+        ));
+        all.update(id.as_bytes());
+        objects.insert(object.clone(), unit.object.name.clone());
+        ids.insert(id.clone());
+        if at % shard.of == shard.this {
+            let parts = found.get(&(object.as_str(), id.as_str()));
+            let done = (0..)
+                .map_while(|part| Some((*parts?.get(&part)?).clone()))
+                .collect();
+            jobs.push(Job {
+                unit,
+                object,
+                id,
+                done,
+            });
+        }
+    }
+    let (mut stale, mut gone) = (BTreeMap::<String, usize>::new(), 0);
+    for ((object, unit), parts) in &found {
+        match objects.get(*object) {
+            Some(_) if ids.contains(*unit) => {}
+            Some(name) => *stale.entry(name.clone()).or_default() += parts.len(),
+            None => gone += parts.len(),
+        }
+    }
+    Plan {
+        jobs,
+        digest: hex(&all.finalize()).chars().take(16).collect(),
+        stale: stale.into_iter().collect(),
+        gone,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lethe_connectors::store::Object;
+    use std::time::SystemTime;
+
+    fn unit(name: &str, version: &str) -> Unit {
+        Unit {
+            object: Object {
+                name: name.into(),
+                size: 1,
+                modified: SystemTime::UNIX_EPOCH,
+                version: version.into(),
+            },
+            groups: None,
+            bytes: 1,
+        }
+    }
+
+    const WHOLE: Shard = Shard { this: 0, of: 1 };
+
+    #[test]
+    fn shards_part_the_units_and_agree_on_the_whole() {
+        let units: Vec<Unit> = (0..7).map(|n| unit(&n.to_string(), "v")).collect();
+        let plans = [0, 1, 2].map(|this| plan(units.clone(), "c", &[], Shard { this, of: 3 }));
+        assert_eq!(
+            plans.iter().map(|plan| plan.jobs.len()).collect::<Vec<_>>(),
+            [3, 2, 2]
+        );
+        assert!(plans.iter().all(|plan| plan.digest == plans[0].digest));
+        let mut ids: Vec<_> = plans
+            .iter()
+            .flat_map(|plan| &plan.jobs)
+            .map(|job| &job.id)
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 7);
+    }
+
+    #[test]
+    fn parts_count_from_the_first_without_a_gap_and_the_last_ends_a_unit() {
+        let job = plan(vec![unit("a", "v")], "c", &[], WHOLE).jobs.remove(0);
+        let there = |parts: &[(u32, bool)]| {
+            let names: Vec<_> = parts.iter().map(|&(part, last)| job.part(part, last)).collect();
+            let job = plan(vec![unit("a", "v")], "c", &names, WHOLE).jobs.remove(0);
+            (job.done.len(), job.is_done())
+        };
+        assert_eq!(there(&[]), (0, false));
+        assert_eq!(there(&[(0, false), (2, true)]), (1, false));
+        assert_eq!(there(&[(0, false), (1, true)]), (2, true));
+    }
+
+    #[test]
+    fn another_version_or_configuration_is_stale_and_an_object_that_is_gone_is_not() {
+        let old = plan(vec![unit("a", "v"), unit("b", "v")], "c", &[], WHOLE);
+        let names: Vec<_> = old.jobs.iter().map(|job| job.part(0, true)).collect();
+        let now = plan(vec![unit("a", "w")], "c", &names, WHOLE);
+        assert_eq!((now.stale, now.gone), (vec![("a".to_owned(), 1)], 1));
+        assert!(!now.jobs[0].is_done());
+        let other = plan(vec![unit("a", "v"), unit("b", "v")], "d", &names, WHOLE);
+        assert_eq!(other.stale.len(), 2);
+    }
+}

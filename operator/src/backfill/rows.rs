@@ -1,0 +1,417 @@
+//! From a slab of a table to redacted rows: every text of it through the engine, every identifier through the policy, and the table
+//! put together again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use arrow_array::builder::{StringBuilder, UInt32Builder};
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::UInt32Type;
+use arrow_array::{Array as _, ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, UInt32Array};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
+use arrow_select::take::take;
+use futures::future::try_join_all;
+use lethe_connectors::sink::PartFooter;
+use lethe_connectors::tables::{Cell, Shape, Slab, Values};
+use lethe_core::{
+    AuditBatch, BatchError, Coordinates, LabelId, NoteBatch, NoteEvent, Processed, QuarantineCode, Record,
+    RowKind,
+};
+
+use super::Shop;
+use crate::pipeline::{redact, told};
+
+/// Texts, and bytes of them, that go to a worker at a time.
+const CHUNK: usize = 128;
+const CHUNK_BYTES: usize = 1 << 20;
+/// First and longest wait for what replacing needs and is away.
+const WAIT: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(15));
+
+/// The columns before those of the table: which row of which object it was, what became of it, and why.
+const OBJECT: &str = "lethe_object";
+const ROW: &str = "lethe_row";
+const KIND: &str = "lethe_kind";
+const ERROR: &str = "lethe_error";
+const REDACTIONS: &str = "lethe_redactions";
+const REVIEW: &str = "lethe_review";
+
+/// The schema of redacted rows of a table.
+pub(super) fn schema(shape: &Shape) -> anyhow::Result<SchemaRef> {
+    let mut fields = own_fields();
+    fields.extend(shape.fields()?);
+    Ok(Arc::new(Schema::new(fields)))
+}
+
+fn own_fields() -> Vec<FieldRef> {
+    let field = |name: &str, kind, nullable| Arc::new(Field::new(name, kind, nullable));
+    vec![
+        field(OBJECT, DataType::Utf8, false),
+        field(ROW, DataType::Int64, false),
+        field(KIND, DataType::Utf8, false),
+        field(ERROR, DataType::Utf8, true),
+        field(REDACTIONS, DataType::UInt32, false),
+        field(REVIEW, DataType::Utf8, true),
+    ]
+}
+
+/// The schema of audit rows: those of every audit, the column, and which of the row's values in it.
+pub(super) fn audit_schema() -> SchemaRef {
+    let mut fields: Vec<FieldRef> = AuditBatch::schema().fields().iter().cloned().collect();
+    fields.push(Arc::new(Field::new("column", DataType::Utf8, false)));
+    fields.push(Arc::new(Field::new("element", DataType::UInt32, false)));
+    Arc::new(Schema::new(fields))
+}
+
+/// A slab's way out.
+pub(super) struct Done {
+    pub(super) rows: RecordBatch,
+    pub(super) audit: RecordBatch,
+    /// What it adds to its part's counts.
+    pub(super) counts: PartFooter,
+}
+
+/// What becomes of the rows of a slab.
+struct Fate {
+    bad: Vec<Option<QuarantineCode>>,
+    redactions: Vec<u32>,
+    review: Vec<Vec<String>>,
+}
+
+/// One text of a leaf on its way.
+struct Text {
+    /// Its place among the leaf's values.
+    at: usize,
+    row: usize,
+    /// Which of its row's in the leaf.
+    element: u32,
+}
+
+/// Redacts a slab.
+///
+/// # Errors
+/// If a worker fails, or the rows cannot be put together: nothing of them is given out.
+pub(super) fn redacted(
+    shop: &Arc<Shop>,
+    object: &Arc<str>,
+    shape: &Shape,
+    slab: &Slab,
+) -> anyhow::Result<Done> {
+    let rows = slab.record.num_rows();
+    let mut fate = Fate {
+        bad: vec![None; rows],
+        redactions: vec![0; rows],
+        review: vec![Vec::new(); rows],
+    };
+    for &(row, code) in &slab.bad {
+        fate.bad[row] = Some(code);
+    }
+    let mut events = Vec::with_capacity(rows);
+    for row in 0..rows {
+        events.push(match shape.event(&slab.record, row) {
+            Ok(event) => event,
+            Err(code) => {
+                fate.bad[row].get_or_insert(code);
+                NoteEvent::default()
+            }
+        });
+    }
+    let mut counts = PartFooter::default();
+    let mut trails = Vec::new();
+    let mut leaves: Vec<ArrayRef> = Vec::new();
+    for (leaf, values) in shape.leaves().iter().zip(shape.values(&slab.record)) {
+        let label = match &leaf.what {
+            Cell::Text => None,
+            Cell::Identifier(label) => Some(shop.label(label)?),
+        };
+        let place = Place {
+            object,
+            first: slab.first,
+            events: &events,
+        };
+        let (texts, records) = place.gather(&values, shop.max_note_bytes, &mut fate);
+        match label {
+            None => {
+                counts.texts += texts.len() as u64;
+                counts.text_bytes += records.iter().map(size).sum::<usize>() as u64;
+            }
+            Some(_) => counts.identifiers += texts.len() as u64,
+        }
+        let chunks = shop.runtime.block_on(through(shop, records, label))?;
+        leaves.push(settle(
+            &leaf.path,
+            &values,
+            &texts,
+            &chunks,
+            &mut fate,
+            &mut trails,
+        )?);
+    }
+    put_together(object, shape, slab, &leaves, &fate, &trails, counts)
+}
+
+fn size(record: &Record) -> usize {
+    match record {
+        Record::Note(event) => event.text.len(),
+        _ => 0,
+    }
+}
+
+/// Where values of a leaf come from.
+struct Place<'a> {
+    object: &'a Arc<str>,
+    first: i64,
+    events: &'a [NoteEvent],
+}
+
+impl Place<'_> {
+    /// Texts of a leaf, each a record with what its row says. Rows whose text cannot be read are marked.
+    fn gather(&self, values: &Values, most: usize, fate: &mut Fate) -> (Vec<Text>, Vec<Record>) {
+        let mut seen = vec![0_u32; fate.bad.len()];
+        let (mut texts, mut records) = (Vec::new(), Vec::new());
+        for at in 0..values.len() {
+            let Some(row) = values.row(at) else { continue };
+            let element = seen[row];
+            seen[row] += 1;
+            let text = match values.text(at) {
+                Ok(Some(text)) if text.len() <= most => text,
+                Ok(None) => continue,
+                Ok(Some(_)) => {
+                    fate.bad[row].get_or_insert(QuarantineCode::TooLarge);
+                    continue;
+                }
+                Err(code) => {
+                    fate.bad[row].get_or_insert(code);
+                    continue;
+                }
+            };
+            if fate.bad[row].is_some() {
+                continue;
+            }
+            let at_row = Coordinates {
+                topic: Arc::clone(self.object),
+                partition: 0,
+                offset: self.first + row as i64,
+            };
+            records.push(Record::Note(NoteEvent {
+                at: at_row,
+                text: text.into(),
+                ..self.events[row].clone()
+            }));
+            texts.push(Text { at, row, element });
+        }
+        (texts, records)
+    }
+}
+
+/// Takes records through the engine, in chunks side by side.
+async fn through(
+    shop: &Arc<Shop>,
+    records: Vec<Record>,
+    label: Option<LabelId>,
+) -> anyhow::Result<Vec<Processed>> {
+    let mut chunks: Vec<Vec<Record>> = Vec::new();
+    let mut bytes = 0;
+    for record in records {
+        let more = size(&record);
+        match chunks.last_mut() {
+            Some(chunk) if chunk.len() < CHUNK && bytes + more <= CHUNK_BYTES => {
+                bytes += more;
+                chunk.push(record);
+            }
+            _ => {
+                bytes = more;
+                chunks.push(vec![record]);
+            }
+        }
+    }
+    try_join_all(
+        chunks
+            .into_iter()
+            .map(|chunk| through_one(shop, Arc::new(chunk), label)),
+    )
+    .await
+}
+
+async fn through_one(
+    shop: &Arc<Shop>,
+    records: Arc<Vec<Record>>,
+    label: Option<LabelId>,
+) -> anyhow::Result<Processed> {
+    let mut wait = WAIT.0;
+    loop {
+        let (work, records) = (Arc::clone(shop), Arc::clone(&records));
+        let done = shop.pool.run(move || {
+            let sizes: Vec<usize> = records.iter().map(size).collect();
+            match label {
+                None => redact(&work.edition, &records).inspect(|(processed, tokens)| {
+                    let members = work.edition.engine.members().len();
+                    told(&work.telemetry, processed, &sizes, members, *tokens);
+                }),
+                Some(label) => NoteBatch::from_records(records.iter().cloned())
+                    .and_then(|batch| Ok((work.edition.engine.replace(&batch, label)?, 0))),
+            }
+        });
+        match done.await? {
+            Ok((processed, _)) => return Ok(processed),
+            Err(BatchError::Unavailable(why)) => {
+                tracing::warn!(why, "trying again in {} ms", wait.as_millis());
+                shop.telemetry.measures().retry("redact");
+                shop.telemetry.board().polled();
+                tokio::time::sleep(wait).await;
+                wait = (wait * 2).min(WAIT.1);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// A leaf's new values; what became of them is told of their rows.
+fn settle(
+    path: &str,
+    values: &Values,
+    texts: &[Text],
+    chunks: &[Processed],
+    fate: &mut Fate,
+    trails: &mut Vec<RecordBatch>,
+) -> anyhow::Result<ArrayRef> {
+    let mut leaf = StringBuilder::new();
+    let mut filled = 0;
+    let mut texts = texts.iter();
+    for done in chunks {
+        let record = done.redacted.record();
+        let column = |name: &str| {
+            record
+                .column_by_name(name)
+                .context("a redacted batch has all its columns")
+        };
+        let strings = |name: &str| column(name).map(|column| column.as_string::<i32>());
+        let (text, kind, error, review) = (
+            strings("text")?,
+            strings("row_kind")?,
+            strings("error")?,
+            strings("review")?,
+        );
+        let redactions = column("redactions")?.as_primitive::<UInt32Type>();
+        let (mut rows, mut elements) = (Vec::new(), Vec::new());
+        for (i, of) in texts.by_ref().take(record.num_rows()).enumerate() {
+            for _ in filled..of.at {
+                leaf.append_null();
+            }
+            filled = of.at + 1;
+            if kind.value(i) == RowKind::Note.name() && text.is_valid(i) {
+                leaf.append_value(text.value(i));
+            } else {
+                leaf.append_null();
+                let code = QuarantineCode::ALL
+                    .into_iter()
+                    .find(|code| error.is_valid(i) && code.name() == error.value(i));
+                fate.bad[of.row].get_or_insert(code.unwrap_or(QuarantineCode::MemberError));
+            }
+            fate.redactions[of.row] += redactions.value(i);
+            if review.is_valid(i) {
+                let reasons = review.value(i).split(',').map(str::to_owned);
+                fate.review[of.row].extend(reasons);
+            }
+            for _ in 0..redactions.value(i) {
+                rows.push(of.row as i64);
+                elements.push(of.element);
+            }
+        }
+        trails.push(trail(path, done.audit.record(), &rows, elements)?);
+    }
+    for _ in filled..values.len() {
+        leaf.append_null();
+    }
+    Ok(Arc::new(leaf.finish()))
+}
+
+/// Audit rows with their column and element. For now each has its row of the slab as offset.
+fn trail(path: &str, audit: &RecordBatch, rows: &[i64], elements: Vec<u32>) -> anyhow::Result<RecordBatch> {
+    let mut columns = audit.columns().to_vec();
+    let offset = audit.schema().index_of("offset")?;
+    columns[offset] = Arc::new(Int64Array::from(rows.to_vec()));
+    columns.push(Arc::new(StringArray::from(vec![path; audit.num_rows()])));
+    columns.push(Arc::new(UInt32Array::from(elements)));
+    Ok(RecordBatch::try_new(audit_schema(), columns)?)
+}
+
+fn put_together(
+    object: &Arc<str>,
+    shape: &Shape,
+    slab: &Slab,
+    leaves: &[ArrayRef],
+    fate: &Fate,
+    trails: &[RecordBatch],
+    mut counts: PartFooter,
+) -> anyhow::Result<Done> {
+    let rows = slab.record.num_rows();
+    let (_, mut columns) = shape.with(&slab.record, leaves)?;
+    if fate.bad.iter().any(Option::is_some) {
+        // Taken anew rather than masked: a masked value would still be in the column's buffer, and so in the file.
+        let kept = UInt32Array::from_iter(
+            (0..rows as u32).map(|row| fate.bad[row as usize].is_none().then_some(row)),
+        );
+        for column in &mut columns {
+            *column = take(column, &kept, None)?;
+        }
+    }
+    let is_good = |row: usize| fate.bad[row].is_none();
+    let mut redactions = UInt32Builder::with_capacity(rows);
+    let (mut error, mut review) = (StringBuilder::new(), StringBuilder::new());
+    for row in 0..rows {
+        error.append_option(fate.bad[row].map(QuarantineCode::name));
+        redactions.append_value(if is_good(row) { fate.redactions[row] } else { 0 });
+        let mut reasons = fate.review[row].clone();
+        reasons.sort_unstable();
+        reasons.dedup();
+        let told = !reasons.is_empty() && is_good(row);
+        counts.review += u64::from(told);
+        review.append_option(told.then(|| reasons.join(",")));
+    }
+    let kind = |row: usize| match is_good(row) {
+        true => RowKind::Note.name(),
+        false => RowKind::Quarantined.name(),
+    };
+    counts.quarantined = (0..rows).filter(|&row| !is_good(row)).count() as u64;
+    counts.redacted = rows as u64 - counts.quarantined;
+    let mut all: Vec<ArrayRef> = vec![
+        Arc::new(StringArray::from(vec![&**object; rows])),
+        Arc::new(Int64Array::from_iter_values(
+            (0..rows).map(|row| slab.first + row as i64),
+        )),
+        Arc::new(StringArray::from_iter_values((0..rows).map(kind))),
+        Arc::new(error.finish()),
+        Arc::new(redactions.finish()),
+        Arc::new(review.finish()),
+    ];
+    all.append(&mut columns);
+    let audit = audit(slab.first, trails, fate)?;
+    counts.spans = audit.num_rows() as u64;
+    Ok(Done {
+        rows: RecordBatch::try_new(schema(shape)?, all)?,
+        audit,
+        counts,
+    })
+}
+
+/// The audit of the rows that leave, with their numbers in the object.
+fn audit(first: i64, trails: &[RecordBatch], fate: &Fate) -> anyhow::Result<RecordBatch> {
+    let schema = audit_schema();
+    let whole = concat_batches(&schema, trails)?;
+    let offset = schema.index_of("offset")?;
+    let rows = whole
+        .column(offset)
+        .as_primitive::<arrow_array::types::Int64Type>()
+        .clone();
+    let mut columns = whole.columns().to_vec();
+    columns[offset] = Arc::new(Int64Array::from_iter_values(
+        rows.values().iter().map(|row| first + row),
+    ));
+    let whole = RecordBatch::try_new(schema, columns)?;
+    let is_out = |row: &i64| usize::try_from(*row).is_ok_and(|row| fate.bad[row].is_none());
+    let out: BooleanArray = rows.values().iter().map(|row| Some(is_out(row))).collect();
+    Ok(filter_record_batch(&whole, &out)?)
+}

@@ -1,0 +1,168 @@
+//! One unit, from the first row that is not durable to its end.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use lethe_connectors::sink::{ChainError, Part, PartFooter, PartName, read_part};
+use lethe_connectors::store::StoreError;
+use lethe_connectors::tables::TableError;
+
+use super::plan::{Job, groups};
+use super::rows::{audit_schema, redacted, schema};
+use super::{Shop, Stopped};
+use crate::telemetry::{Closing, Stage};
+
+/// First and longest wait for a store that cannot now, and how often it is asked.
+const WAIT: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(15));
+const TRIES: u32 = 12;
+
+/// Works a unit off.
+///
+/// # Errors
+/// [`TableError`] if it cannot be read, [`Stopped`] if the program is to end. What is durable stays so.
+pub(super) fn work(shop: &Arc<Shop>, job: &Job) -> anyhow::Result<()> {
+    if job.is_done() {
+        shop.progress.unit(&job.unit, 0.0);
+        return Ok(());
+    }
+    let mut part = job.done.len() as u32;
+    let mut next = match job.done.last() {
+        Some(last) => {
+            let path = last.path();
+            patiently(shop, || {
+                shop.runtime.block_on(read_part(shop.store.as_ref(), &path))
+            })?
+            .next
+        }
+        None => 0,
+    };
+    let (shape, mut slabs) = shop.tables.read(&job.unit, next)?;
+    let object: Arc<str> = job.unit.object.name.as_str().into();
+    let columns = schema(&shape)?;
+    let mut done_share = 0.0;
+    let mut slab = slabs.next().transpose()?;
+    loop {
+        let mut sheet = Part::new(columns.clone(), audit_schema(), shop.encoding);
+        let mut footer = PartFooter {
+            object: object.to_string(),
+            version: job.unit.object.version.clone(),
+            groups: groups(&job.unit),
+            first: next,
+            fingerprints: shop.edition.fingerprints.clone(),
+            ..PartFooter::default()
+        };
+        while let Some(now) = slab.take() {
+            if shop.is_stopped() {
+                return Err(Stopped.into());
+            }
+            let begun = Instant::now();
+            let done = redacted(shop, &object, &shape, &now)?;
+            let redacted_at = Instant::now();
+            sheet.push(&done.rows, &done.audit)?;
+            shop.telemetry.measures().stage(Stage::Tag, redacted_at - begun);
+            shop.telemetry
+                .measures()
+                .stage(Stage::Encode, redacted_at.elapsed());
+            add(&mut footer, &done.counts);
+            shop.progress.rows(&done.counts);
+            shop.progress.share(&job.unit, now.share - done_share);
+            done_share = done_share.max(now.share);
+            shop.telemetry.board().polled();
+            slab = slabs.next().transpose()?;
+            if footer.text_bytes >= shop.part_bytes {
+                break;
+            }
+        }
+        let name = job.part(part, slab.is_none());
+        next = footer.first + sheet.rows();
+        footer.next = next;
+        commit(shop, job, sheet, &name, footer)?;
+        part += 1;
+        if slab.is_none() {
+            shop.progress.unit(&job.unit, done_share);
+            return Ok(());
+        }
+    }
+}
+
+fn add(footer: &mut PartFooter, counts: &PartFooter) {
+    footer.redacted += counts.redacted;
+    footer.quarantined += counts.quarantined;
+    footer.texts += counts.texts;
+    footer.text_bytes += counts.text_bytes;
+    footer.identifiers += counts.identifiers;
+    footer.spans += counts.spans;
+    footer.review += counts.review;
+}
+
+/// Makes a part durable, unless its object has changed meanwhile.
+fn commit(
+    shop: &Shop,
+    job: &Job,
+    sheet: Part,
+    name: &PartName,
+    mut footer: PartFooter,
+) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    let sealed = sheet.seal(name, &mut footer)?;
+    let sealed_at = Instant::now();
+    shop.telemetry.measures().stage(Stage::Seal, sealed_at - begun);
+    patiently(shop, || match shop.tables.check(&job.unit) {
+        Err(TableError::Store(error)) => Err(Trouble::Store(error)),
+        other => Ok(other),
+    })??;
+    let is_new = patiently(shop, || {
+        let created = shop.runtime.block_on(sealed.create(shop.store.as_ref()));
+        created.map_err(Trouble::Store)
+    })?;
+    if !is_new {
+        tracing::debug!(file = name.path(), "was there: another run is at this unit too");
+    }
+    shop.telemetry.measures().stage(Stage::Store, sealed_at.elapsed());
+    shop.telemetry
+        .measures()
+        .file(Closing::Part, sealed.size(), begun.elapsed());
+    Ok(())
+}
+
+/// Why something at the store did not come about.
+enum Trouble {
+    Store(StoreError),
+    Other(anyhow::Error),
+}
+
+impl From<ChainError> for Trouble {
+    fn from(error: ChainError) -> Self {
+        match error {
+            ChainError::Store(error) => Self::Store(error),
+            other => Self::Other(other.into()),
+        }
+    }
+}
+
+/// Tries as often as is worth it, as long as the store says that it cannot now.
+fn patiently<T, E: Into<Trouble>>(
+    shop: &Shop,
+    mut attempt: impl FnMut() -> Result<T, E>,
+) -> anyhow::Result<T> {
+    let mut wait = WAIT.0;
+    for tried in 1.. {
+        match attempt().map_err(Into::into) {
+            Ok(done) => return Ok(done),
+            Err(Trouble::Store(error)) if error.is_transient() && tried < TRIES => {
+                tracing::warn!(%error, "store; trying again in {} ms", wait.as_millis());
+                shop.telemetry.measures().retry("commit");
+                shop.telemetry.board().polled();
+                if shop.is_stopped() {
+                    return Err(Stopped.into());
+                }
+                std::thread::sleep(wait);
+                wait = (wait * 2).min(WAIT.1);
+            }
+            Err(Trouble::Store(error)) => return Err(error).context("the store of the output"),
+            Err(Trouble::Other(error)) => return Err(error),
+        }
+    }
+    Err(anyhow::anyhow!("never tried"))
+}

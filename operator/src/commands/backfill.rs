@@ -1,0 +1,90 @@
+//! `lethe backfill`: tables of a warehouse, or a shard of them.
+
+use std::sync::Arc;
+
+use lethe_connectors::kafka::source::commands;
+use lethe_connectors::tables::TableColumns;
+use lethe_core::CarriedField;
+
+use super::run::{fingerprints, runtime, stop_on_signal};
+use crate::backfill::{self, Backfill};
+use crate::cli::BackfillArgs;
+use crate::config::{Config, load};
+use crate::exit::usage;
+use crate::pipeline::Edition;
+use crate::telemetry::{Build, Telemetry};
+
+/// Backfills what the configuration names.
+pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
+    let mut config = load(&args.config)?.with_policy(args.policy.as_ref())?;
+    carry(&mut config);
+    let runtime = runtime()?;
+    let (told, inbox) = commands();
+    stop_on_signal(&runtime, told)?;
+    let tables = config
+        .backfill
+        .as_ref()
+        .ok_or_else(|| usage("there is no `[backfill]`: say which tables to read"))?;
+    let sink = config
+        .sink
+        .as_ref()
+        .ok_or_else(|| usage("there is no `[sink]`: say where redacted rows go"))?;
+    config.telemetry.check(config.resources.drain())?;
+    let recipe = config.engine.build()?;
+    backfill::check(tables, recipe.engine.labels())?;
+    let telemetry = Telemetry::new(&config.telemetry, runtime.handle())?;
+    let server = telemetry.serve(&config.telemetry, runtime.handle())?;
+    telemetry.board().built(Build {
+        bundle: recipe.bundle.clone().unwrap_or_default(),
+        policy: recipe.policy.clone(),
+        members: recipe.engine.members().to_vec(),
+    });
+    let store = sink
+        .store
+        .build()
+        .map_err(|error| anyhow::anyhow!("`[sink.store]`: {error}"))?;
+    let backfill = Backfill {
+        tables,
+        edition: Edition {
+            engine: Arc::clone(&recipe.engine),
+            fingerprints: fingerprints(&config, &recipe, None),
+        },
+        store,
+        encoding: sink.encoding,
+        workers: config.resources.worker_count(),
+        telemetry: Arc::clone(&telemetry),
+        shard: args.shard,
+    };
+    let result = backfill::run(backfill, runtime.handle(), inbox);
+    telemetry.shut_down();
+    if let Some(server) = server {
+        server.abort();
+    }
+    tracing::info!("done: {}", result?);
+    Ok(())
+}
+
+/// Says which fields of a note event leave, so that a policy whose mode forbids one refuses it.
+pub(super) fn carry(config: &mut Config) {
+    if let Some(tables) = &config.backfill {
+        config.engine.redaction.carry = Some(carried(&tables.columns));
+    }
+}
+
+/// The fields of a note event whose columns leave as they are: what the policy's mode may forbid.
+fn carried(columns: &TableColumns) -> Vec<CarriedField> {
+    let fields = [
+        (CarriedField::PatientId, &columns.patient_id),
+        (CarriedField::NoteId, &columns.note_id),
+        (CarriedField::EncounterId, &columns.encounter_id),
+        (CarriedField::AuthorId, &columns.author_id),
+        (CarriedField::NoteType, &columns.note_type),
+        (CarriedField::AuthoredAt, &columns.authored_at),
+    ];
+    let kept = |path: &Option<String>| path.as_ref().is_some_and(|path| columns.keep.contains(path));
+    fields
+        .into_iter()
+        .filter(|(_, path)| kept(path))
+        .map(|(field, _)| field)
+        .collect()
+}
