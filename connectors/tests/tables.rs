@@ -80,13 +80,13 @@ fn tables(folder: &Path, more: &str, runtime: &tokio::runtime::Runtime) -> Resul
 }
 
 fn all(tables: &Tables) -> Vec<(String, Shape, Vec<Result<Slab, TableError>>)> {
-    let (units, broken, _) = tables.units().unwrap();
-    assert!(broken.is_empty(), "{broken:?}");
+    let found = tables.units().unwrap();
+    assert!(found.broken.is_empty(), "{:?}", found.broken);
     let read = |unit: &lethe_connectors::tables::Unit| {
         let (shape, slabs) = tables.read(unit, 0).unwrap();
         (unit.object.name.clone(), shape, slabs.collect())
     };
-    units.iter().map(read).collect()
+    found.units.iter().map(read).collect()
 }
 
 fn texts(shape: &Shape, slabs: &[Slab]) -> Vec<Option<String>> {
@@ -138,7 +138,7 @@ fn reading_on_from_the_start_of_a_slab_gives_the_slabs_that_follow() {
     std::fs::write(folder.path().join("c.csv"), csv()).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let tables = tables(folder.path(), "unit_bytes = 20000", &runtime).unwrap();
-    let (units, _, _) = tables.units().unwrap();
+    let units = tables.units().unwrap().units;
     assert!(units.len() > 3, "the Parquet file is cut into its row groups");
     for unit in units {
         let read = |from| -> Vec<Slab> {
@@ -325,7 +325,7 @@ fn what_cannot_be_read_is_told_once_with_its_place_and_nothing_of_it() {
         std::fs::write(folder.path().join(name), bytes).unwrap();
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let tables = tables(folder.path(), "max_note_bytes = 1000", &runtime).unwrap();
-        let (units, _, _) = tables.units().unwrap();
+        let units = tables.units().unwrap().units;
         let error = match tables.read(&units[0], 0) {
             Err(error) => error,
             Ok((_, slabs)) => {
@@ -352,8 +352,9 @@ fn a_folder_without_tables_and_an_object_that_changes_are_told() {
     assert!(matches!(tables.units(), Err(TableError::NoTables { .. })));
     let path = folder.path().join("a.csv");
     std::fs::write(&path, "id,text\n1,a\n").unwrap();
-    let (units, _, others) = tables.units().unwrap();
-    assert_eq!(others, 1);
+    let found = tables.units().unwrap();
+    let units = found.units;
+    assert_eq!(found.others, 1);
     tables.check(&units[0]).unwrap();
     std::fs::write(&path, "id,text\n1,a\n2,b\n").unwrap();
     let error = tables.check(&units[0]).unwrap_err();

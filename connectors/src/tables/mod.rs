@@ -144,6 +144,17 @@ pub struct Unit {
     pub bytes: u64,
 }
 
+/// What there is to read.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Every part of every table, in the order of their names.
+    pub units: Vec<Unit>,
+    /// Objects that cannot be parted, and why.
+    pub broken: Vec<(String, TableError)>,
+    /// How many objects are no tables by their names.
+    pub others: usize,
+}
+
 /// Tables in a store.
 pub struct Tables {
     config: TablesConfig,
@@ -165,36 +176,36 @@ impl Tables {
         })
     }
 
-    /// Every part of every table, in the order of their names. What is no table by its name is left out, and counted.
+    /// Looks what there is to read.
     ///
     /// # Errors
     /// [`TableError`] if the store cannot be listed, or there is no table.
-    pub fn units(&self) -> Result<(Vec<Unit>, Vec<(String, TableError)>, usize), TableError> {
+    pub fn units(&self) -> Result<Found, TableError> {
         let listed = self
             .runtime
             .block_on(self.store.list(self.config.folder.trim_matches('/')))?;
-        let (mut units, mut broken, mut others) = (Vec::new(), Vec::new(), 0);
+        let mut found = Found::default();
         for object in listed {
             // Marks that Spark and Hive leave beside the data, and empty files of theirs, hold no rows.
             let file = object.name.rsplit('/').next().unwrap_or_default();
             let Some((format, _)) =
                 kind_of(&object.name, self.config.format).filter(|_| !file.starts_with('_'))
             else {
-                others += 1;
+                found.others += 1;
                 continue;
             };
             let name = object.name.clone();
             match self.split(object, format) {
-                Ok(parts) => units.extend(parts),
-                Err(error) => broken.push((name, error)),
+                Ok(parts) => found.units.extend(parts),
+                Err(error) => found.broken.push((name, error)),
             }
         }
-        if units.is_empty() && broken.is_empty() {
+        if found.units.is_empty() && found.broken.is_empty() {
             return Err(TableError::NoTables {
                 place: format!("{}, folder `{}`", self.store.describe(), self.config.folder),
             });
         }
-        Ok((units, broken, others))
+        Ok(found)
     }
 
     fn split(&self, object: Object, format: TableFormat) -> Result<Vec<Unit>, TableError> {

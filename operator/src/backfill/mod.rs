@@ -116,14 +116,17 @@ pub(crate) fn run(
         .context("the store of the output")?;
     let digest = plan::digest(&backfill.edition.fingerprints, backfill.tables);
     runtime.block_on(begin(store.as_ref(), &digest, &backfill.edition, backfill.tables))?;
-    let (units, unreadable, others) = match tables.units() {
+    let found = match tables.units() {
         Err(error @ TableError::NoTables { .. }) => return Err(usage(error)),
         other => other?,
     };
-    if others > 0 {
-        tracing::info!("{others} objects are no tables by their names, and are left alone");
+    if found.others > 0 {
+        tracing::info!(
+            "{} objects are no tables by their names, and are left alone",
+            found.others
+        );
     }
-    let plan = plan::plan(units, &digest, &there(runtime, &store)?, backfill.shard);
+    let plan = plan::plan(found.units, &digest, &there(runtime, &store)?, backfill.shard);
     refuse_stale(&plan)?;
     let total = plan.jobs.iter().map(|job| job.unit.bytes).sum();
     let done = plan.jobs.iter().filter(|job| job.is_done()).count();
@@ -152,7 +155,7 @@ pub(crate) fn run(
     shop.telemetry.board().ready(true);
     let mut broken = work(&shop, &plan.jobs, backfill.workers)?;
     shop.telemetry.board().ready(false);
-    for (object, error) in unreadable {
+    for (object, error) in found.broken {
         // One shard tells of each: the object's first unit would have been somebody's.
         if backfill.shard.this == 0 {
             tracing::error!("{error}");

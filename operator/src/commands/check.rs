@@ -69,9 +69,9 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
         if args.connect {
             let runtime = runtime()?;
             match Tables::open(tables, runtime.handle().clone()).and_then(|tables| tables.units()) {
-                Ok((units, broken, _)) => {
-                    writeln!(to, "            {} units", units.len())?;
-                    wrong.extend(broken.into_iter().map(|(_, error)| error.to_string()));
+                Ok(found) => {
+                    writeln!(to, "            {} units", found.units.len())?;
+                    wrong.extend(found.broken.into_iter().map(|(_, error)| error.to_string()));
                 }
                 Err(error) => wrong.push(error.to_string()),
             }
