@@ -79,7 +79,10 @@ fn tables(folder: &Path, more: &str, runtime: &tokio::runtime::Runtime) -> Resul
     Tables::open(&config, runtime.handle().clone())
 }
 
-fn all(tables: &Tables) -> Vec<(String, Shape, Vec<Result<Slab, TableError>>)> {
+/// An object's name, its shape and its slabs.
+type Read = (String, Shape, Vec<Result<Slab, TableError>>);
+
+fn all(tables: &Tables) -> Vec<Read> {
     let found = tables.units().unwrap();
     assert!(found.broken.is_empty(), "{:?}", found.broken);
     let read = |unit: &lethe_connectors::tables::Unit| {

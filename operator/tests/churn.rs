@@ -11,14 +11,12 @@ mod common;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use common::dataset::{Dataset, Tally};
+use common::feed::Feed;
 use common::kafka::Topic;
-use common::notes::{Dice, event, id};
+use common::notes::{Dice, id};
 use common::process::{Ended, Lethe, Running};
 use common::servers::Server;
 use common::watch::Watch;
@@ -32,50 +30,6 @@ fn seed() -> u64 {
     match std::env::var("LETHE_TEST_SEED") {
         Ok(seed) => seed.parse().unwrap(),
         Err(_) => jiff::Timestamp::now().as_millisecond() as u64,
-    }
-}
-
-/// Notes that keep coming until it is told to end.
-struct Feed {
-    over: Arc<AtomicBool>,
-    sender: Option<JoinHandle<usize>>,
-}
-
-impl Feed {
-    fn into(topic: &Topic) -> Self {
-        let over = Arc::new(AtomicBool::new(false));
-        let (flag, producer, partitions) = (Arc::clone(&over), topic.producer(), topic.partitions);
-        let sender = std::thread::spawn(move || {
-            let mut number = 0;
-            while !flag.load(Ordering::SeqCst) {
-                for _ in 0..10 {
-                    let partition = (number as i32) % partitions;
-                    producer
-                        .send(Some(partition), None, Some(event(number).as_bytes()))
-                        .unwrap();
-                    number += 1;
-                }
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            producer.finish().unwrap();
-            number
-        });
-        Self {
-            over,
-            sender: Some(sender),
-        }
-    }
-
-    /// Ends it, waits until the broker has everything, and says how many notes there are.
-    fn end(mut self) -> usize {
-        self.over.store(true, Ordering::SeqCst);
-        self.sender.take().unwrap().join().unwrap()
-    }
-}
-
-impl Drop for Feed {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::SeqCst);
     }
 }
 

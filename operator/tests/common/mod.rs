@@ -8,10 +8,12 @@
     reason = "a test that cannot go on says where"
 )]
 
+pub(crate) mod browser;
 pub(crate) mod bundle;
 pub(crate) mod checks;
 pub(crate) mod collector;
 pub(crate) mod dataset;
+pub(crate) mod feed;
 pub(crate) mod gold;
 pub(crate) mod kafka;
 pub(crate) mod notes;

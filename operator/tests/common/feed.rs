@@ -1,0 +1,54 @@
+//! Notes that keep coming while something is done to those who read them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::kafka::Topic;
+use super::notes::event;
+
+/// Notes that keep coming until it is told to end.
+pub(crate) struct Feed {
+    over: Arc<AtomicBool>,
+    sender: Option<JoinHandle<usize>>,
+}
+
+impl Feed {
+    /// Begins to send into a topic, round its partitions, some five hundred a second.
+    pub(crate) fn into(topic: &Topic) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let (flag, producer, partitions) = (Arc::clone(&over), topic.producer(), topic.partitions);
+        let sender = std::thread::spawn(move || {
+            let mut number = 0;
+            while !flag.load(Ordering::SeqCst) {
+                for _ in 0..10 {
+                    let partition = (number as i32) % partitions;
+                    producer
+                        .send(Some(partition), None, Some(event(number).as_bytes()))
+                        .unwrap();
+                    number += 1;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            producer.finish().unwrap();
+            number
+        });
+        Self {
+            over,
+            sender: Some(sender),
+        }
+    }
+
+    /// Ends it, waits until the broker has everything, and says how many notes there are.
+    pub(crate) fn end(mut self) -> usize {
+        self.over.store(true, Ordering::SeqCst);
+        self.sender.take().unwrap().join().unwrap()
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::SeqCst);
+    }
+}
