@@ -1,8 +1,9 @@
-//! Fills a Kafka topic with note events: invented notes, or a corpus' texts repeated under new ids.
+//! Fills a Kafka topic with note events: invented notes, or a corpus' texts repeated under new ids; at once or steadily.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use lethe_benches::{documents, notes};
@@ -30,6 +31,36 @@ struct Args {
     /// Documents whose texts are used, over and over; invented notes if not given
     #[arg(long)]
     from: Vec<PathBuf>,
+    /// Notes a second, evenly; as fast as the brokers take them if not given
+    #[arg(long, value_parser = rate)]
+    rate: Option<f64>,
+    /// Each note invented anew, with numbers that no other has, rather than two thousand over and over
+    #[arg(long, conflicts_with = "from")]
+    fresh: bool,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if rate > 0.0 && f64::is_finite(rate) => Ok(rate),
+        _ => Err("give a number above 0".into()),
+    }
+}
+
+/// Keeps to a rate over the whole, so that a pause is made up for and the number of notes follows from the time.
+struct Pace {
+    started: Instant,
+    rate: f64,
+    late: Duration,
+}
+
+impl Pace {
+    /// Waits until note `i` is due.
+    fn wait(&mut self, i: usize) {
+        let due = self.started + Duration::from_secs_f64(i as f64 / self.rate);
+        let now = Instant::now();
+        self.late = self.late.max(now.saturating_duration_since(due));
+        std::thread::sleep(due.saturating_duration_since(now));
+    }
 }
 
 fn main() -> anyhow::Result<()> {
@@ -38,16 +69,28 @@ fn main() -> anyhow::Result<()> {
     for path in &args.from {
         texts.extend(documents::read(path)?.into_iter().map(|document| document.text));
     }
-    if texts.is_empty() {
+    if texts.is_empty() && !args.fresh {
         texts = notes::notes(2000, 1);
     }
     let producer = Producer::plain(&args.brokers, &args.topic, IN_FLIGHT)?;
     let started = Instant::now();
+    let mut pace = args.rate.map(|rate| Pace {
+        started,
+        rate,
+        late: Duration::ZERO,
+    });
     let mut bytes = 0;
-    for (i, text) in texts.iter().cycle().take(args.notes).enumerate() {
+    for i in 0..args.notes {
+        let text = match texts.len() {
+            0 => Cow::Owned(notes::note(i as u64)),
+            some => Cow::Borrowed(&texts[i % some]),
+        };
+        if let Some(pace) = &mut pace {
+            pace.wait(i);
+        }
         bytes += text.len();
         let event = json!({ "note_id": format!("note-{i:08}"), "version": 1, "event": "create", "note_type": "Report", "text": text });
-        let partition = i as i32 % args.partitions;
+        let partition = (i % args.partitions as usize) as i32;
         producer.send(
             Some(partition),
             Some(format!("note-{i:08}").as_bytes()),
@@ -62,5 +105,8 @@ fn main() -> anyhow::Result<()> {
         "{} notes confirmed, {bytes} bytes of text, {seconds:.1} s",
         produced.records
     )?;
+    if let Some(pace) = pace {
+        writeln!(to, "late by {:.1} s at most", pace.late.as_secs_f64())?;
+    }
     Ok(())
 }

@@ -390,7 +390,7 @@ impl Lanes for Pipeline {
 
     fn halt(&self, range: &LogRange) {
         if let Some(lane) = self.lanes().remove(&range.partition) {
-            self.log_halt(range, lane.next);
+            self.log_halt(range, lane.board.next());
         }
     }
 

@@ -86,6 +86,11 @@ impl LaneBoard {
         self.got_on();
     }
 
+    /// The first offset that is not durable.
+    pub(crate) fn next(&self) -> i64 {
+        self.next.load(Relaxed)
+    }
+
     /// Where the log ends now.
     pub(crate) fn log_end(&self, end: i64) {
         self.end.store(end, Relaxed);

@@ -12,15 +12,14 @@ pub(crate) struct Seen {
 }
 
 fn chromium() -> String {
-    let there = |name: &&str| {
+    let there = |name: &str| {
         let asked = Command::new(name).arg("--version").output();
         asked.is_ok_and(|done| done.status.success())
     };
-    let found = ["chromium", "chromium-browser", "google-chrome"]
-        .iter()
-        .find(there);
+    let mut names = ["chromium", "chromium-browser", "google-chrome"].into_iter();
+    let found = names.find(|name| there(name));
     let found = found.expect("this test needs a browser: scripts/setup installs the Debian package chromium");
-    (*found).to_owned()
+    found.to_owned()
 }
 
 fn command(profile: &Path, size: (u32, u32)) -> Command {
