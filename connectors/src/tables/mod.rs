@@ -14,6 +14,7 @@ mod parquet;
 mod partitions;
 mod shape;
 mod strings;
+mod tree;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,7 +31,8 @@ pub use blocks::Remote;
 pub use columns::{TableColumns, Wanted};
 pub use csv::CsvConfig;
 pub use error::TableError;
-pub use shape::{Cell, Leaves, Shape, Values};
+pub use shape::{Cell, Leaves, Shape};
+pub use tree::Values;
 
 /// Text of a slab, about, in bytes.
 const SLAB_BYTES: usize = 4 << 20;

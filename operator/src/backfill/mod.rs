@@ -4,6 +4,7 @@
 //! once, so a run that is repeated finds all done, one that was cut off goes on with what is not there, and shards need nobody
 //! who tells them apart.
 
+mod audit;
 mod manifest;
 mod plan;
 mod progress;

@@ -8,20 +8,17 @@ use anyhow::Context as _;
 use arrow_array::builder::{StringBuilder, UInt32Builder};
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::UInt32Type;
-use arrow_array::{Array as _, ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, UInt32Array};
+use arrow_array::{Array as _, ArrayRef, Int64Array, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
-use arrow_select::concat::concat_batches;
-use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take;
 use futures::future::try_join_all;
 use lethe_connectors::sink::PartFooter;
 use lethe_connectors::tables::{Cell, Shape, Slab, Values};
 use lethe_core::{
-    AuditBatch, BatchError, Coordinates, LabelId, NoteBatch, NoteEvent, Processed, QuarantineCode, Record,
-    RowKind,
+    BatchError, Coordinates, LabelId, NoteBatch, NoteEvent, Processed, QuarantineCode, Record, RowKind,
 };
 
-use super::Shop;
+use super::{Shop, audit};
 use crate::pipeline::{redact, told};
 
 /// Texts, and bytes of them, that go to a worker at a time.
@@ -55,14 +52,6 @@ fn own_fields() -> Vec<FieldRef> {
         field(REDACTIONS, DataType::UInt32, false),
         field(REVIEW, DataType::Utf8, true),
     ]
-}
-
-/// The schema of audit rows: those of every audit, the column, and which of the row's values in it.
-pub(super) fn audit_schema() -> SchemaRef {
-    let mut fields: Vec<FieldRef> = AuditBatch::schema().fields().iter().cloned().collect();
-    fields.push(Arc::new(Field::new("column", DataType::Utf8, false)));
-    fields.push(Arc::new(Field::new("element", DataType::UInt32, false)));
-    Arc::new(Schema::new(fields))
 }
 
 /// A slab's way out.
@@ -320,22 +309,12 @@ fn settle(
                 elements.push(of.element);
             }
         }
-        trails.push(trail(path, done.audit.record(), &rows, elements)?);
+        trails.push(audit::trail(path, done.audit.record(), &rows, elements)?);
     }
     for _ in filled..values.len() {
         leaf.append_null();
     }
     Ok(Arc::new(leaf.finish()))
-}
-
-/// Audit rows with their column and element. For now each has its row of the slab as offset.
-fn trail(path: &str, audit: &RecordBatch, rows: &[i64], elements: Vec<u32>) -> anyhow::Result<RecordBatch> {
-    let mut columns = audit.columns().to_vec();
-    let offset = audit.schema().index_of("offset")?;
-    columns[offset] = Arc::new(Int64Array::from(rows.to_vec()));
-    columns.push(Arc::new(StringArray::from(vec![path; audit.num_rows()])));
-    columns.push(Arc::new(UInt32Array::from(elements)));
-    Ok(RecordBatch::try_new(audit_schema(), columns)?)
 }
 
 fn put_together(
@@ -388,30 +367,11 @@ fn put_together(
         Arc::new(review.finish()),
     ];
     all.append(&mut columns);
-    let audit = audit(slab.first, trails, fate)?;
+    let audit = audit::of(slab.first, trails, is_good)?;
     counts.spans = audit.num_rows() as u64;
     Ok(Done {
         rows: RecordBatch::try_new(schema(shape)?, all)?,
         audit,
         counts,
     })
-}
-
-/// The audit of the rows that leave, with their numbers in the object.
-fn audit(first: i64, trails: &[RecordBatch], fate: &Fate) -> anyhow::Result<RecordBatch> {
-    let schema = audit_schema();
-    let whole = concat_batches(&schema, trails)?;
-    let offset = schema.index_of("offset")?;
-    let rows = whole
-        .column(offset)
-        .as_primitive::<arrow_array::types::Int64Type>()
-        .clone();
-    let mut columns = whole.columns().to_vec();
-    columns[offset] = Arc::new(Int64Array::from_iter_values(
-        rows.values().iter().map(|row| first + row),
-    ));
-    let whole = RecordBatch::try_new(schema, columns)?;
-    let is_out = |row: &i64| usize::try_from(*row).is_ok_and(|row| fate.bad[row].is_none());
-    let out: BooleanArray = rows.values().iter().map(|row| Some(is_out(row))).collect();
-    Ok(filter_record_batch(&whole, &out)?)
 }

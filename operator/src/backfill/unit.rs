@@ -9,8 +9,8 @@ use lethe_connectors::store::StoreError;
 use lethe_connectors::tables::TableError;
 
 use super::plan::{Job, groups};
-use super::rows::{audit_schema, redacted, schema};
-use super::{Shop, Stopped};
+use super::rows::{redacted, schema};
+use super::{Shop, Stopped, audit};
 use crate::telemetry::{Closing, Stage};
 
 /// First and longest wait for a store that cannot now, and how often it is asked.
@@ -43,7 +43,7 @@ pub(super) fn work(shop: &Arc<Shop>, job: &Job) -> anyhow::Result<()> {
     let mut done_share = 0.0;
     let mut slab = slabs.next().transpose()?;
     loop {
-        let mut sheet = Part::new(columns.clone(), audit_schema(), shop.encoding);
+        let mut sheet = Part::new(columns.clone(), audit::schema(), shop.encoding);
         let mut footer = PartFooter {
             object: object.to_string(),
             version: job.unit.object.version.clone(),

@@ -22,6 +22,7 @@ pub(crate) mod process;
 pub(crate) mod proxy;
 pub(crate) mod search;
 pub(crate) mod servers;
+pub(crate) mod tables;
 pub(crate) mod watch;
 
 use std::path::{Path, PathBuf};

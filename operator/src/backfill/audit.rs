@@ -1,0 +1,55 @@
+//! The audit of a backfill: what the engine's audit says of a text, with the column and the place among a row's values where it stood.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::Int64Type;
+use arrow_array::{BooleanArray, Int64Array, RecordBatch, StringArray, UInt32Array};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
+use lethe_core::AuditBatch;
+
+/// The schema of audit rows: those of every audit, the column, and which of the row's values in it.
+pub(super) fn schema() -> SchemaRef {
+    let mut fields: Vec<FieldRef> = AuditBatch::schema().fields().iter().cloned().collect();
+    fields.push(Arc::new(Field::new("column", DataType::Utf8, false)));
+    fields.push(Arc::new(Field::new("element", DataType::UInt32, false)));
+    Arc::new(Schema::new(fields))
+}
+
+/// Audit rows with their column and element. For now each has its row of the slab as offset.
+pub(super) fn trail(
+    path: &str,
+    audit: &RecordBatch,
+    rows: &[i64],
+    elements: Vec<u32>,
+) -> anyhow::Result<RecordBatch> {
+    let mut columns = audit.columns().to_vec();
+    let offset = audit.schema().index_of("offset")?;
+    columns[offset] = Arc::new(Int64Array::from(rows.to_vec()));
+    columns.push(Arc::new(StringArray::from(vec![path; audit.num_rows()])));
+    columns.push(Arc::new(UInt32Array::from(elements)));
+    Ok(RecordBatch::try_new(schema(), columns)?)
+}
+
+/// The audit of the rows that leave, with their numbers in the object.
+/// `leaves` says of each row of the slab whether it does.
+pub(super) fn of(
+    first: i64,
+    trails: &[RecordBatch],
+    leaves: impl Fn(usize) -> bool,
+) -> anyhow::Result<RecordBatch> {
+    let schema = schema();
+    let whole = concat_batches(&schema, trails)?;
+    let offset = schema.index_of("offset")?;
+    let rows = whole.column(offset).as_primitive::<Int64Type>().clone();
+    let mut columns = whole.columns().to_vec();
+    columns[offset] = Arc::new(Int64Array::from_iter_values(
+        rows.values().iter().map(|row| first + row),
+    ));
+    let whole = RecordBatch::try_new(schema, columns)?;
+    let is_out = |row: &i64| usize::try_from(*row).is_ok_and(&leaves);
+    let out: BooleanArray = rows.values().iter().map(|row| Some(is_out(row))).collect();
+    Ok(filter_record_batch(&whole, &out)?)
+}
