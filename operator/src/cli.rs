@@ -151,6 +151,10 @@ pub(crate) struct BackfillArgs {
     /// Only this part of the work, counted from 0, of so many: `0/4` to `3/4`
     #[arg(long, value_name = "I/N", default_value = "0/1", value_parser = Shard::parse)]
     pub(crate) shard: Shard,
+    /// Only the objects that this file names, one a line, or as `lethe inspect --made-by --json` lists them: to redo in a new
+    /// dataset what was made by something older
+    #[arg(long, value_name = "FILE")]
+    pub(crate) only: Option<PathBuf>,
 }
 
 /// A part of work that is parted into as many as there are.
@@ -328,6 +332,11 @@ pub(crate) struct InspectArgs {
     /// List where the spans are that the member alone caught; with --json, an object a line
     #[arg(long, requires = "only_by")]
     pub(crate) list: bool,
+    /// List the files that a bundle, policy or program made, by their footers: any fingerprint that is DIGEST (eight digits of it
+    /// are enough), or the one named; `!=` lists what anything else made. With --json, an object a line, which
+    /// `lethe backfill --only` takes
+    #[arg(long, value_name = "DIGEST|NAME=VALUE|NAME!=VALUE")]
+    pub(crate) made_by: Option<lethe_connectors::inspect::Maker>,
     /// Remove audit files that no notes file names and that are older than an hour
     #[arg(long)]
     pub(crate) remove_orphans: bool,

@@ -7,7 +7,8 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,9 +16,10 @@ use arrow_array::cast::AsArray as _;
 use arrow_array::types::UInt32Type;
 use common::dataset::{all_files, read_parquet};
 use common::pages::{Pages, TELEMETRY, sum};
-use common::process::python;
+use common::process::{Lethe, python};
 use common::tables::{COLUMNS, ENGINE, backfill, config, content, manifest, rows, table};
 use common::{Place, copy_bucket, folder_sink, s3_sink};
+use serde_json::Value;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -144,6 +146,65 @@ fn a_second_run_does_nothing_and_shards_make_what_one_run_makes() {
     for wrong in ["3/3", "1", "a/b", "-1/2"] {
         backfill(&three, &[&format!("--shard={wrong}")]).end().expect(2);
     }
+}
+
+#[test]
+fn only_the_objects_of_a_list_are_made_and_an_inspection_says_by_what() {
+    let place = Place::new();
+    let input = place.at("in");
+    (0..3).for_each(|file| table(&input.join(format!("{file}.parquet")), file * 250, 250));
+    let out = place.at("out");
+    let config = config(&place, "some.toml", &input, &folder_sink(&out), "");
+    let list = |name: &str, content: &str| place.write(name, content).display().to_string();
+    let some = list("some", "{\"object\":\"2.parquet\",\"first\":0}\n0.parquet\n");
+    backfill(&config, &["--only", &some]).end().expect(0);
+    let mut objects: Vec<String> = rows(&out).into_keys().map(|(object, _)| object).collect();
+    objects.dedup();
+    assert_eq!(objects, ["0.parquet", "2.parquet"]);
+    assert_eq!(manifest(&out)["totals"]["rows_in"], 500);
+    let missing = list("missing", "3.parquet");
+    backfill(&config, &["--only", &missing])
+        .end()
+        .expect(2)
+        .says("3.parquet is not in the input");
+
+    let begun: Value = serde_json::from_slice(&std::fs::read(out.join("backfill.json")).unwrap()).unwrap();
+    let policy = begun["policy"].as_str().unwrap();
+    let inspect = |maker: &str| {
+        Lethe::new([
+            OsStr::new("inspect"),
+            out.as_os_str(),
+            OsStr::new("--made-by"),
+            OsStr::new(maker),
+            OsStr::new("--json"),
+        ])
+        .end()
+        .expect(0)
+        .out
+    };
+    let listed = inspect(&format!("policy={}", &policy[..12]));
+    let lines: Vec<Value> = listed
+        .lines()
+        .map_while(|line| serde_json::from_str(line).ok())
+        .collect();
+    let found: BTreeSet<&str> = lines.iter().filter_map(|line| line["object"].as_str()).collect();
+    assert_eq!(found, BTreeSet::from(["0.parquet", "2.parquet"]));
+    assert_eq!(
+        lines
+            .iter()
+            .map(|line| line["next"].as_u64().unwrap_or(0) - line["first"].as_u64().unwrap_or(0))
+            .sum::<u64>(),
+        500
+    );
+    let again = list(
+        "again",
+        &lines.iter().map(|line| format!("{line}\n")).collect::<String>(),
+    );
+    backfill(&config, &["--only", &again])
+        .end()
+        .expect(0)
+        .says("0 rows in");
+    assert!(!inspect(&format!("policy!={policy}")).contains("parquet"));
 }
 
 #[test]

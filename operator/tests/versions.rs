@@ -8,6 +8,7 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use common::kafka::Topic;
 use common::notes::{event, planted};
 use common::process::Lethe;
 use common::{Place, folder_sink, quoted};
+use serde_json::Value;
 
 const WAIT: Duration = Duration::from_secs(30);
 
@@ -74,6 +76,33 @@ fn seen(out: &Path) -> Vec<(String, bool, bool)> {
     seen
 }
 
+/// What an inspection lists, neighbouring files joined, so that it is the same however the stream cut them.
+fn made_by(out: &Path, maker: &str) -> String {
+    let arguments = [
+        OsStr::new("inspect"),
+        out.as_os_str(),
+        OsStr::new("--json"),
+        OsStr::new("--made-by"),
+        OsStr::new(maker),
+    ];
+    let listed = Lethe::new(arguments).end().expect(0).out;
+    let lines = listed
+        .lines()
+        .map_while(|line| serde_json::from_str::<Value>(line).ok());
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for line in lines {
+        let (first, next) = (line["first"].as_u64().unwrap(), line["next"].as_u64().unwrap());
+        match ranges.last_mut() {
+            Some(last) if last.1 == first => last.1 = next,
+            _ => ranges.push((first, next)),
+        }
+    }
+    ranges
+        .iter()
+        .map(|(first, next)| format!("@{first}..{next} "))
+        .collect()
+}
+
 #[test]
 fn a_stream_takes_up_a_bundle_that_is_published_and_goes_back_to_the_one_before() {
     let place = Place::new();
@@ -108,6 +137,12 @@ fn a_stream_takes_up_a_bundle_that_is_published_and_goes_back_to_the_one_before(
         .map(|path| version(&read_parquet(path).unwrap().0))
         .collect();
     assert!(of_audits.contains(&first) && of_audits.contains(&second));
+
+    let listed = made_by(&out, &format!("bundle={first}"));
+    assert!(listed.contains("@0..20 "), "{listed}");
+    assert!(!listed.contains("@20..40 "), "{listed}");
+    let others = made_by(&out, &format!("bundle!={first}"));
+    assert!(others.contains("@20..40 "), "{others}");
 
     // It survives a death.
     running.signal("KILL");

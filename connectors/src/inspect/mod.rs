@@ -7,6 +7,7 @@ pub(crate) mod columns;
 mod fault;
 mod head;
 mod ledger;
+mod made_by;
 mod members;
 mod orphans;
 mod place;
@@ -23,6 +24,7 @@ use walk::Walk;
 
 pub use fault::Fault;
 pub use head::Head;
+pub use made_by::{Made, MadeReport, Maker, Source, made_by};
 pub use members::{ByMember, Caught, MemberReport, by_member};
 pub use orphans::remove_orphans;
 pub use place::Place;

@@ -41,24 +41,41 @@ pub struct Fingerprints {
 }
 
 impl Fingerprints {
+    /// What each is called.
+    pub const NAMES: [&'static str; 11] = [
+        "cluster",
+        "topic_id",
+        "config",
+        "policy",
+        "mode",
+        "bundle",
+        "members",
+        "labels",
+        "dictionaries",
+        "tokenizer",
+        "program",
+    ];
+
     /// Name and value of each that is known.
     pub fn entries(&self) -> Vec<(&'static str, &str)> {
-        [
-            ("cluster", self.cluster.as_deref().unwrap_or_default()),
-            ("topic_id", self.topic_id.as_deref().unwrap_or_default()),
-            ("config", &self.config),
-            ("policy", &self.policy),
-            ("mode", self.mode.as_deref().unwrap_or_default()),
-            ("bundle", self.bundle.as_deref().unwrap_or_default()),
-            ("members", &self.members),
-            ("labels", &self.labels),
-            ("dictionaries", &self.dictionaries),
-            ("tokenizer", &self.tokenizer),
-            ("program", &self.program),
-        ]
-        .into_iter()
-        .filter(|(_, value)| !value.is_empty())
-        .collect()
+        let values: [&str; Self::NAMES.len()] = [
+            self.cluster.as_deref().unwrap_or_default(),
+            self.topic_id.as_deref().unwrap_or_default(),
+            &self.config,
+            &self.policy,
+            self.mode.as_deref().unwrap_or_default(),
+            self.bundle.as_deref().unwrap_or_default(),
+            &self.members,
+            &self.labels,
+            &self.dictionaries,
+            &self.tokenizer,
+            &self.program,
+        ];
+        Self::NAMES
+            .into_iter()
+            .zip(values)
+            .filter(|(_, value)| !value.is_empty())
+            .collect()
     }
 
     pub(super) fn read(mut get: impl FnMut(&str) -> Option<String>) -> Self {

@@ -6,6 +6,7 @@
 
 mod audit;
 mod manifest;
+mod only;
 mod plan;
 mod progress;
 mod rows;
@@ -29,6 +30,7 @@ use crate::cli::Shard;
 use crate::exit::{Coded, Failure, usage};
 use crate::pipeline::{Edition, Pool};
 use crate::telemetry::Telemetry;
+pub(crate) use only::Only;
 use plan::{Job, Plan};
 use progress::Reached;
 
@@ -95,6 +97,8 @@ pub(crate) struct Backfill<'a> {
     pub(crate) workers: usize,
     pub(crate) telemetry: Arc<Telemetry>,
     pub(crate) shard: Shard,
+    /// The objects that are wanted, if not all are.
+    pub(crate) only: Option<Only>,
 }
 
 /// Runs a backfill, or this shard of it, to its end, and says what there is then.
@@ -117,10 +121,13 @@ pub(crate) fn run(
         .context("the store of the output")?;
     let digest = plan::digest(&backfill.edition.fingerprints, backfill.tables);
     runtime.block_on(begin(store.as_ref(), &digest, &backfill.edition, backfill.tables))?;
-    let found = match tables.units() {
+    let mut found = match tables.units() {
         Err(error @ TableError::NoTables { .. }) => return Err(usage(error)),
         other => other?,
     };
+    if let Some(only) = &backfill.only {
+        only.keep(&mut found)?;
+    }
     if found.others > 0 {
         tracing::info!(
             "{} objects are no tables by their names, and are left alone",

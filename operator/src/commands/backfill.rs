@@ -7,7 +7,7 @@ use lethe_connectors::tables::TableColumns;
 use lethe_core::CarriedField;
 
 use super::run::{fingerprints, runtime, stop_on_signal};
-use crate::backfill::{self, Backfill};
+use crate::backfill::{self, Backfill, Only};
 use crate::cli::BackfillArgs;
 use crate::config::{Config, load};
 use crate::exit::usage;
@@ -30,6 +30,7 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
         .as_ref()
         .ok_or_else(|| usage("there is no `[sink]`: say where redacted rows go"))?;
     config.telemetry.check(config.resources.drain())?;
+    let only = args.only.as_deref().map(Only::read).transpose()?;
     let recipe = config.engine.build()?;
     backfill::check(tables, recipe.engine.labels())?;
     let telemetry = Telemetry::new(&config.telemetry, runtime.handle())?;
@@ -54,6 +55,7 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
         workers: config.resources.worker_count(),
         telemetry: Arc::clone(&telemetry),
         shard: args.shard,
+        only,
     };
     let result = backfill::run(backfill, runtime.handle(), inbox);
     telemetry.shut_down();

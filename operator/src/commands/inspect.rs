@@ -5,7 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use lethe_connectors::inspect::{self, Caught, Head, MemberReport, Report, Scope, Why};
+use lethe_connectors::inspect::{
+    self, Caught, Head, Made, MadeReport, Maker, MemberReport, Report, Scope, Why,
+};
 use lethe_connectors::store::{FolderConfig, Store, StoreConfig};
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
@@ -38,7 +40,7 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
     let runtime = runtime()?;
     let store = store.build()?;
     let store = store.as_ref();
-    let asked = args.why.is_some() || args.by_member || args.only_by.is_some();
+    let asked = args.why.is_some() || args.by_member || args.only_by.is_some() || args.made_by.is_some();
     let mut answers = Answers {
         json: args.json,
         alone: !asked && !args.remove_orphans,
@@ -68,6 +70,9 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
         let only = args.only_by.as_deref();
         let report = members(&runtime, store, only, args.list.then_some(args.json))?;
         answers.give("members", &report)?;
+    }
+    if let Some(maker) = &args.made_by {
+        answers.give("made_by", &made(&runtime, store, maker, args.json)?)?;
     }
     answers.end()?;
     match intact {
@@ -118,13 +123,7 @@ fn members(
         let Some(json) = list_as_json.filter(|_| Some(caught.member) == only && written.is_ok()) else {
             return;
         };
-        let mut to = io::stdout().lock();
-        written = match json {
-            true => serde_json::to_writer(&mut to, caught)
-                .map_err(io::Error::from)
-                .and_then(|()| writeln!(to)),
-            false => writeln!(to, "{caught}"),
-        };
+        written = line(caught, json);
     };
     let report = inspect::by_member(store, list, |now| progress.reach(now.files, now.of));
     let mut report = runtime.block_on(report)?;
@@ -139,6 +138,33 @@ fn members(
         report.members.retain(|name, _| name == only);
     }
     Ok(report)
+}
+
+/// Lists what it made.
+fn made(runtime: &Runtime, store: &dyn Store, maker: &Maker, json: bool) -> anyhow::Result<MadeReport> {
+    let mut progress = Progress::start("reading footers", "files", None);
+    let mut written = Ok(());
+    let list = |made: &Made| {
+        if written.is_ok() {
+            written = line(made, json);
+        }
+    };
+    let report = inspect::made_by(store, maker, list, |now| progress.reach(now.files, now.of));
+    let report = runtime.block_on(report)?;
+    progress.finish();
+    written?;
+    Ok(report)
+}
+
+/// Prints one of a list: as JSON, or as people read it.
+fn line(what: &(impl serde::Serialize + std::fmt::Display), json: bool) -> io::Result<()> {
+    let mut to = io::stdout().lock();
+    match json {
+        true => serde_json::to_writer(&mut to, what)
+            .map_err(io::Error::from)
+            .and_then(|()| writeln!(to)),
+        false => writeln!(to, "{what}"),
+    }
 }
 
 /// Removes what nobody names; the names.

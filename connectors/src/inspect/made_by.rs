@@ -1,0 +1,294 @@
+//! Which files of a dataset were made by what: all that an older bundle or policy redacted, so that it can be redone.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{Progress, chains};
+use crate::sink::{ChainError, Fingerprints, PartName, read_footer, read_part};
+use crate::store::{Object, Store};
+
+/// Digits of a digest that are enough to name it.
+const ENOUGH: usize = 8;
+
+/// What is asked of a file's fingerprints: `DIGEST`, `NAME=VALUE` or `NAME!=VALUE`.
+///
+/// A digest may be cut short, to eight digits at least.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Maker {
+    /// The fingerprint; any of them if none is named.
+    name: Option<String>,
+    value: String,
+    /// Whether files are asked for that something else made.
+    other: bool,
+}
+
+impl Maker {
+    /// Whether it, or what else, made what has these fingerprints.
+    pub fn made(&self, fingerprints: &Fingerprints) -> bool {
+        let named = |name: &str| self.name.as_ref().is_none_or(|asked| asked == name);
+        let is_it = fingerprints
+            .entries()
+            .into_iter()
+            .any(|(name, value)| named(name) && self.is(value));
+        is_it != self.other
+    }
+
+    fn is(&self, value: &str) -> bool {
+        let is_digest =
+            |text: &str| text.len() >= ENOUGH && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        value == self.value || (is_digest(&self.value) && is_digest(value) && value.starts_with(&self.value))
+    }
+}
+
+impl FromStr for Maker {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value, other) = match text.split_once('=') {
+            Some((name, value)) => match name.strip_suffix('!') {
+                Some(name) => (Some(name), value, true),
+                None => (Some(name), value, false),
+            },
+            None => (None, text, false),
+        };
+        if let Some(name) = name.filter(|name| !Fingerprints::NAMES.contains(name)) {
+            let names = Fingerprints::NAMES.join(", ");
+            return Err(format!("files have no fingerprint `{name}`; they have {names}"));
+        }
+        if value.is_empty() {
+            return Err("write DIGEST, NAME=VALUE or NAME!=VALUE".to_owned());
+        }
+        Ok(Self {
+            name: name.map(str::to_owned),
+            value: value.to_owned(),
+            other,
+        })
+    }
+}
+
+/// A file that it made, and what stands in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Made {
+    /// The file.
+    pub file: String,
+    /// Of what.
+    #[serde(flatten)]
+    pub of: Source,
+    /// The first offset, or the first row of the object's unit.
+    pub first: u64,
+    /// The one after the last.
+    pub next: u64,
+    /// When it was written, by the store's clock, as RFC 3339 has it.
+    pub written: String,
+    /// The program's version.
+    pub program: String,
+    /// The policy's digest.
+    pub policy: String,
+    /// The bundle's digest, if one decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<String>,
+}
+
+/// Where notes came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Source {
+    /// A stream.
+    Stream {
+        /// Topic.
+        topic: String,
+        /// Partition.
+        partition: i32,
+    },
+    /// A table, by a backfill.
+    Table {
+        /// The object's name in its store.
+        object: String,
+        /// Its version then.
+        version: String,
+        /// Row groups `FROM..TO` that were its unit; empty if all were.
+        groups: String,
+    },
+}
+
+/// How much was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MadeReport {
+    /// Files that it made.
+    pub made: u64,
+    /// Rows in them.
+    pub rows: u64,
+    /// Files that there are.
+    pub of: u64,
+}
+
+/// Gives each file that `maker` made to `found`, of a stream's dataset and of a backfill's, by name. Reads footers alone.
+/// `progress` is called after each file.
+///
+/// # Errors
+/// [`ChainError::Footer`] for a file that cannot be read, or the store's error.
+pub async fn made_by(
+    store: &dyn Store,
+    maker: &Maker,
+    mut found: impl FnMut(&Made) + Send,
+    mut progress: impl FnMut(Progress) + Send,
+) -> Result<MadeReport, ChainError> {
+    let (chains, files) = chains(store, &mut Vec::new()).await?;
+    let parts = store.list(PartName::folder()).await?;
+    let parts: Vec<_> = parts
+        .into_iter()
+        .filter(|object| PartName::parse(&object.name).is_some())
+        .collect();
+    let mut done = Progress {
+        of: files + parts.len() as u64,
+        ..Progress::default()
+    };
+    let mut report = MadeReport {
+        of: done.of,
+        ..MadeReport::default()
+    };
+    let mut look = |made: Made, rows: u64, fingerprints: &Fingerprints| {
+        if maker.made(fingerprints) {
+            report.made += 1;
+            report.rows += rows;
+            found(&made);
+        }
+        done.files += 1;
+        done.rows += rows;
+        progress(done);
+    };
+    for (chain, files) in chains {
+        for file in files {
+            let footer = read_footer(store, &file.name).await?;
+            let source = Source::Stream {
+                topic: chain.topic.to_string(),
+                partition: chain.partition,
+            };
+            let (first, next) = (footer.first.unsigned_abs(), footer.next.unsigned_abs());
+            let made = Made::new(file, source, (first, next), &footer.fingerprints);
+            look(made, footer.rows(), &footer.fingerprints);
+        }
+    }
+    for file in parts {
+        let footer = read_part(store, &file.name).await?;
+        let source = Source::Table {
+            object: footer.object.clone(),
+            version: footer.version.clone(),
+            groups: footer.groups.clone(),
+        };
+        let rows = footer.next - footer.first;
+        let made = Made::new(file, source, (footer.first, footer.next), &footer.fingerprints);
+        look(made, rows, &footer.fingerprints);
+    }
+    Ok(report)
+}
+
+impl Made {
+    fn new(file: Object, of: Source, (first, next): (u64, u64), fingerprints: &Fingerprints) -> Self {
+        Self {
+            // A clock beyond what a calendar holds is no reason not to list the file.
+            written: format!("{:.0}", Timestamp::try_from(file.modified).unwrap_or_default()),
+            file: file.name,
+            of,
+            first,
+            next,
+            program: fingerprints.program.clone(),
+            policy: fingerprints.policy.clone(),
+            bundle: fingerprints.bundle.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.of {
+            Source::Stream { topic, partition } => {
+                write!(f, "{topic}/{partition}@{}..{}", self.first, self.next)?
+            }
+            Source::Table { object, groups, .. } => {
+                write!(f, "{object}")?;
+                if !groups.is_empty() {
+                    write!(f, " row groups {groups}")?;
+                }
+                write!(f, " rows {}..{}", self.first, self.next)?;
+            }
+        }
+        write!(f, "  {}  {}", self.written, self.file)
+    }
+}
+
+impl fmt::Display for MadeReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} of {} files, {} rows", self.made, self.of, self.rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(asked: &str) -> bool {
+        let maker: Maker = asked.parse().unwrap();
+        maker.made(&Fingerprints {
+            bundle: Some("0123456789abcdef".into()),
+            policy: "fedcba9876543210".into(),
+            program: "0.1.0".into(),
+            ..Fingerprints::default()
+        })
+    }
+
+    #[test]
+    fn a_maker_is_named_by_a_fingerprint_or_by_any() {
+        for yes in [
+            "0123456789abcdef",
+            "01234567",
+            "fedcba98",
+            "bundle=0123456789abcdef",
+            "bundle=0123456789",
+            "program=0.1.0",
+            "policy!=01234567",
+            // What nothing says was made by something else.
+            "mode!=safe-harbor",
+        ] {
+            assert!(made(yes), "{yes}");
+        }
+        for no in [
+            "0123456",
+            "00000000",
+            "policy=0123456789abcdef",
+            "program=0.1",
+            "bundle!=01234567",
+        ] {
+            assert!(!made(no), "{no}");
+        }
+    }
+
+    #[test]
+    fn what_names_no_maker_is_refused_with_the_names_that_there_are() {
+        assert!("".parse::<Maker>().is_err());
+        assert!("bundle=".parse::<Maker>().is_err());
+        assert!("bundel=1".parse::<Maker>().unwrap_err().contains("bundle"));
+    }
+
+    #[test]
+    fn the_names_are_those_of_fingerprints() {
+        let all = Fingerprints {
+            cluster: Some("a".into()),
+            topic_id: Some("a".into()),
+            config: "a".into(),
+            policy: "a".into(),
+            mode: Some("a".into()),
+            bundle: Some("a".into()),
+            members: "a".into(),
+            labels: "a".into(),
+            dictionaries: "a".into(),
+            tokenizer: "a".into(),
+            program: "a".into(),
+        };
+        let names: Vec<_> = all.entries().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, Fingerprints::NAMES);
+    }
+}
