@@ -109,7 +109,8 @@ impl LaneBoard {
     /// It as it is now.
     fn look(&self) -> LaneNow {
         let (next, end) = (self.next.load(Relaxed), self.end.load(Relaxed));
-        let lag = u64::try_from(end.saturating_sub(next)).ok().filter(|_| end >= 0);
+        // What has come since somebody told where the log ends may be durable already.
+        let lag = (end >= 0).then(|| u64::try_from(end.saturating_sub(next)).unwrap_or(0));
         let since = self.since.load(Relaxed);
         let age = match lag {
             Some(1..) if since > 0 => Duration::from_millis(u64::try_from(unix_ms() - since).unwrap_or(0)),
@@ -352,9 +353,11 @@ mod tests {
         assert!(now(&board).age.as_secs() > 80, "redacted is not durable");
         lane.durable(12);
         assert_eq!((now(&board).lag, now(&board).age), (Some(0), Duration::ZERO));
+        lane.durable(15);
+        assert_eq!(now(&board).lag, Some(0), "more is durable than was told of");
         // After a quiet time the next record is as old as it is, not as the one before it.
-        lane.log_end(13);
-        lane.queued(12, Some(unix_ms() - 1_000));
+        lane.log_end(16);
+        lane.queued(15, Some(unix_ms() - 1_000));
         assert!(now(&board).age < Duration::from_secs(3));
         board.close(&place());
         assert!(board.lanes().is_empty());

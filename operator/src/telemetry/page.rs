@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use lethe_evaluate::sheet::escape;
 
-use super::Telemetry;
 use super::catalogue as metric;
+use super::{Board, Telemetry};
 
 /// How often a browser asks again, in seconds.
 const REFRESH: u32 = 5;
@@ -20,6 +20,7 @@ p { margin: .2rem 0; color: var(--soft); } .good { color: var(--good); } .bad { 
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 500; color: var(--soft); } td, th { padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--line); }
 td.n, th.n { text-align: right; }
+p { overflow-wrap: anywhere; } .wide { overflow-x: auto; }
 ";
 
 /// The page, whole: no script, nothing from elsewhere.
@@ -28,6 +29,8 @@ pub(super) fn page(telemetry: &Telemetry) -> String {
     let build = board.build();
     let mut out = String::with_capacity(8192);
     out.push_str("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Lethe</title>");
+    // Without it a telephone lays the page out for a desk, and shows it too small to read.
+    out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
     put(
         &mut out,
         format_args!(
@@ -38,17 +41,14 @@ pub(super) fn page(telemetry: &Telemetry) -> String {
         &mut out,
         format_args!("<h1>Lethe {}</h1>", env!("CARGO_PKG_VERSION")),
     );
-    let health = match (board.check_live(), board.is_ready()) {
-        (Err(why), _) => format!(
-            "<strong class=\"bad\" id=\"health\">Stuck: {}</strong>",
-            escape(&why)
-        ),
-        (Ok(()), true) => "<strong class=\"good\" id=\"health\">Running</strong>".to_owned(),
-        (Ok(()), false) => "<strong id=\"health\">Not ready</strong>".to_owned(),
-    };
+    let (class, health) = health(board);
     put(
         &mut out,
-        format_args!("<p>{health}, up {}.", span(board.uptime())),
+        format_args!(
+            "<p><strong class=\"{class}\" id=\"health\">{}</strong>, up {}.",
+            escape(&health),
+            span(board.uptime())
+        ),
     );
     put(
         &mut out,
@@ -71,6 +71,17 @@ pub(super) fn page(telemetry: &Telemetry) -> String {
     drift(&mut out, telemetry);
     out.push_str("<p>For machines: <a href=\"/metrics\">metrics</a>, <a href=\"/live\">live</a>, <a href=\"/ready\">ready</a>.</p></body></html>");
     out
+}
+
+/// How it is, and of which class that is. What an operator must decide is no good news, however well the rest runs.
+fn health(board: &Board) -> (&'static str, String) {
+    match (board.check_live(), board.is_ready(), board.halts().len()) {
+        (Err(why), ..) => ("bad", format!("Stuck: {why}")),
+        (Ok(()), false, _) => ("", "Not ready".to_owned()),
+        (Ok(()), true, 0) => ("good", "Running".to_owned()),
+        (Ok(()), true, 1) => ("bad", "Running, but a lane halted".to_owned()),
+        (Ok(()), true, halted) => ("bad", format!("Running, but {halted} lanes halted")),
+    }
 }
 
 /// Writing to a string cannot fail.
@@ -120,12 +131,13 @@ fn backfill(out: &mut String, telemetry: &Telemetry) -> bool {
 }
 
 fn lanes(out: &mut String, telemetry: &Telemetry) {
-    let lanes = telemetry.board().lanes();
+    let (lanes, halts) = (telemetry.board().lanes(), telemetry.board().halts());
     put(out, format_args!("<h2>Lanes ({})</h2>", lanes.len()));
-    if lanes.is_empty() {
+    if lanes.is_empty() && halts.is_empty() {
         out.push_str("<p>No partition is assigned to this process.</p>");
-    } else {
-        out.push_str("<table id=\"lanes\"><tr><th>topic</th><th class=\"n\">partition</th><th class=\"n\">durable up to</th><th class=\"n\">lag</th><th class=\"n\">age</th><th class=\"n\">queued</th><th></th></tr>");
+    } else if !lanes.is_empty() {
+        // What is wrong stands before the numbers: a telephone shows the beginning of a row.
+        out.push_str("<div class=\"wide\"><table id=\"lanes\"><tr><th>topic</th><th class=\"n\">partition</th><th>state</th><th class=\"n\">durable up to</th><th class=\"n\">lag</th><th class=\"n\">age</th><th class=\"n\">queued</th></tr>");
         for ((topic, partition), lane) in lanes {
             let lag = lane.lag.map_or_else(|| "?".to_owned(), |lag| lag.to_string());
             let (topic, age) = (escape(&topic), span(lane.age));
@@ -137,14 +149,14 @@ fn lanes(out: &mut String, telemetry: &Telemetry) {
             put(
                 out,
                 format_args!(
-                    "<tr><td>{topic}</td><td class=\"n\">{partition}</td><td class=\"n\">{}</td><td class=\"n\">{lag}</td><td class=\"n\">{age}</td><td class=\"n\">{}</td><td class=\"bad\">{state}</td></tr>",
+                    "<tr><td>{topic}</td><td class=\"n\">{partition}</td><td class=\"bad\">{state}</td><td class=\"n\">{}</td><td class=\"n\">{lag}</td><td class=\"n\">{age}</td><td class=\"n\">{}</td></tr>",
                     lane.next, lane.queued
                 ),
             );
         }
-        out.push_str("</table>");
+        out.push_str("</table></div>");
     }
-    for ((topic, partition), why) in telemetry.board().halts() {
+    for ((topic, partition), why) in halts {
         let (topic, why) = (escape(&topic), escape(&why));
         put(
             out,

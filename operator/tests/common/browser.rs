@@ -1,69 +1,222 @@
-//! A page as a browser has it: headless Chromium, told what to do over its command line.
+//! A headless Chromium that shows a page to a test, told what to do over its DevTools protocol: commands and events, JSON objects with a
+//! null byte between two, on the descriptors 3 and 4 of the browser.
 
-use std::path::Path;
-use std::process::Command;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
-/// What a browser made of a page.
-pub(crate) struct Seen {
-    /// The document after it was loaded and laid out.
-    pub(crate) dom: String,
-    /// What the browser's console said.
-    pub(crate) console: Vec<String>,
+use serde_json::{Value, json};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How somebody looks at a page: the width and height of the window, in CSS pixels, and whether they like it dark.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) dark: bool,
 }
 
-fn chromium() -> String {
-    let there = |name: &str| {
-        let asked = Command::new(name).arg("--version").output();
-        asked.is_ok_and(|done| done.status.success())
-    };
-    let mut names = ["chromium", "chromium-browser", "google-chrome"].into_iter();
-    let found = names.find(|name| there(name));
-    let found = found.expect("this test needs a browser: scripts/setup installs the Debian package chromium");
-    found.to_owned()
+/// Chromium by the name that it has on this machine.
+fn chromium() -> &'static str {
+    let paths: Vec<_> = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
+    let there = |name: &&str| paths.iter().any(|folder| folder.join(name).exists());
+    let found = ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(there);
+    found.expect("this test looks at a page as a person would, and there is no browser: scripts/setup installs Debian's package chromium")
 }
 
-fn command(profile: &Path, size: (u32, u32)) -> Command {
-    let mut command = Command::new(chromium());
-    command.args([
-        "--headless=new",
-        "--no-first-run",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--hide-scrollbars",
-    ]);
-    // Test machines run as root, where the browser refuses its sandbox; the page is ours.
-    command.arg("--no-sandbox");
-    command.arg(format!("--user-data-dir={}", profile.display()));
-    command.arg(format!("--window-size={},{}", size.0, size.1));
-    command.args(["--enable-logging=stderr", "--log-level=0"]);
-    command
+/// A browser with one tab. Ends when it is dropped.
+pub(crate) struct Browser {
+    child: Child,
+    to: ChildStdin,
+    from: Receiver<Value>,
+    session: Option<String>,
+    sent: u64,
+    /// Events that nobody has looked at.
+    events: Vec<Value>,
+    /// Its profile and its home: nothing is left behind.
+    _place: tempfile::TempDir,
 }
 
-/// Opens a page in a window of this size.
-///
-/// # Panics
-/// If there is no browser, or it fails.
-pub(crate) fn open(url: &str, profile: &Path, size: (u32, u32)) -> Seen {
-    let done = command(profile, size).args(["--dump-dom", url]).output().unwrap();
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{said}");
-    Seen {
-        dom: String::from_utf8_lossy(&done.stdout).into_owned(),
-        console: said
-            .lines()
-            .filter(|line| line.contains(":CONSOLE"))
-            .map(str::to_owned)
-            .collect(),
+impl Browser {
+    /// Starts it with an empty tab.
+    ///
+    /// # Panics
+    /// If there is none on this machine: what a person sees cannot be told without.
+    pub(crate) fn start() -> Self {
+        let place = tempfile::Builder::new()
+            .prefix("lethe-browser-")
+            .tempdir()
+            .unwrap();
+        // The shell leads standard input and output to where Chromium looks for commands and answers. There is no sandbox for root, nor
+        // for others unless the system's administrator allows it; the only pages are our own.
+        let mut child = Command::new("sh")
+            .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >&2", "sh", chromium()])
+            .args(["--headless=new", "--remote-debugging-pipe", "--no-sandbox"])
+            .args([
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--no-first-run",
+                "--no-proxy-server",
+            ])
+            .args([
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+            ])
+            .arg(format!(
+                "--user-data-dir={}",
+                place.path().join("profile").display()
+            ))
+            .env("HOME", place.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // What it says of a machine without a desktop is no concern of ours.
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let (to, answers) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let (sender, from) = channel();
+        std::thread::spawn(move || {
+            for message in BufReader::new(answers).split(0) {
+                let Ok(message) = message else { return };
+                if sender.send(serde_json::from_slice(&message).unwrap()).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut browser = Self {
+            child,
+            to,
+            from,
+            session: None,
+            sent: 0,
+            events: Vec::new(),
+            _place: place,
+        };
+        let tab = browser.tell("Target.createTarget", json!({"url": "about:blank"}));
+        let attached = json!({"targetId": tab["targetId"], "flatten": true});
+        let attached = browser.tell("Target.attachToTarget", attached);
+        browser.session = Some(attached["sessionId"].as_str().unwrap().to_owned());
+        for domain in ["Page", "Runtime", "Log", "Network", "Audits"] {
+            browser.tell(&format!("{domain}.enable"), json!({}));
+        }
+        browser
+    }
+
+    /// Has a command done, and gives its result.
+    fn tell(&mut self, method: &str, parameters: Value) -> Value {
+        self.ask(method, parameters)
+            .unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    fn ask(&mut self, method: &str, parameters: Value) -> Result<Value, String> {
+        self.sent += 1;
+        let mut command = json!({"id": self.sent, "method": method, "params": parameters});
+        if let Some(session) = &self.session {
+            command["sessionId"] = json!(session);
+        }
+        self.to.write_all(format!("{command}\0").as_bytes()).unwrap();
+        self.to.flush().unwrap();
+        loop {
+            let message = self.from.recv_timeout(PATIENCE);
+            let mut message = message.unwrap_or_else(|error| panic!("chromium, {method}: {error}"));
+            if message["id"] != self.sent {
+                self.events.push(message);
+            } else if message["error"].is_null() {
+                return Ok(message["result"].take());
+            } else {
+                return Err(message["error"].to_string());
+            }
+        }
+    }
+
+    /// Opens a page, and waits until all of it is there.
+    pub(crate) fn open(&mut self, url: &str) {
+        let opened = self.tell("Page.navigate", json!({"url": url}));
+        assert!(opened["errorText"].is_null(), "{url}: {opened}");
+        self.until(
+            "whether the page is there",
+            "document.readyState === 'complete'",
+            |there| there == true,
+        );
+    }
+
+    /// The value of an expression of JavaScript in the page, whatever the page itself may run.
+    pub(crate) fn value(&mut self, expression: &str) -> Value {
+        let began = Instant::now();
+        loop {
+            let asked = json!({"expression": expression, "returnByValue": true});
+            match self.ask("Runtime.evaluate", asked) {
+                Ok(mut answer) if answer["exceptionDetails"].is_null() => {
+                    return answer["result"]["value"].take();
+                }
+                Ok(answer) => panic!("{expression}: {}", answer["exceptionDetails"]),
+                // The page was just loaded anew: what was asked of the one before it is asked of the new one.
+                Err(error) => assert!(began.elapsed() < PATIENCE, "{expression}: {error}"),
+            }
+        }
+    }
+
+    /// Waits until something is true of an expression's value, which is given then.
+    pub(crate) fn until(&mut self, what: &str, expression: &str, check: impl Fn(&Value) -> bool) -> Value {
+        let began = Instant::now();
+        loop {
+            let value = self.value(expression);
+            if check(&value) {
+                return value;
+            }
+            assert!(
+                began.elapsed() < PATIENCE,
+                "not within {PATIENCE:?}: {what}: {value:#}"
+            );
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Looks at it in another way.
+    pub(crate) fn look(&mut self, view: View) {
+        let (width, height) = (view.width, view.height);
+        let metrics =
+            json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
+        self.tell("Emulation.setDeviceMetricsOverride", metrics);
+        let scheme = if view.dark { "dark" } else { "light" };
+        let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        self.tell("Emulation.setEmulatedMedia", media);
+    }
+
+    /// What the browser held against pages below an address so far: messages of its console, what a policy forbade, requests that failed,
+    /// and requests of anybody else.
+    pub(crate) fn complaints(&mut self, below: &str) -> Vec<String> {
+        // Events come before the answer to what is asked after them.
+        self.value("1");
+        const BAD: [&str; 5] = [
+            "Log.entryAdded",
+            "Runtime.consoleAPICalled",
+            "Runtime.exceptionThrown",
+            "Network.loadingFailed",
+            "Audits.issueAdded",
+        ];
+        let events = std::mem::take(&mut self.events);
+        let asked = |event: &Value| event["params"]["request"]["url"].as_str().map(str::to_owned);
+        let elsewhere = |event: &&Value| {
+            event["method"] == "Network.requestWillBeSent"
+                && asked(event).is_none_or(|url| !url.starts_with(below))
+        };
+        let bad = events
+            .iter()
+            .filter(|event| BAD.iter().any(|name| event["method"] == *name) || elsewhere(event));
+        bad.map(Value::to_string).collect()
     }
 }
 
-/// A picture of the page as a person would see it, as PNG.
-///
-/// # Panics
-/// As [`open`].
-pub(crate) fn picture(url: &str, profile: &Path, size: (u32, u32), to: &Path) -> Vec<u8> {
-    let shot = format!("--screenshot={}", to.display());
-    let done = command(profile, size).args([&shot, url]).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    std::fs::read(to).unwrap()
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // Its other processes end with it.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
 }

@@ -22,8 +22,10 @@ impl Pages {
         running.until_it_says("status page", Duration::from_secs(60));
         let err = running.err();
         let line = err.lines().find(|line| line.contains("status page")).unwrap();
-        let address = line.split("address=").nth(1).unwrap();
-        Self(address.split_whitespace().next().unwrap().to_owned())
+        // `address=127.0.0.1:9464` as text, `"address":"127.0.0.1:9464"` as JSON.
+        let address = line.split("address").nth(1).unwrap();
+        let mut words = address.split(['=', '"', ' ', ',']);
+        Self(words.find(|word| word.len() > 1).unwrap().to_owned())
     }
 
     /// The address.
