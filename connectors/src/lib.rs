@@ -1,5 +1,6 @@
 //! Where notes come from and where they go: note formats, sources and sinks.
 
+mod authority;
 pub mod emit;
 pub mod files;
 pub mod inspect;

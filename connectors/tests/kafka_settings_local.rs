@@ -214,6 +214,35 @@ fn security_settings_reach_librdkafka_and_secrets_do_not_print() {
 }
 
 #[test]
+fn a_login_with_tokens_has_a_mechanism_and_no_password() {
+    let tokens = config(
+        "[security]\nprotocol = \"oauthbearer\"\nca = \"/etc/ca.pem\"\ntoken = { kind = \"file\", path = \"/run/token\" }",
+    );
+    let client = tokens.client_config(BUDGET).unwrap();
+    for (key, value) in [
+        ("security.protocol", Some("sasl_ssl")),
+        ("sasl.mechanism", Some("OAUTHBEARER")),
+        ("ssl.ca.location", Some("/etc/ca.pem")),
+        ("sasl.username", None),
+        ("sasl.password", None),
+    ] {
+        assert_eq!(client.get(key), value, "{key}");
+    }
+    for (token, expected) in [
+        ("{ kind = \"file\", path = \"\" }", "`path`"),
+        (
+            "{ kind = \"endpoint\", url = \"http://idp/t\", client_id = \"a\", client_secret_file = \"s\" }",
+            "`security.token`: `url` has no TLS",
+        ),
+    ] {
+        let said = refused(&format!(
+            "[security]\nprotocol = \"oauthbearer\"\ntoken = {token}"
+        ));
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
 fn security_settings_that_do_not_go_together_are_refused() {
     for (more, expected) in [
         ("protocol = \"tls\"\nkey = \"k.pem\"", "go together"),

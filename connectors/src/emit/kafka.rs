@@ -1,11 +1,12 @@
 //! Messages to a topic, exactly once: each stretch of a chain is one transaction, which commits how far it goes too.
 
 use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rdkafka::client::ClientContext;
+use rdkafka::client::{ClientContext, OAuthToken};
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
@@ -14,13 +15,16 @@ use rdkafka::{Offset, TopicPartitionList};
 use serde::Deserialize;
 
 use super::{EmitError, Emitter, Stretch};
+use crate::kafka::token::Quiet;
 use crate::kafka::{
-    Assignment, FetchBudget, KafkaConfig, KafkaConfigError, KafkaProblem, Property, Security, Start,
+    Assignment, FetchBudget, KafkaConfig, KafkaConfigError, KafkaProblem, Login, Property, Security, Start,
 };
 use crate::sink::ChainId;
 
 /// How long a request of a transaction may take.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a client is served before it is asked to do something that serves nothing.
+const SERVED: Duration = Duration::from_millis(20);
 
 /// Settings of a topic that messages are emitted to.
 #[derive(Clone, Debug, Deserialize)]
@@ -69,7 +73,11 @@ impl KafkaEmitConfig {
             bytes: 8 << 20,
             queues: 1,
         };
-        let consumer = client.client_config(budget)?.create().map_err(problem)?;
+        let login = client.login();
+        let consumer = client
+            .client_config(budget)?
+            .create_with_context(Quiet(login.clone()))
+            .map_err(problem)?;
         let cluster = crate::kafka::Cluster::connect(&client, PATIENCE)?;
         let partitions = cluster.topic(&self.topic)?.partitions.len();
         Ok(KafkaEmitter {
@@ -77,6 +85,7 @@ impl KafkaEmitConfig {
             partitions: i32::try_from(partitions).unwrap_or(i32::MAX).max(1),
             config: self.clone(),
             consumer,
+            login,
             producers: HashMap::new(),
         })
     }
@@ -99,10 +108,15 @@ fn problem(error: KafkaError) -> KafkaProblem {
 }
 
 /// Deliveries of the open transaction that failed: the first one's code.
-#[derive(Default)]
-struct Deliveries(Mutex<Option<Code>>);
+struct Deliveries(Mutex<Option<Code>>, Login);
 
 impl ClientContext for Deliveries {
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
+
+    fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
+        self.1.token()
+    }
+
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(%error, reason, "librdkafka reported");
     }
@@ -125,7 +139,9 @@ pub struct KafkaEmitter {
     partitions: i32,
     config: KafkaEmitConfig,
     /// Never subscribed: it stands for the group.
-    consumer: BaseConsumer,
+    consumer: BaseConsumer<Quiet>,
+    /// What every client here logs in with.
+    login: Login,
     /// One a chain, so that a second emitter of a chain fences off the first one's, and no other.
     producers: HashMap<ChainId, BaseProducer<Deliveries>>,
 }
@@ -149,8 +165,10 @@ impl KafkaEmitter {
                 }
             }
             let producer: BaseProducer<Deliveries> = config
-                .create_with_context(Deliveries::default())
+                .create_with_context(Deliveries(Mutex::default(), self.login.clone()))
                 .map_err(problem)?;
+            // Where a token is needed it is fetched here: what follows waits for it and serves nothing.
+            producer.poll(SERVED);
             producer.init_transactions(PATIENCE).map_err(problem)?;
             self.producers.insert(chain.clone(), producer);
         }
@@ -171,6 +189,8 @@ impl KafkaEmitter {
             .consumer
             .group_metadata()
             .ok_or_else(|| missing("no group"))?;
+        // A token that ended while nothing was emitted is fetched anew.
+        producer.poll(SERVED);
         producer.begin_transaction()?;
         for message in &stretch.messages {
             self.send(producer, chain, message)?;
@@ -229,6 +249,8 @@ impl Emitter for KafkaEmitter {
         let committed = tokio::task::block_in_place(|| {
             let mut list = TopicPartitionList::new();
             list.add_partition(&chain.topic, chain.partition);
+            // Nothing is subscribed to: no record can come, only the wish for a token.
+            drop(self.consumer.poll(SERVED));
             self.consumer.committed_offsets(list, PATIENCE)
         });
         let committed = committed.map_err(problem)?;

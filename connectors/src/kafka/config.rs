@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::properties::{Property, Refused};
 use super::security::Security;
+use super::token::Login;
 
 /// The least memory that fetching can do with: 4 MiB.
 const LEAST_BUDGET: usize = 4 << 20;
@@ -197,6 +198,11 @@ impl KafkaConfig {
         }
         check_native(&config, &self.properties)?;
         Ok(config)
+    }
+
+    /// What a client logs in with besides its settings. Clients that are made together share one.
+    pub fn login(&self) -> Login {
+        self.security.login()
     }
 
     /// What any client of these brokers needs: addresses, login, and the further settings.

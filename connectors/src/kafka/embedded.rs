@@ -11,8 +11,8 @@ use rdkafka::ClientConfig;
 use rdkafka::error::RDKafkaErrorCode as Code;
 use rdkafka::producer::{BaseProducer, DefaultProducerContext, Producer as _};
 
+use super::problem::KafkaProblem;
 use super::produce::{Produced, Producer};
-use super::topic::KafkaProblem;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Few enough that the mock's answers keep up.

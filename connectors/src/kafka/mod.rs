@@ -2,15 +2,19 @@
 
 mod config;
 mod embedded;
+mod problem;
 mod produce;
 mod properties;
 mod security;
 pub mod source;
+pub(crate) mod token;
 mod topic;
 
 pub use config::{Assignment, FetchBudget, KafkaConfig, KafkaConfigError, Start};
 pub use embedded::EmbeddedBroker;
+pub use problem::KafkaProblem;
 pub use produce::{LinesError, Produced, Producer};
 pub use properties::{Property, REFUSED, Refused};
 pub use security::{Mechanism, Security, Tls};
-pub use topic::{Cluster, KafkaProblem, TopicInfo};
+pub use token::{EndpointConfig, Login, TokenConfig, TokenError};
+pub use topic::{Cluster, TopicInfo};

@@ -11,7 +11,7 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::message::{DeliveryResult, Message};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _, ProducerContext};
 
-use super::topic::KafkaProblem;
+use super::problem::KafkaProblem;
 
 /// How long a flush may take.
 const FLUSH: Duration = Duration::from_secs(120);

@@ -6,10 +6,11 @@ use rdkafka::ClientConfig;
 use serde::Deserialize;
 
 use super::config::{KafkaConfigError, bad};
+use super::token::{Login, TokenConfig};
 use crate::secret::Secret;
 
-/// How to reach and log in to the brokers: `protocol = "plaintext"`, `"tls"` or `"sasl"`.
-#[derive(Clone, Debug, Deserialize)]
+/// How to reach and log in to the brokers: `protocol = "plaintext"`, `"tls"`, `"sasl"` or `"oauthbearer"`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "protocol", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Security {
     /// In the clear, without a login. A struct without fields, so that serde refuses fields given to it.
@@ -30,6 +31,16 @@ pub enum Security {
         /// File of the authorities to trust, PEM. The system's where not given.
         ca: Option<PathBuf>,
     },
+    /// A login with bearer tokens (SASL's OAUTHBEARER, RFC 7628), over TLS unless `tls = false`.
+    Oauthbearer {
+        /// Where tokens come from.
+        token: TokenConfig,
+        /// Whether the connection is TLS. Who listens where it is not can log in with the token until it ends.
+        #[serde(default = "yes")]
+        tls: bool,
+        /// File of the authorities to trust, PEM. The system's where not given.
+        ca: Option<PathBuf>,
+    },
 }
 
 impl Default for Security {
@@ -39,7 +50,7 @@ impl Default for Security {
 }
 
 /// Settings of TLS.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tls {
     /// File of the authorities to trust, PEM. The system's where not given.
@@ -80,6 +91,14 @@ const fn yes() -> bool {
 }
 
 impl Security {
+    /// The tokens that clients log in with, if these are what the brokers want.
+    pub(super) fn login(&self) -> Login {
+        match self {
+            Self::Oauthbearer { token, .. } => Login::with(token.clone()),
+            Self::Plaintext {} | Self::Tls(_) | Self::Sasl { .. } => Login::default(),
+        }
+    }
+
     pub(super) fn apply(&self, config: &mut ClientConfig) -> Result<(), KafkaConfigError> {
         let path = |config: &mut ClientConfig, key: &'static str, path: &Option<PathBuf>| {
             let Some(path) = path else { return Ok(()) };
@@ -126,6 +145,19 @@ impl Security {
                     .set("sasl.mechanism", mechanism.name())
                     .set("sasl.username", user)
                     .set("sasl.password", password.expose());
+                path(config, "ssl.ca.location", ca)?;
+            }
+            Self::Oauthbearer { token, tls, ca } => {
+                token.check()?;
+                if ca.is_some() && !tls {
+                    return Err(bad("security", "`ca` has no use with `tls = false`"));
+                }
+                config
+                    .set(
+                        "security.protocol",
+                        if *tls { "sasl_ssl" } else { "sasl_plaintext" },
+                    )
+                    .set("sasl.mechanism", "OAUTHBEARER");
                 path(config, "ssl.ca.location", ca)?;
             }
         }

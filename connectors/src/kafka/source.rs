@@ -6,6 +6,7 @@
 //! consumer for dead.
 
 mod context;
+mod faults;
 mod flow;
 mod goal;
 
@@ -16,13 +17,15 @@ use std::time::{Duration, Instant};
 use lethe_core::Coordinates;
 use rdkafka::config::{ClientConfig, FromClientConfigAndContext as _};
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _};
-use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::error::KafkaError;
 use rdkafka::message::BorrowedMessage;
 use rdkafka::{Message as _, Offset, TopicPartitionList};
 
 use context::Context;
+use faults::{Faults, consumer_error};
 use goal::Goal;
 
+use super::token::Login;
 use crate::sink::Receipt;
 
 /// How long one poll waits for a record before commands are looked at again.
@@ -148,6 +151,9 @@ pub enum SourceError {
         /// What librdkafka says.
         error: KafkaError,
     },
+    /// The login has been refused, or there has been no token for it, for longer than others may take to renew it.
+    #[error("kafka: {0}")]
+    Login(String),
     /// The sink could not be read at an assignment, or written by a lane.
     #[error("{0}")]
     Sink(String),
@@ -158,8 +164,13 @@ pub enum SourceError {
 pub struct SourceSettings {
     /// librdkafka's configuration, as [`KafkaConfig`](super::KafkaConfig) makes it.
     pub client: ClientConfig,
+    /// What it logs in with besides, as [`KafkaConfig`](super::KafkaConfig) has it.
+    pub login: Login,
     /// The topics.
     pub topics: Vec<String>,
+    /// For how long a login may be refused, or a token not be had, before the run ends: what is read from files is renewed
+    /// by others, who need not be in time.
+    pub refused: Duration,
     /// How long lanes may drain when partitions are taken away, or at the end.
     pub drain: Duration,
     /// How often lanes are told where logs end; never if zero.
@@ -182,7 +193,7 @@ pub fn run(
     lanes: Arc<dyn Lanes>,
     commands: &Receiver<Command>,
 ) -> Result<(), SourceError> {
-    let context = Context::new(Arc::clone(&lanes), settings.drain);
+    let context = Context::new(Arc::clone(&lanes), settings.drain, settings.login.clone());
     let mut client = settings.client.clone();
     client.set(
         "statistics.interval.ms",
@@ -249,8 +260,10 @@ fn poll_loop(
 ) -> Result<End, SourceError> {
     let mut last_commit = Instant::now();
     let mut goal = settings.until.as_deref().map(Goal::new);
+    let mut faults = Faults::new(settings.refused);
     loop {
         consumer.context().lanes().polled();
+        faults.look(&settings.login)?;
         if take_commands(consumer, commands)? {
             return Ok(End::Stopped);
         }
@@ -264,7 +277,7 @@ fn poll_loop(
             }
             // Of use only where one topic is read at a time: it does not say which one ended.
             Some(Err(KafkaError::PartitionEOF(_))) => {}
-            Some(Err(error)) => consumer_error(consumer, error)?,
+            Some(Err(error)) => consumer_error(consumer, &mut faults, error)?,
         }
         if let Some(error) = consumer.context().flow().failed.take() {
             return Err(SourceError::Sink(error));
@@ -350,32 +363,6 @@ fn commit(consumer: &BaseConsumer<Context>, mode: CommitMode) {
         && let Err(error) = consumer.commit(&list, mode)
     {
         tracing::warn!(%error, "offset hints not committed");
-    }
-}
-
-/// Most errors pass: librdkafka tries again by itself. What waiting does not mend ends the run.
-fn consumer_error(consumer: &BaseConsumer<Context>, error: KafkaError) -> Result<(), SourceError> {
-    use RDKafkaErrorCode as Code;
-    match error.rdkafka_error_code() {
-        Some(Code::AutoOffsetReset | Code::OffsetOutOfRange) => {
-            consumer.context().halt_out_of_range(consumer);
-            Ok(())
-        }
-        Some(
-            Code::Fatal
-            | Code::TopicAuthorizationFailed
-            | Code::GroupAuthorizationFailed
-            | Code::ClusterAuthorizationFailed
-            | Code::SaslAuthenticationFailed
-            | Code::Authentication
-            | Code::UnknownTopicOrPartition
-            | Code::UnknownTopic
-            | Code::UnsupportedSASLMechanism,
-        ) => Err(fault("consume", error)),
-        _ => {
-            tracing::warn!(%error, "kafka; trying again");
-            Ok(())
-        }
     }
 }
 

@@ -1,112 +1,26 @@
-//! What a cluster says of itself, and why it says nothing: the errors tell apart a broker that is down, a login refused, a
-//! topic missing and a right that is not there, for each has another remedy.
+//! What a cluster says of itself.
 //!
 //! Topic ids (KIP-516) are not among it: librdkafka knows them, its safe Rust binding does not hand them out.
 
+use std::error::Error;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use rdkafka::client::ClientContext;
+use rdkafka::client::{ClientContext, OAuthToken};
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::metadata::Metadata;
 use rdkafka::{Offset, TopicPartitionList};
 
-use super::config::{FetchBudget, KafkaConfig, KafkaConfigError};
+use super::config::{FetchBudget, KafkaConfig};
+use super::problem::KafkaProblem;
+use super::token::Login;
 
 /// How long one request may hold up the look at what librdkafka has reported meanwhile.
 const STEP: Duration = Duration::from_millis(500);
 /// How long reports are served between two requests. With no time at all a poll ends at the first line that librdkafka logs,
 /// and a broker that fails forty times a second logs faster than it is asked.
 const SERVED: Duration = Duration::from_millis(20);
-
-/// Why Kafka cannot be used. Names brokers, topics and groups; never a secret or a note.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum KafkaProblem {
-    /// The settings.
-    #[error(transparent)]
-    Config(#[from] KafkaConfigError),
-    /// librdkafka could not make a client, for instance because it cannot read a certificate.
-    #[error("librdkafka made no client: {0}; check the files named in the `security` table")]
-    Client(String),
-    /// No broker answered in time.
-    #[error(
-        "no broker of {brokers} answered within {seconds} s: {reason}; check `brokers`, that they run, and the `security` protocol"
-    )]
-    Unreachable {
-        /// As configured.
-        brokers: String,
-        /// How long was waited.
-        seconds: u64,
-        /// librdkafka's last word.
-        reason: String,
-    },
-    /// The brokers refused the login.
-    #[error(
-        "the brokers refused the login: {reason}; check `user`, `password` and `mechanism` in the `security` table"
-    )]
-    Login {
-        /// librdkafka's last word.
-        reason: String,
-    },
-    /// TLS failed.
-    #[error("TLS failed: {reason}; check `ca` in the `security` table, and that the port speaks TLS")]
-    Tls {
-        /// librdkafka's last word.
-        reason: String,
-    },
-    /// There is no such topic.
-    #[error("topic \"{topic}\" does not exist; create it, or correct `topics`")]
-    TopicMissing {
-        /// The topic.
-        topic: String,
-    },
-    /// The user may not read the topic.
-    #[error("the brokers refuse topic \"{topic}\" to this user; grant READ and DESCRIBE on it")]
-    TopicDenied {
-        /// The topic.
-        topic: String,
-    },
-    /// The user may not use the group.
-    #[error("the brokers refuse group \"{group}\" to this user; grant READ on it")]
-    GroupDenied {
-        /// The group.
-        group: String,
-    },
-    /// Anything else that a broker answered.
-    #[error("{what} failed: {code}")]
-    Broker {
-        /// What was asked.
-        what: &'static str,
-        /// Kafka's code.
-        code: Code,
-    },
-    /// A record was not taken.
-    #[error("a record for topic \"{topic}\" was not delivered: {code}")]
-    Undelivered {
-        /// The topic.
-        topic: String,
-        /// Kafka's code.
-        code: Code,
-    },
-    /// The embedded broker has dropped records, as it does beyond 5 MiB or 100,000 batches a partition.
-    #[error(
-        "the embedded broker kept offsets {low}..{high} of {sent} records in {topic}/{partition}: it holds 5 MiB a partition; use more partitions or fewer notes"
-    )]
-    Trimmed {
-        /// The topic.
-        topic: String,
-        /// The partition.
-        partition: i32,
-        /// First offset kept.
-        low: i64,
-        /// One past the last.
-        high: i64,
-        /// Records sent there.
-        sent: i64,
-    },
-}
 
 /// A topic as its cluster describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,25 +40,33 @@ pub struct Cluster {
 }
 
 /// Keeps the most telling thing that librdkafka reported.
-#[derive(Default)]
-struct Listener(Mutex<Option<(Code, String)>>);
+struct Listener {
+    last: Mutex<Option<(Code, String)>>,
+    login: Login,
+}
 
 impl Listener {
     fn forget(&self) {
-        if let Ok(mut last) = self.0.lock() {
+        if let Ok(mut last) = self.last.lock() {
             *last = None;
         }
     }
 
     fn last(&self) -> Option<(Code, String)> {
-        self.0.lock().map_or(None, |last| last.clone())
+        self.last.lock().map_or(None, |last| last.clone())
     }
 }
 
 impl ClientContext for Listener {
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
+
+    fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
+        self.login.token()
+    }
+
     fn error(&self, error: KafkaError, reason: &str) {
         tracing::debug!(%error, reason, "librdkafka reported");
-        let (Some(code), Ok(mut last)) = (error.rdkafka_error_code(), self.0.lock()) else {
+        let (Some(code), Ok(mut last)) = (error.rdkafka_error_code(), self.last.lock()) else {
             return;
         };
         // A connection that ends after its login or handshake was refused says less than the refusal, and "all brokers
@@ -182,8 +104,12 @@ impl Cluster {
         let mut client = config.client_config(budget)?;
         // A question is not a member.
         client.remove("group.instance.id");
+        let listener = Listener {
+            last: Mutex::default(),
+            login: config.login(),
+        };
         let client = client
-            .create_with_context::<_, BaseConsumer<Listener>>(Listener::default())
+            .create_with_context::<_, BaseConsumer<Listener>>(listener)
             .map_err(|error| match error {
                 KafkaError::ClientCreation(reason) => KafkaProblem::Client(reason),
                 other => KafkaProblem::Client(code(&other).to_string()),
@@ -293,6 +219,15 @@ impl Cluster {
         }))
     }
 
+    fn refused(&self, reason: String) -> KafkaProblem {
+        let check = if self.client.context().login.has_tokens() {
+            "what the brokers want of a token: issuer, audience, scope, key, and the time"
+        } else {
+            "`user`, `password` and `mechanism` in the `security` table"
+        };
+        KafkaProblem::Login { reason, check }
+    }
+
     /// Serves the reports that have come in. Nothing is subscribed to, so no record can be among them.
     fn serve(&self) {
         let until = Instant::now() + SERVED;
@@ -322,9 +257,15 @@ impl Cluster {
             };
             self.serve();
             let heard = self.client.context().last();
+            let no_token = self.client.context().login.trouble().map(|(_, error)| error);
+            if let Some(error) = no_token.as_ref().filter(|error| !error.is_temporary()) {
+                return Err(KafkaProblem::NoToken(error.clone()));
+            }
             if let Some((code, reason)) = heard.clone() {
                 match code {
-                    Code::Authentication => return Err(KafkaProblem::Login { reason }),
+                    // That a token is missing comes under this code too, and may pass.
+                    Code::Authentication if no_token.is_some() => {}
+                    Code::Authentication => return Err(self.refused(reason)),
                     Code::SSL => return Err(KafkaProblem::Tls { reason }),
                     // Told only by the coordinator's absence otherwise.
                     Code::GroupAuthorizationFailed => return Err(KafkaProblem::Broker { what, code }),
@@ -349,6 +290,9 @@ impl Cluster {
                 return Err(KafkaProblem::Broker { what, code: error });
             }
             if started.elapsed() >= self.timeout {
+                if let Some(error) = no_token {
+                    return Err(KafkaProblem::NoToken(error));
+                }
                 return Err(KafkaProblem::Unreachable {
                     brokers: self.brokers.clone(),
                     seconds: self.timeout.as_secs(),

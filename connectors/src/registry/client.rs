@@ -12,9 +12,10 @@ use lethe_format::registry::{
     Language, Reference, RegistryConfig, Schema, SchemaError, Schemas, Unavailable,
 };
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
-use reqwest::{Certificate, Client, RequestBuilder, StatusCode, Url, redirect};
+use reqwest::{Client, RequestBuilder, StatusCode, Url, redirect};
 
 use super::answer::{Found, NO_SCHEMA, NO_SUBJECT, Named, Refused};
+use crate::authority;
 use crate::secret::Secret;
 
 /// The largest answer that is read.
@@ -141,12 +142,7 @@ impl Asker {
             .connect_timeout(Duration::from_secs(config.connect_timeout_seconds))
             .timeout(Duration::from_secs(config.timeout_seconds));
         if let Some(path) = &config.ca {
-            let pem =
-                std::fs::read(path).map_err(|error| bad("ca", format!("{}: {error}", path.display())))?;
-            let trusted = Certificate::from_pem_bundle(&pem)
-                .ok()
-                .filter(|certificates| !certificates.is_empty())
-                .ok_or_else(|| bad("ca", format!("{}: holds no certificate in PEM", path.display())))?;
+            let trusted = authority::read(path).map_err(|error| bad("ca", error))?;
             client = client.tls_built_in_root_certs(false);
             client = trusted
                 .into_iter()

@@ -27,6 +27,8 @@ const FETCH_EIGHTHS: usize = 1;
 const LANE_EIGHTHS: usize = 3;
 /// How long one question to the brokers may take.
 const ASK: Duration = Duration::from_secs(10);
+/// How long what renews tokens and secrets may be late: a mounted Secret takes up to two minutes to reach its pods.
+const RENEWED: Duration = Duration::from_secs(300);
 /// How often it is looked whether there is another bundle or dictionary.
 const REFRESH_EVERY: Duration = Duration::from_secs(2);
 /// How often brokers' word is heard of where logs end.
@@ -187,6 +189,8 @@ fn stream(
                 .map_err(|error| usage(format!("`[source]`, key {error}")))?;
             let settings = SourceSettings {
                 client,
+                login: kafka.login(),
+                refused: renewed_within(kafka),
                 topics: kafka.topics.clone(),
                 drain: config.resources.drain(),
                 statistics: STATISTICS,
@@ -250,6 +254,15 @@ fn shop(
     })
 }
 
+/// For how long a login may be refused: not at all, unless it is one that something else renews.
+pub(crate) fn renewed_within(kafka: &KafkaConfig) -> Duration {
+    if kafka.login().has_tokens() {
+        RENEWED
+    } else {
+        Duration::ZERO
+    }
+}
+
 /// The id of the cluster, so that a chain is never continued from another's log. `None` if the brokers have none.
 pub(crate) fn identity(kafka: &KafkaConfig, give_up: impl FnMut() -> bool) -> anyhow::Result<Option<String>> {
     ask(kafka, give_up, |cluster| {
@@ -289,7 +302,7 @@ fn ask<T>(
     loop {
         match question(&cluster) {
             Ok(answer) => return Ok(answer),
-            Err(error @ KafkaProblem::Unreachable { .. }) => {
+            Err(error) if error.is_temporary() => {
                 tracing::warn!("{error}; trying again in {} s", pause.as_secs());
                 let until = Instant::now() + pause;
                 while Instant::now() < until {

@@ -15,6 +15,7 @@ pub(crate) mod collector;
 pub(crate) mod dataset;
 pub(crate) mod feed;
 pub(crate) mod gold;
+pub(crate) mod idp;
 pub(crate) mod kafka;
 pub(crate) mod notes;
 pub(crate) mod pages;

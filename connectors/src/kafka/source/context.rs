@@ -1,9 +1,10 @@
 //! Rebalances and back-pressure: where partitions come, go, pause and resume.
 
+use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rdkafka::client::ClientContext;
+use rdkafka::client::{ClientContext, OAuthToken};
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, Consumer as _, ConsumerContext, RebalanceProtocol};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
@@ -12,6 +13,7 @@ use rdkafka::{Offset, Statistics, TopicPartitionList};
 
 use super::flow::{Flow, Flows};
 use super::{Begin, Lanes, LogRange, Partition, RawRecord, SourceError, commit_receipts, fault};
+use crate::kafka::token::Login;
 
 /// How long metadata of one partition may take.
 const METADATA: Duration = Duration::from_secs(10);
@@ -25,6 +27,7 @@ pub(super) struct Context {
     lanes: Arc<dyn Lanes>,
     flow: Mutex<Flows>,
     drain: Duration,
+    login: Login,
 }
 
 impl Context {
@@ -33,12 +36,18 @@ impl Context {
         self.lanes.as_ref()
     }
 
+    /// What the consumer logs in with besides its settings.
+    pub(super) const fn login(&self) -> &Login {
+        &self.login
+    }
+
     /// A context without lanes.
-    pub(super) fn new(lanes: Arc<dyn Lanes>, drain: Duration) -> Self {
+    pub(super) fn new(lanes: Arc<dyn Lanes>, drain: Duration, login: Login) -> Self {
         Self {
             lanes,
             flow: Mutex::default(),
             drain,
+            login,
         }
     }
 
@@ -251,6 +260,12 @@ fn pause(consumer: &BaseConsumer<Context>, (topic, partition): &Partition, on: b
 }
 
 impl ClientContext for Context {
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
+
+    fn generate_oauth_token(&self, _: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
+        self.login.token()
+    }
+
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
         use RDKafkaLogLevel as Level;
         match level {

@@ -6,13 +6,13 @@
 
 use std::time::{Duration, Instant};
 
-use rdkafka::config::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::KafkaError;
 use rdkafka::{Message as _, Offset, TopicPartitionList};
 
 use super::context::Context;
 use super::{LogRange, SourceError, SourceSettings, fault};
+use crate::kafka::token::Quiet;
 
 /// How often lanes are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -85,8 +85,7 @@ impl Goal {
                 _ => self.open.retain(|open| open.partition != range.partition),
             }
         }
-        let reached =
-            !holds_record(&settings.client, &behind).map_err(|error| fault("end of the log", error))?;
+        let reached = !holds_record(settings, &behind).map_err(|error| fault("end of the log", error))?;
         self.asked = Some(Instant::now());
         if !reached && !self.told {
             tracing::info!(
@@ -120,8 +119,8 @@ impl Goal {
 
 /// Whether a log holds a record from an offset to before its range's end. Transactions' markers, aborted records and what
 /// compaction took away are offsets without a record: no reader ever comes by them. True if the brokers do not say.
-fn holds_record(client: &ClientConfig, behind: &[Behind]) -> Result<bool, KafkaError> {
-    let mut client = client.clone();
+fn holds_record(settings: &SourceSettings, behind: &[Behind]) -> Result<bool, KafkaError> {
+    let mut client = settings.client.clone();
     // It joins no group: it is told what to read.
     client.remove("group.instance.id");
     let mut left = behind;
@@ -138,7 +137,7 @@ fn holds_record(client: &ClientConfig, behind: &[Behind]) -> Result<bool, KafkaE
         for (range, next) in these {
             list.add_partition_offset(topic, range.partition.1, Offset::Offset(*next))?;
         }
-        let probe: BaseConsumer = client.create()?;
+        let probe: BaseConsumer<Quiet> = client.create_with_context(Quiet(settings.login.clone()))?;
         probe.assign(&list)?;
         let high = |partition| {
             these

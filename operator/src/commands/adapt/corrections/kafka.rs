@@ -16,7 +16,7 @@ use lethe_connectors::kafka::{FetchBudget, KafkaConfig};
 use lethe_connectors::sink::Receipt;
 
 use super::worker::Worker;
-use crate::commands::run::{identity, logs};
+use crate::commands::run::{identity, logs, renewed_within};
 use crate::config::Config;
 use crate::exit::usage;
 
@@ -50,6 +50,8 @@ pub(super) fn learn(
         .map_err(|error| usage(format!("`[source]`, key {error}")))?;
     let settings = SourceSettings {
         client,
+        login: kafka.login(),
+        refused: renewed_within(kafka),
         topics: kafka.topics.clone(),
         drain: config.resources.drain(),
         statistics: Duration::ZERO,

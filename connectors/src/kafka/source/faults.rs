@@ -1,0 +1,108 @@
+//! What waiting mends, and what ends the run.
+
+use std::time::{Duration, Instant};
+
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
+
+use super::context::Context;
+use super::{SourceError, fault};
+use crate::kafka::token::Login;
+
+/// Refusals that are so far apart have nothing to do with each other: librdkafka logs in again within seconds, and tells
+/// a failure that repeats at least every 30 s.
+const APART: Duration = Duration::from_secs(90);
+
+/// How long the login has been failing.
+pub(super) struct Faults {
+    patience: Duration,
+    refused: Option<(Instant, Instant)>,
+}
+
+impl Faults {
+    /// Nothing has failed yet.
+    pub(super) const fn new(patience: Duration) -> Self {
+        Self {
+            patience,
+            refused: None,
+        }
+    }
+
+    /// Whether there has been no token for too long. A server that is away is waited for, as brokers are.
+    pub(super) fn look(&self, login: &Login) -> Result<(), SourceError> {
+        match login.trouble() {
+            Some((since, error)) if !error.is_temporary() && since > self.patience => {
+                Err(SourceError::Login(format!(
+                    "no token to log in with for {} s: {error}",
+                    since.as_secs()
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The brokers refused the login at this time; true if that may still pass.
+    fn refused(&mut self, now: Instant) -> bool {
+        let first = match self.refused {
+            Some((first, last)) if now.saturating_duration_since(last) < APART => first,
+            _ => now,
+        };
+        self.refused = Some((first, now));
+        now.saturating_duration_since(first) < self.patience
+    }
+}
+
+/// Most errors pass: librdkafka tries again by itself. What waiting does not mend ends the run.
+pub(super) fn consumer_error(
+    consumer: &BaseConsumer<Context>,
+    faults: &mut Faults,
+    error: KafkaError,
+) -> Result<(), SourceError> {
+    match error.rdkafka_error_code() {
+        Some(Code::AutoOffsetReset | Code::OffsetOutOfRange) => {
+            consumer.context().halt_out_of_range(consumer);
+            Ok(())
+        }
+        // No token comes under the same code as a login refused; `look` has an eye on it.
+        Some(Code::Authentication) if consumer.context().login().trouble().is_some() => Ok(()),
+        Some(Code::SaslAuthenticationFailed | Code::Authentication) if faults.refused(Instant::now()) => {
+            tracing::warn!(%error, "kafka; the login is refused, trying again");
+            Ok(())
+        }
+        Some(
+            Code::Fatal
+            | Code::TopicAuthorizationFailed
+            | Code::GroupAuthorizationFailed
+            | Code::ClusterAuthorizationFailed
+            | Code::SaslAuthenticationFailed
+            | Code::Authentication
+            | Code::UnknownTopicOrPartition
+            | Code::UnknownTopic
+            | Code::UnsupportedSASLMechanism,
+        ) => Err(fault("consume", error)),
+        _ => {
+            tracing::warn!(%error, "kafka; trying again");
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_may_be_refused_for_a_while_and_no_longer() {
+        let mut faults = Faults::new(Duration::from_secs(100));
+        let start = Instant::now();
+        let mut at = |seconds| faults.refused(start + Duration::from_secs(seconds));
+        assert!(at(0) && at(60) && at(99));
+        assert!(!at(101) && !at(150));
+        assert!(at(300), "what was refused long before has been let in since");
+    }
+
+    #[test]
+    fn a_login_that_nobody_renews_may_not_be_refused_at_all() {
+        assert!(!Faults::new(Duration::ZERO).refused(Instant::now()));
+    }
+}
