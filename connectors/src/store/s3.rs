@@ -1,6 +1,7 @@
 //! A bucket of an S3-compatible store, written by conditional PUT (`If-None-Match: *`).
 
 mod cause;
+mod config;
 
 use std::fmt;
 use std::ops::Range;
@@ -9,75 +10,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{StreamExt as _, TryStreamExt as _};
-use object_store::aws::{AmazonS3, AmazonS3Builder, S3ConditionalPut};
+use object_store::aws::AmazonS3;
 use object_store::path::Path;
 use object_store::{
-    BackoffConfig, ClientOptions, GetOptions, GetRange, ObjectMeta, ObjectStore as _, ObjectStoreExt as _,
-    PutMode, PutOptions, RetryConfig,
+    GetOptions, GetRange, ObjectMeta, ObjectStore as _, ObjectStoreExt as _, PutMode, PutOptions,
 };
 
 use super::{At, End, Object, Op, Store, StoreError, is_listed, version_of};
-use crate::secret::Secret;
 use cause::Cause;
-
-/// Configuration of a bucket. What is left out of the keys, region and endpoint comes from the environment
-/// (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL`), then from
-/// the machine's or pod's own identity.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct S3Config {
-    /// The bucket's name.
-    pub bucket: String,
-    /// What every object's name begins with, without slashes at its ends.
-    #[serde(default)]
-    pub prefix: String,
-    /// The store's address, for stores other than Amazon's.
-    #[serde(default)]
-    pub endpoint: Option<String>,
-    /// The bucket's region; most other stores take any.
-    #[serde(default)]
-    pub region: Option<String>,
-    /// Access key.
-    #[serde(default)]
-    pub access_key: Option<Secret>,
-    /// Secret key.
-    #[serde(default)]
-    pub secret_key: Option<Secret>,
-    /// Token of temporary keys.
-    #[serde(default)]
-    pub session_token: Option<Secret>,
-    /// Whether an endpoint without TLS is accepted.
-    #[serde(default)]
-    pub allow_http: bool,
-    /// Seconds to wait for a connection.
-    #[serde(default = "connect_timeout_seconds")]
-    pub connect_timeout_seconds: u64,
-    /// Seconds that one request may take, upload included.
-    #[serde(default = "timeout_seconds")]
-    pub timeout_seconds: u64,
-    /// How often a request is tried again inside one call.
-    #[serde(default = "retries")]
-    pub retries: usize,
-    /// Seconds after which a call gives up trying again.
-    #[serde(default = "retry_seconds")]
-    pub retry_seconds: u64,
-}
-
-const fn connect_timeout_seconds() -> u64 {
-    5
-}
-
-const fn timeout_seconds() -> u64 {
-    60
-}
-
-const fn retries() -> usize {
-    8
-}
-
-const fn retry_seconds() -> u64 {
-    60
-}
+pub use config::S3Config;
 
 /// How long it is worth asking whether an object is there after all, before the trouble is passed on.
 const ASK: Duration = Duration::from_secs(5);
@@ -123,9 +64,7 @@ impl S3 {
                     .into(),
             ));
         }
-        let client = builder(config)
-            .build()
-            .map_err(|error| wrong(Cause::of(&error).detail))?;
+        let client = config.client().map_err(wrong)?;
         // Refuses what could not be a key, such as `a//b`.
         Path::parse(&prefix).map_err(|error| wrong(error.to_string()))?;
         Ok(Self {
@@ -196,43 +135,6 @@ fn object(name: &str, meta: &ObjectMeta) -> Object {
             .clone()
             .unwrap_or_else(|| version_of(meta.size, modified)),
     }
-}
-
-fn builder(config: &S3Config) -> AmazonS3Builder {
-    let options = ClientOptions::new()
-        .with_allow_http(config.allow_http)
-        .with_connect_timeout(Duration::from_secs(config.connect_timeout_seconds))
-        .with_timeout(Duration::from_secs(config.timeout_seconds));
-    let retry = RetryConfig {
-        backoff: BackoffConfig {
-            init_backoff: Duration::from_millis(100),
-            max_backoff: Duration::from_secs(10),
-            base: 2.,
-        },
-        max_retries: config.retries,
-        retry_timeout: Duration::from_secs(config.retry_seconds),
-    };
-    let mut builder = AmazonS3Builder::from_env()
-        .with_bucket_name(&config.bucket)
-        .with_conditional_put(S3ConditionalPut::ETagMatch)
-        .with_client_options(options)
-        .with_retry(retry);
-    if let Some(endpoint) = &config.endpoint {
-        builder = builder.with_endpoint(endpoint);
-    }
-    if let Some(region) = &config.region {
-        builder = builder.with_region(region);
-    }
-    if let Some(key) = &config.access_key {
-        builder = builder.with_access_key_id(key.expose());
-    }
-    if let Some(key) = &config.secret_key {
-        builder = builder.with_secret_access_key(key.expose());
-    }
-    if let Some(token) = &config.session_token {
-        builder = builder.with_token(token.expose());
-    }
-    builder
 }
 
 #[async_trait]

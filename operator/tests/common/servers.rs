@@ -20,9 +20,19 @@ impl Server {
         Self::start("LETHE_TEST_KAFKA_SCRIPT", "kafka", more)
     }
 
-    /// An S3-compatible store.
-    pub(crate) fn s3() -> Self {
-        Self::start("LETHE_TEST_S3_SCRIPT", "s3", &[])
+    /// An S3-compatible store; `more` are further arguments of `scripts/s3 start`.
+    pub(crate) fn s3(more: &[&str]) -> Self {
+        Self::start("LETHE_TEST_S3_SCRIPT", "s3", more)
+    }
+
+    /// The table that names it as the place of output, with further keys.
+    pub(crate) fn as_store(&self, prefix: &str, more: &str) -> String {
+        format!(
+            "[sink.store]\nkind = \"s3\"\nbucket = {:?}\nprefix = {prefix:?}\nendpoint = {:?}\nregion = {:?}\n{more}\n",
+            self.get("BUCKET"),
+            self.get("ENDPOINT"),
+            self.get("REGION"),
+        )
     }
 
     fn start(script: &str, kind: &str, more: &[&str]) -> Self {

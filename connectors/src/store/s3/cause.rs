@@ -19,6 +19,10 @@ impl Cause {
                 http = Some(format!("{:?} error of the connection", error.kind()).to_lowercase());
             }
         }
+        // The TLS library's own words, which quote nothing of the store's.
+        if innermost.to_string().contains("invalid peer certificate") {
+            http = Some("the server's certificate is of no authority that is trusted, or not for this name; name its authority in the key `ca`".to_owned());
+        }
         if let Some(http) = http {
             return Self {
                 status: None,

@@ -1,0 +1,164 @@
+//! How to reach a bucket, and the client that this makes.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3, AmazonS3Builder, S3ConditionalPut};
+use object_store::{BackoffConfig, Certificate, ClientOptions, RetryConfig};
+
+use super::cause::Cause;
+use crate::secret::Secret;
+
+/// Configuration of a bucket. What is left out of the keys, region and endpoint comes from the environment
+/// (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL`), then from
+/// the machine's or pod's own identity.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct S3Config {
+    /// The bucket's name.
+    pub bucket: String,
+    /// What every object's name begins with, without slashes at its ends.
+    #[serde(default)]
+    pub prefix: String,
+    /// The store's address, for stores other than Amazon's.
+    #[serde(default)]
+    pub endpoint: Option<String>,
+    /// The bucket's region; most other stores take any.
+    #[serde(default)]
+    pub region: Option<String>,
+    /// Access key.
+    #[serde(default)]
+    pub access_key: Option<Secret>,
+    /// Secret key.
+    #[serde(default)]
+    pub secret_key: Option<Secret>,
+    /// Token of temporary keys.
+    #[serde(default)]
+    pub session_token: Option<Secret>,
+    /// File of authorities to trust besides the system's, PEM.
+    #[serde(default)]
+    pub ca: Option<PathBuf>,
+    /// Whether an endpoint without TLS is accepted.
+    #[serde(default)]
+    pub allow_http: bool,
+    /// Seconds to wait for a connection.
+    #[serde(default = "connect_timeout_seconds")]
+    pub connect_timeout_seconds: u64,
+    /// Seconds that one request may take, upload included.
+    #[serde(default = "timeout_seconds")]
+    pub timeout_seconds: u64,
+    /// How often a request is tried again inside one call.
+    #[serde(default = "retries")]
+    pub retries: usize,
+    /// Seconds after which a call gives up trying again.
+    #[serde(default = "retry_seconds")]
+    pub retry_seconds: u64,
+}
+
+const fn connect_timeout_seconds() -> u64 {
+    5
+}
+
+const fn timeout_seconds() -> u64 {
+    60
+}
+
+const fn retries() -> usize {
+    8
+}
+
+const fn retry_seconds() -> u64 {
+    60
+}
+
+impl S3Config {
+    /// A client of the bucket; nothing is asked yet.
+    ///
+    /// # Errors
+    /// What is wrong, in words that show no secret.
+    pub(super) fn client(&self) -> Result<AmazonS3, String> {
+        let mut options = ClientOptions::new()
+            .with_allow_http(self.allow_http)
+            .with_connect_timeout(Duration::from_secs(self.connect_timeout_seconds))
+            .with_timeout(Duration::from_secs(self.timeout_seconds));
+        if let Some(path) = &self.ca {
+            for certificate in authorities(path)? {
+                options = options.with_root_certificate(certificate);
+            }
+        }
+        let retry = RetryConfig {
+            backoff: BackoffConfig {
+                init_backoff: Duration::from_millis(100),
+                max_backoff: Duration::from_secs(10),
+                base: 2.,
+            },
+            max_retries: self.retries,
+            retry_timeout: Duration::from_secs(self.retry_seconds),
+        };
+        let mut builder = AmazonS3Builder::from_env()
+            .with_bucket_name(&self.bucket)
+            .with_conditional_put(S3ConditionalPut::ETagMatch)
+            .with_client_options(options)
+            .with_retry(retry);
+        if let Some(endpoint) = &self.endpoint {
+            builder = builder.with_endpoint(endpoint);
+        }
+        if let Some(region) = &self.region {
+            builder = builder.with_region(region);
+        }
+        if let Some(key) = &self.access_key {
+            builder = builder.with_access_key_id(key.expose());
+        }
+        if let Some(key) = &self.secret_key {
+            builder = builder.with_secret_access_key(key.expose());
+        }
+        if let Some(token) = &self.session_token {
+            builder = builder.with_token(token.expose());
+        }
+        builder.build().map_err(|error| Cause::of(&error).detail)
+    }
+}
+
+/// The certificates of a file. They come beside the system's, not in their place: the cloud's own service for keys of
+/// roles, if keys come from there, is reached by the same client.
+fn authorities(path: &Path) -> Result<Vec<Certificate>, String> {
+    let place = path.display();
+    let pem = std::fs::read(path).map_err(|error| format!("key `ca`: {place}: {error}"))?;
+    Certificate::from_pem_bundle(&pem)
+        .ok()
+        .filter(|certificates| !certificates.is_empty())
+        .ok_or_else(|| format!("key `ca`: {place}: holds no certificate in PEM"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(ca: &Path) -> String {
+        let text = format!(r#"{{"bucket": "b", "ca": {ca:?}}}"#);
+        let config: S3Config = serde_json::from_str(&text).unwrap();
+        config.client().unwrap_err()
+    }
+
+    #[test]
+    fn a_file_of_authorities_that_holds_none_is_told_by_key_and_path() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("ca.pem");
+        for content in [
+            None,
+            Some(""),
+            Some("hush"),
+            Some("-----BEGIN CERTIFICATE-----\nhush\n"),
+        ] {
+            if let Some(content) = content {
+                std::fs::write(&path, content).unwrap();
+            }
+            let said = refused(&path);
+            assert!(
+                said.contains("key `ca`") && said.contains(path.to_str().unwrap()),
+                "{said}"
+            );
+            assert!(!said.contains("hush"), "{said}");
+        }
+    }
+}
