@@ -182,7 +182,7 @@ fn only_the_objects_of_a_list_are_made_and_an_inspection_says_by_what() {
         .expect(0)
         .out
     };
-    let listed = inspect(&format!("policy={}", &policy[..12]));
+    let listed = inspect(&format!("policy={}", policy.chars().take(12).collect::<String>()));
     let lines: Vec<Value> = listed
         .lines()
         .map_while(|line| serde_json::from_str(line).ok())

@@ -15,7 +15,7 @@ use lethe_members::registry::{BuildError, MemberConfig};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::{Fitted, Versions};
+use crate::{Fitted, Signers, Versions};
 
 pub use page::{BUNDLE_VERSION, Measured, Page, Part, Provenance, Rule};
 
@@ -91,6 +91,14 @@ pub enum BundleError {
         /// What the page says.
         expected: String,
     },
+    /// Nobody who is trusted signed it.
+    #[error("{}: {why}; sign the bundle's page with `minisign -S -m bundle.toml`, or correct `signed_by`", path.display())]
+    Signature {
+        /// The signature's file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
 }
 
 pub(crate) fn io(path: &Path, source: std::io::Error) -> BundleError {
@@ -112,11 +120,27 @@ impl Bundle {
     /// # Errors
     /// [`BundleError`], naming page, member and digest.
     pub fn open(folder: &Path, dictionary: &Arc<Dictionary>) -> Result<Self, BundleError> {
+        Self::open_signed(folder, dictionary, None)
+    }
+
+    /// As [`Bundle::open`], if one of `signers` signed it.
+    ///
+    /// # Errors
+    /// [`BundleError`], naming the signature where that is what is wrong.
+    pub fn open_signed(
+        folder: &Path,
+        dictionary: &Arc<Dictionary>,
+        signers: Option<&Signers>,
+    ) -> Result<Self, BundleError> {
         if let Some(versions) = Versions::of(folder) {
-            return Self::open(&versions.path(&versions.current()?), dictionary);
+            return Self::open_signed(&versions.path(&versions.current()?), dictionary, signers);
         }
-        let page = Page::read(folder)?;
         let path = folder.join(PAGE);
+        let text = lethe_learn::read_text(&path).map_err(|source| io(&path, source))?;
+        if let Some(signers) = signers {
+            signers.check(&path, text.as_bytes())?;
+        }
+        let page = Page::parse(&path, &text)?;
         let labels = match Page::shipped(&page.labels) {
             Some(set) => set,
             None => LabelSet::parse(&page.labels, "key `labels`").map_err(|error| BundleError::Page {
@@ -162,7 +186,12 @@ impl Page {
     pub fn read(folder: &Path) -> Result<Self, BundleError> {
         let path = folder.join(PAGE);
         let text = lethe_learn::read_text(&path).map_err(|source| io(&path, source))?;
-        let page: Self = toml::from_str(&text).map_err(|error| BundleError::Page {
+        Self::parse(&path, &text)
+    }
+
+    fn parse(path: &Path, text: &str) -> Result<Self, BundleError> {
+        let path = path.to_owned();
+        let page: Self = toml::from_str(text).map_err(|error| BundleError::Page {
             path: path.clone(),
             message: error.to_string(),
         })?;

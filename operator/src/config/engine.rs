@@ -9,7 +9,7 @@ use lethe_core::{
     ReviewRule, Sweep, Voting, hex,
 };
 use lethe_dictionaries::Dictionary;
-use lethe_ensemble::{Bundle, Versions};
+use lethe_ensemble::{Bundle, Signers, Versions};
 use lethe_members::registry::{MemberConfig, default_rules};
 use lethe_policy::carried_by_default;
 use serde::Deserialize;
@@ -25,6 +25,9 @@ pub(crate) struct EngineConfig {
     /// A bundle: members, vote and labels in one. A folder that `lethe ensemble fit` made, or the name of one that the program
     /// carries; [`lethe_bundles::DEFAULT`] where nothing here says what decides.
     pub(crate) bundle: Option<PathBuf>,
+    /// Files of public keys (minisign's): a bundle is used only if one of them signed it. Those that the program carries are a
+    /// part of it and need no signature.
+    pub(crate) signed_by: Option<Vec<PathBuf>>,
     /// A label set that ships (`i2b2-2014`, the default, or `meddocan`), or a file.
     pub(crate) labels: Option<String>,
     /// A dictionary that `lethe dictionary build` made; the one that ships if not given.
@@ -153,6 +156,11 @@ impl EngineConfig {
         if let Some(folder) = self.decider() {
             return self.bundled(&folder, &dictionary, stamp);
         }
+        if self.signed_by.is_some() {
+            return Err(usage(
+                "key `engine.signed_by`: there is no bundle that somebody could have signed; leave it out",
+            ));
+        }
         let labels = self.labels.as_deref().unwrap_or("i2b2-2014");
         let labels = Arc::new(label_set(labels, "key `engine.labels`")?);
         let vote = self.vote.clone().unwrap_or_default();
@@ -264,7 +272,11 @@ impl EngineConfig {
                 "keys `engine.bundle` and `engine.{key}`: a bundle has labels, members and vote of its own; leave one of the two out"
             )));
         }
-        let bundle = Bundle::open(folder, dictionary)
+        let signers = self
+            .signers()
+            .map_err(|error| usage(format!("key `engine.signed_by`: {error}")))?;
+        let signers = signers.as_ref().filter(|_| !lethe_bundles::is_shipped(folder));
+        let bundle = Bundle::open_signed(folder, dictionary, signers)
             .map_err(|error| usage(format!("key `engine.bundle`: {error}")))?;
         let labels = bundle.labels;
         let digest = bundle.page.digest();
@@ -289,6 +301,17 @@ impl EngineConfig {
             stamp,
             engine: Arc::new(engine.sweeping(act.sweep).reviewing(self.review)),
         })
+    }
+
+    /// Who may have made the bundle, if that matters.
+    fn signers(&self) -> anyhow::Result<Option<Signers>> {
+        match &self.signed_by {
+            Some(keys) if keys.is_empty() => {
+                anyhow::bail!("names no key; leave it out to use bundles that nobody signed")
+            }
+            Some(keys) => Ok(Some(Signers::read(keys)?)),
+            None => Ok(None),
+        }
     }
 
     /// What is done to what is found. `plain` is what the digest is of where there is no policy.

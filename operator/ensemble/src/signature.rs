@@ -1,0 +1,71 @@
+//! Who made a bundle: a signature beside its page, by a key that the user trusts.
+//!
+//! The page has the digests of all that the bundle reads, so who signed it signed every byte. Signatures are those of minisign:
+//! Ed25519 (RFC 8032) over the BLAKE2b-512 digest (RFC 7693) of the page.
+
+use std::path::{Path, PathBuf};
+
+use minisign_verify::{PublicKey, Signature};
+
+use crate::BundleError;
+
+/// What a signature's file has after the name of the page.
+const ENDING: &str = ".minisig";
+
+/// Keys, any of which may have signed a bundle.
+#[derive(Clone, Debug)]
+pub struct Signers {
+    keys: Vec<PublicKey>,
+    /// The keys' files, as they are told.
+    names: String,
+}
+
+impl Signers {
+    /// Reads the files of public keys, as minisign writes them.
+    ///
+    /// # Errors
+    /// [`BundleError::Io`] for a file that cannot be read, [`BundleError::Page`] for one that is no key, or if there is none.
+    pub fn read(paths: &[PathBuf]) -> Result<Self, BundleError> {
+        let mut keys = Vec::with_capacity(paths.len());
+        for path in paths {
+            let text = std::fs::read_to_string(path).map_err(|source| crate::bundle::io(path, source))?;
+            let key = PublicKey::decode(&text).map_err(|_| BundleError::Page {
+                path: path.clone(),
+                message: "is no public key of minisign".to_owned(),
+            })?;
+            keys.push(key);
+        }
+        let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        Ok(Self {
+            keys,
+            names: names.join(", "),
+        })
+    }
+
+    /// Whether one of them signed a page.
+    ///
+    /// # Errors
+    /// [`BundleError::Signature`], naming the signature's file.
+    pub(crate) fn check(&self, page: &Path, bytes: &[u8]) -> Result<(), BundleError> {
+        let mut path = page.as_os_str().to_owned();
+        path.push(ENDING);
+        let path = PathBuf::from(path);
+        let refused = |why: String| BundleError::Signature {
+            path: path.clone(),
+            why,
+        };
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| refused(format!("{error}, and only signed bundles are trusted")))?;
+        let signature =
+            Signature::decode(&text).map_err(|_| refused("is no signature of minisign".to_owned()))?;
+        // Without the digest first, as old versions signed, a page and a signature's comment could be taken for each other.
+        let signed = |key: &PublicKey| key.verify(bytes, &signature, false).is_ok();
+        if self.keys.iter().any(signed) {
+            return Ok(());
+        }
+        Err(refused(format!(
+            "the page is not what it signs, or it is by none of the keys {}",
+            self.names
+        )))
+    }
+}
