@@ -177,7 +177,6 @@ fn a_stream_does_not_take_up_a_version_that_nobody_signed() {
     until_rows(&out, 40, &mut running);
 
     trusted.sign(&unsigned);
-    std::fs::remove_dir_all(&folder).unwrap();
     publish(&unsigned);
     running.until_it_says("taken up: what follows", WAIT);
     running.signal("TERM");

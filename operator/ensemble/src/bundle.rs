@@ -138,7 +138,7 @@ impl Bundle {
         let path = folder.join(PAGE);
         let text = lethe_learn::read_text(&path).map_err(|source| io(&path, source))?;
         if let Some(signers) = signers {
-            signers.check(&path, text.as_bytes())?;
+            signers.check(folder, text.as_bytes())?;
         }
         let page = Page::parse(&path, &text)?;
         let labels = match Page::shipped(&page.labels) {

@@ -34,7 +34,7 @@ pub use objective::{Floor, Measure, Objective, ObjectiveError, Standing};
 pub use prune::{PruneError, PruneOptions, Pruned, prune};
 pub use said::{Said, SaidError};
 pub use saved::SavedError;
-pub use signature::Signers;
+pub use signature::{SIGNATURE, Signers};
 pub use stacked_lstm::{StackedLstm, StackedLstmConfig, StackedLstmError};
 pub use stacked_searn::{StackedSearn, StackedSearnConfig};
 pub use stacked_svm::{StackedSvm, StackedSvmConfig};

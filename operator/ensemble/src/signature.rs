@@ -9,8 +9,8 @@ use minisign_verify::{PublicKey, Signature};
 
 use crate::BundleError;
 
-/// What a signature's file has after the name of the page.
-const ENDING: &str = ".minisig";
+/// The signature's file in a bundle's folder.
+pub const SIGNATURE: &str = "bundle.toml.minisig";
 
 /// Keys, any of which may have signed a bundle.
 #[derive(Clone, Debug)]
@@ -42,14 +42,12 @@ impl Signers {
         })
     }
 
-    /// Whether one of them signed a page.
+    /// Whether one of them signed a folder's page.
     ///
     /// # Errors
     /// [`BundleError::Signature`], naming the signature's file.
-    pub(crate) fn check(&self, page: &Path, bytes: &[u8]) -> Result<(), BundleError> {
-        let mut path = page.as_os_str().to_owned();
-        path.push(ENDING);
-        let path = PathBuf::from(path);
+    pub(crate) fn check(&self, folder: &Path, page: &[u8]) -> Result<(), BundleError> {
+        let path = folder.join(SIGNATURE);
         let refused = |why: String| BundleError::Signature {
             path: path.clone(),
             why,
@@ -59,7 +57,7 @@ impl Signers {
         let signature =
             Signature::decode(&text).map_err(|_| refused("is no signature of minisign".to_owned()))?;
         // Without the digest first, as old versions signed, a page and a signature's comment could be taken for each other.
-        let signed = |key: &PublicKey| key.verify(bytes, &signature, false).is_ok();
+        let signed = |key: &PublicKey| key.verify(page, &signature, false).is_ok();
         if self.keys.iter().any(signed) {
             return Ok(());
         }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use lethe_dictionaries::Dictionary;
 
 use crate::bundle::io;
-use crate::{Bundle, BundleError, Page};
+use crate::{Bundle, BundleError, Page, SIGNATURE};
 
 /// The file that names the versions in use.
 const CURRENT: &str = "current";
@@ -67,6 +67,12 @@ impl Versions {
             copy(bundle, &draft, before.as_deref())?;
             std::fs::rename(&draft, &place).map_err(|source| io(&place, source))?;
             sync(&folder.join(VERSIONS))?;
+        } else if bundle.join(SIGNATURE).is_file() {
+            // The same bundle, signed since.
+            let (draft, signature) = (place.join(format!(".{SIGNATURE}.part")), place.join(SIGNATURE));
+            std::fs::copy(bundle.join(SIGNATURE), &draft).map_err(|source| io(&draft, source))?;
+            std::fs::rename(&draft, &signature).map_err(|source| io(&signature, source))?;
+            sync(&place)?;
         }
         if used.first() != Some(&name) {
             used.insert(0, name.clone());

@@ -9,7 +9,7 @@ use lethe_core::{
     ReviewRule, Sweep, Voting, hex,
 };
 use lethe_dictionaries::Dictionary;
-use lethe_ensemble::{Bundle, Signers, Versions};
+use lethe_ensemble::{Bundle, SIGNATURE, Signers, Versions};
 use lethe_members::registry::{MemberConfig, default_rules};
 use lethe_policy::carried_by_default;
 use serde::Deserialize;
@@ -124,13 +124,18 @@ impl EngineConfig {
     /// Changes whenever the files that the engine is built from do: the current version of a bundle, a dictionary.
     pub(crate) fn stamp(&self) -> String {
         let versions = self.bundle.as_deref().and_then(Versions::of);
-        let version = versions.and_then(|versions| versions.current().ok());
-        let file = self
-            .dictionary
-            .as_deref()
-            .and_then(|path| std::fs::metadata(path).ok());
-        let file = file.map(|file| (file.len(), file.modified().ok()));
-        format!("{version:?} {file:?}")
+        let version = versions.as_ref().and_then(|versions| versions.current().ok());
+        let look = |path: &Path| {
+            let file = std::fs::metadata(path).ok();
+            file.map(|file| (file.len(), file.modified().ok()))
+        };
+        let dictionary = self.dictionary.as_deref().and_then(look);
+        // A version that was not trusted may be signed later.
+        let signature = match (&self.signed_by, &versions, &version) {
+            (Some(_), Some(versions), Some(version)) => look(&versions.path(version).join(SIGNATURE)),
+            _ => None,
+        };
+        format!("{version:?} {dictionary:?} {signature:?}")
     }
 
     /// The dictionary.
