@@ -1,30 +1,38 @@
-# The image that the chart runs. `container/check` holds it against a linter and builds its root in a plain folder, without an engine.
-#
-#   docker build -t lethe .
-#
-# Needs no network but Debian's packages and crates; --build-arg http_proxy=... and https_proxy=... lead to mirrors of those. Pin the bases by
-# digest for a build that is to come out the same: --build-arg BUILD=debian@sha256:... --build-arg BASE=debian@sha256:...
-ARG BUILD=rust:1.95-slim-bookworm
-ARG BASE=debian:bookworm-slim
+# The image of the program; container/README.md has how to build and run it. container/build-root does the work, here and in container/check.
 
-FROM ${BUILD} AS build
-WORKDIR /lethe
+# Pin it by digest where builds must not change: --build-arg RUST_IMAGE=rust:1.95.0-slim-bookworm@sha256:...
+ARG RUST_IMAGE=rust:1.95.0-slim-bookworm
+
+FROM ${RUST_IMAGE} AS build
+# The version of rust-toolchain.toml, without the components that only developers need.
+ENV RUSTUP_TOOLCHAIN=1.95.0
+WORKDIR /src
+# What rarely changes first, so that it is kept from one build to the next. The secrets are for places that
+# reach the registries through mirrors or a proxy of their own; each is optional.
+COPY scripts/setup scripts/
+RUN --mount=type=secret,id=apt,target=/etc/apt/sources.list.d/debian.sources \
+    --mount=type=secret,id=cargo,target=/usr/local/cargo/config.toml \
+    --mount=type=secret,id=ca \
+    scripts/setup --image
 COPY . .
-# Paths of the machine stay out of the program; the time of all files is one.
-ENV SOURCE_DATE_EPOCH=0 \
-    CARGO_INCREMENTAL=0 \
-    RUSTFLAGS="--remap-path-prefix=/lethe=. --remap-path-prefix=/usr/local/cargo=cargo"
-RUN scripts/setup --minimal \
-    && cargo build --release --locked -p lethe \
-    && container/root target/release/lethe /image
+# The same number gives the same bytes. What was compiled on the way is gigabytes that no later stage reads.
+ARG SOURCE_DATE_EPOCH=0
+RUN --mount=type=secret,id=apt,target=/etc/apt/sources.list.d/debian.sources \
+    --mount=type=secret,id=cargo,target=/usr/local/cargo/config.toml \
+    --mount=type=secret,id=ca \
+    container/build-root /image && rm -rf target/release
 
-FROM ${BASE}
-# hadolint ignore=DL3008
-RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates libssl3 \
-    && rm -rf /var/lib/apt/lists/*
+# No shell, no package manager: what build-root lists is all there is.
+FROM scratch
+ARG REVISION=
+LABEL org.opencontainers.image.title="Lethe" \
+      org.opencontainers.image.description="Streaming de-identification of clinical notes: Kafka in, redacted Parquet out" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /image/ /
-# A number, so that Kubernetes can tell that it is not root. Nothing in the image is this user's: the root may be read-only.
+# By number, so that Kubernetes can see that it is not root.
 USER 65532:65532
-ENTRYPOINT ["/usr/local/bin/lethe"]
+EXPOSE 9464
+ENTRYPOINT ["/usr/bin/lethe"]
 CMD ["--help"]
