@@ -1,6 +1,7 @@
 //! The `lethe` binary: maps what was typed to a command, and its result to an exit code.
 
 mod backfill;
+mod brokers;
 mod cli;
 mod commands;
 mod config;
@@ -8,6 +9,7 @@ mod exit;
 mod logging;
 mod pipeline;
 mod progress;
+mod renewal;
 mod telemetry;
 
 use std::process::ExitCode;

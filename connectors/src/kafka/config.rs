@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::properties::{Property, Refused};
 use super::security::Security;
+use super::source::Credentials;
 use super::token::Login;
 
 /// The least memory that fetching can do with: 4 MiB.
@@ -198,6 +199,17 @@ impl KafkaConfig {
         }
         check_native(&config, &self.properties)?;
         Ok(config)
+    }
+
+    /// What the consumer is made of.
+    ///
+    /// # Errors
+    /// [`KafkaConfigError`].
+    pub fn credentials(&self, budget: FetchBudget) -> Result<Credentials, KafkaConfigError> {
+        Ok(Credentials {
+            client: self.client_config(budget)?,
+            login: self.login(),
+        })
     }
 
     /// What a client logs in with besides its settings. Clients that are made together share one.

@@ -16,5 +16,6 @@ pub use problem::KafkaProblem;
 pub use produce::{LinesError, Produced, Producer};
 pub use properties::{Property, REFUSED, Refused};
 pub use security::{Mechanism, Security, Tls};
+pub use source::Credentials;
 pub use token::{EndpointConfig, Login, TokenConfig, TokenError};
 pub use topic::{Cluster, TopicInfo};

@@ -1,6 +1,6 @@
 //! How to reach and log in to brokers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rdkafka::ClientConfig;
 use serde::Deserialize;
@@ -91,6 +91,24 @@ const fn yes() -> bool {
 }
 
 impl Security {
+    /// The files that a client of the brokers reads when it is made, each with its key. Those of tokens are read at each
+    /// token.
+    pub fn files(&self) -> Vec<(&'static str, &Path)> {
+        let files = match self {
+            Self::Plaintext {} => vec![],
+            Self::Tls(tls) => vec![
+                ("ca", &tls.ca),
+                ("certificate", &tls.certificate),
+                ("key", &tls.key),
+            ],
+            Self::Sasl { ca, .. } | Self::Oauthbearer { ca, .. } => vec![("ca", ca)],
+        };
+        files
+            .into_iter()
+            .filter_map(|(key, path)| Some((key, path.as_deref()?)))
+            .collect()
+    }
+
     /// The tokens that clients log in with, if these are what the brokers want.
     pub(super) fn login(&self) -> Login {
         match self {

@@ -5,6 +5,7 @@
 //! lane's partition is paused, and its records wait here in order; polling goes on, so that the group never takes the
 //! consumer for dead.
 
+mod commit;
 mod context;
 mod faults;
 mod flow;
@@ -15,12 +16,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::time::{Duration, Instant};
 
 use lethe_core::Coordinates;
+use rdkafka::Message as _;
 use rdkafka::config::{ClientConfig, FromClientConfigAndContext as _};
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _};
 use rdkafka::error::KafkaError;
 use rdkafka::message::BorrowedMessage;
-use rdkafka::{Message as _, Offset, TopicPartitionList};
 
+use commit::{COMMIT_EVERY, commit, commit_receipts};
 use context::Context;
 use faults::{Faults, consumer_error};
 use goal::Goal;
@@ -30,8 +32,6 @@ use crate::sink::Receipt;
 
 /// How long one poll waits for a record before commands are looked at again.
 const POLL: Duration = Duration::from_millis(20);
-/// How often released offsets are committed.
-const COMMIT_EVERY: Duration = Duration::from_secs(1);
 /// How long lanes may drain when everything has been read.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 /// How long leaving the group may take.
@@ -135,8 +135,19 @@ pub enum Command {
     Reopen(Partition),
     /// A lane failed for good: drop every lane, leave the group, end.
     Fail(String),
+    /// Drain every lane, leave the group, and join it again with other credentials.
+    Renew(Box<Credentials>),
     /// Drain every lane, leave the group, end.
     Stop,
+}
+
+/// What a consumer is made of: settings, and what it logs in with besides.
+#[derive(Clone, Debug)]
+pub struct Credentials {
+    /// librdkafka's configuration, as [`KafkaConfig`](super::KafkaConfig) makes it.
+    pub client: ClientConfig,
+    /// What it logs in with besides, as [`KafkaConfig`](super::KafkaConfig) has it.
+    pub login: Login,
 }
 
 /// Why the consumer ended.
@@ -162,10 +173,8 @@ pub enum SourceError {
 /// How a consumer runs.
 #[derive(Debug)]
 pub struct SourceSettings {
-    /// librdkafka's configuration, as [`KafkaConfig`](super::KafkaConfig) makes it.
-    pub client: ClientConfig,
-    /// What it logs in with besides, as [`KafkaConfig`](super::KafkaConfig) has it.
-    pub login: Login,
+    /// What the consumer is made of at first.
+    pub credentials: Credentials,
     /// The topics.
     pub topics: Vec<String>,
     /// For how long a login may be refused, or a token not be had, before the run ends: what is read from files is renewed
@@ -193,8 +202,23 @@ pub fn run(
     lanes: Arc<dyn Lanes>,
     commands: &Receiver<Command>,
 ) -> Result<(), SourceError> {
-    let context = Context::new(Arc::clone(&lanes), settings.drain, settings.login.clone());
-    let mut client = settings.client.clone();
+    let mut credentials = settings.credentials.clone();
+    while let End::Renewed(other) = consume(settings, &credentials, &lanes, commands)? {
+        tracing::info!("joining the group again with other credentials");
+        credentials = *other;
+    }
+    Ok(())
+}
+
+/// Consumes with these credentials.
+fn consume(
+    settings: &SourceSettings,
+    credentials: &Credentials,
+    lanes: &Arc<dyn Lanes>,
+    commands: &Receiver<Command>,
+) -> Result<End, SourceError> {
+    let context = Context::new(Arc::clone(lanes), settings.drain, credentials.login.clone());
+    let mut client = credentials.client.clone();
     client.set(
         "statistics.interval.ms",
         settings.statistics.as_millis().to_string(),
@@ -205,25 +229,25 @@ pub fn run(
     consumer
         .subscribe(&topics)
         .map_err(|error| fault("subscribe", error))?;
-    let mut result = poll_loop(settings, &consumer, commands);
+    let mut result = poll_loop(settings, credentials, &consumer, commands);
     let held: Vec<Partition> = consumer.context().flow().lanes.keys().cloned().collect();
     match result {
         Ok(end) => {
-            let drain = if end == End::Through {
+            let drain = if matches!(end, End::Through) {
                 PATIENCE
             } else {
                 settings.drain
             };
             // Records that wait here were never released; whoever reads next begins before them.
             let receipts = lanes.revoke(&held, Instant::now() + drain);
-            result = last_words(&consumer, commands, end).map(|()| end);
+            result = last_words(&consumer, commands, end);
             commit_receipts(&consumer, receipts);
         }
         Err(_) => lanes.lose(&held),
     }
     consumer.context().flow().lanes.clear();
     leave(consumer);
-    result.map(drop)
+    result
 }
 
 /// Leaves the group, which may take for ever: where a rebalance overtakes the leaving, librdkafka can wait for an end that
@@ -245,16 +269,19 @@ fn leave(consumer: BaseConsumer<Context>) {
 }
 
 /// Why polling ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum End {
     /// Somebody said so: what cannot be drained in time is read again.
     Stopped,
     /// All that was asked for has been read: nobody will read it again soon, so lanes get the time they need.
     Through,
+    /// There are other credentials to go on with.
+    Renewed(Box<Credentials>),
 }
 
 fn poll_loop(
     settings: &SourceSettings,
+    credentials: &Credentials,
     consumer: &BaseConsumer<Context>,
     commands: &Receiver<Command>,
 ) -> Result<End, SourceError> {
@@ -263,9 +290,9 @@ fn poll_loop(
     let mut faults = Faults::new(settings.refused);
     loop {
         consumer.context().lanes().polled();
-        faults.look(&settings.login)?;
-        if take_commands(consumer, commands)? {
-            return Ok(End::Stopped);
+        faults.look(&credentials.login)?;
+        if let Some(end) = take_commands(consumer, commands)? {
+            return Ok(end);
         }
         match consumer.poll(POLL) {
             None => {}
@@ -284,7 +311,7 @@ fn poll_loop(
         }
         consumer.context().refill(consumer);
         if let Some(goal) = &mut goal
-            && goal.is_reached(settings, consumer.context())?
+            && goal.is_reached(credentials, consumer.context())?
         {
             return Ok(End::Through);
         }
@@ -295,11 +322,11 @@ fn poll_loop(
     }
 }
 
-/// Takes in what lanes have sent; true if it is time to stop.
+/// Takes in what lanes have sent; an end if it is time for one.
 fn take_commands(
     consumer: &BaseConsumer<Context>,
     commands: &Receiver<Command>,
-) -> Result<bool, SourceError> {
+) -> Result<Option<End>, SourceError> {
     loop {
         match commands.try_recv() {
             Ok(Command::Release(receipt)) => consumer.context().flow().release(&receipt),
@@ -309,8 +336,9 @@ fn take_commands(
             Ok(Command::Reopen(partition)) => consumer.context().reopen(consumer, &partition)?,
             Ok(Command::Fail(error)) => return Err(SourceError::Sink(error)),
             // Every lane and the signal handler hold a sender: none left means that the program is ending.
-            Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return Ok(true),
-            Err(TryRecvError::Empty) => return Ok(false),
+            Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return Ok(Some(End::Stopped)),
+            Ok(Command::Renew(other)) => return Ok(Some(End::Renewed(other))),
+            Err(TryRecvError::Empty) => return Ok(None),
         }
     }
 }
@@ -319,51 +347,28 @@ fn take_commands(
 fn last_words(
     consumer: &BaseConsumer<Context>,
     commands: &Receiver<Command>,
-    end: End,
-) -> Result<(), SourceError> {
+    mut end: End,
+) -> Result<End, SourceError> {
     let mut result = Ok(());
     while let Ok(command) = commands.try_recv() {
         match command {
             Command::Release(receipt) => consumer.context().flow().release(&receipt),
             Command::Journalled { partition, next } => consumer.context().flow().journalled(&partition, next),
             Command::Fail(error) => result = Err(SourceError::Sink(error)),
-            Command::Reopen((topic, partition)) if end == End::Through => {
+            Command::Reopen((topic, partition)) if matches!(end, End::Through) => {
                 let error = format!(
                     "{topic}/{partition}: another run writes the same chain and came first; run again to write what it has not"
                 );
                 result = Err(SourceError::Sink(error));
             }
             // Whoever reads next begins at the chain's tail.
-            Command::Reopen(_) | Command::Stop => {}
+            Command::Reopen(_) => {}
+            Command::Stop if matches!(end, End::Renewed(_)) => end = End::Stopped,
+            Command::Renew(newer) if matches!(end, End::Renewed(_)) => end = End::Renewed(newer),
+            Command::Stop | Command::Renew(_) => {}
         }
     }
-    result
-}
-
-/// Commits what became durable while lanes drained, and waits for the broker's word.
-fn commit_receipts(consumer: &BaseConsumer<Context>, receipts: Vec<Receipt>) {
-    {
-        let mut flow = consumer.context().flow();
-        receipts.iter().for_each(|receipt| flow.release(receipt));
-    }
-    commit(consumer, CommitMode::Sync);
-}
-
-/// Commits what was released. A failure costs nothing but an old hint, so it is only logged.
-fn commit(consumer: &BaseConsumer<Context>, mode: CommitMode) {
-    let mut list = TopicPartitionList::new();
-    for ((topic, partition), lane) in &mut consumer.context().flow().lanes {
-        if let Some(next) = lane.released.take()
-            && let Err(error) = list.add_partition_offset(topic, *partition, Offset::Offset(next))
-        {
-            tracing::warn!(%topic, partition, %error, "offset hint not committed");
-        }
-    }
-    if list.count() > 0
-        && let Err(error) = consumer.commit(&list, mode)
-    {
-        tracing::warn!(%error, "offset hints not committed");
-    }
+    result.map(|()| end)
 }
 
 fn raw(message: &BorrowedMessage<'_>) -> RawRecord {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::{At, End, Object, Op, Store, StoreError};
+use super::{At, End, Object, Op, Store, StoreConfig, StoreError};
 
 /// What goes wrong with one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -272,6 +272,10 @@ impl Store for Faulty {
 
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
         self.try_with(Op::Delete, name, self.inner.delete(name)).await
+    }
+
+    async fn renew(&self, config: &StoreConfig) -> Result<(), StoreError> {
+        self.inner.renew(config).await
     }
 
     fn describe(&self) -> String {

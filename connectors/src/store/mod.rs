@@ -90,6 +90,15 @@ pub trait Store: Send + Sync + Debug {
     /// Whatever the store says.
     async fn delete(&self, name: &str) -> Result<(), StoreError>;
 
+    /// Takes up what `config` says of the same store now: other keys, other authorities. They are tried first, and if the
+    /// store does not let them in it goes on with those that it has. Requests under way are not disturbed.
+    ///
+    /// # Errors
+    /// Why they are not taken up.
+    async fn renew(&self, _config: &StoreConfig) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// The store in a few words, for messages: no secret.
     fn describe(&self) -> String;
 

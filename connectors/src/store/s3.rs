@@ -1,11 +1,13 @@
 //! A bucket of an S3-compatible store, written by conditional PUT (`If-None-Match: *`).
 
+mod admission;
 mod cause;
 mod config;
 
 use std::fmt;
 use std::ops::Range;
-use std::time::Duration;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -16,7 +18,8 @@ use object_store::{
     GetOptions, GetRange, ObjectMeta, ObjectStore as _, ObjectStoreExt as _, PutMode, PutOptions,
 };
 
-use super::{At, End, Object, Op, Store, StoreError, is_listed, version_of};
+use super::{At, End, Object, Op, Store, StoreConfig, StoreError, is_listed, version_of};
+use admission::Admission;
 use cause::Cause;
 pub use config::S3Config;
 
@@ -25,7 +28,9 @@ const ASK: Duration = Duration::from_secs(5);
 
 /// A bucket, or the part of it under a prefix.
 pub struct S3 {
-    client: AmazonS3,
+    /// Replaced as a whole when there are other keys; a request ends by the client that it began with.
+    client: RwLock<Arc<AmazonS3>>,
+    admission: Admission,
     prefix: String,
     described: String,
 }
@@ -68,10 +73,16 @@ impl S3 {
         // Refuses what could not be a key, such as `a//b`.
         Path::parse(&prefix).map_err(|error| wrong(error.to_string()))?;
         Ok(Self {
-            client,
+            client: RwLock::new(Arc::new(client)),
+            admission: Admission::default(),
             prefix,
             described,
         })
+    }
+
+    fn client(&self) -> Arc<AmazonS3> {
+        // A panic leaves the old one or the new one.
+        Arc::clone(&self.client.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn key(&self, op: Op, name: &str) -> Result<Path, StoreError> {
@@ -106,6 +117,10 @@ impl S3 {
                 StoreError::Exists(at)
             }
             (object_store::Error::NotFound { .. }, ..) if op == Op::Read => StoreError::NotFound(at),
+            (_, Some(401 | 403), _) if self.admission.may_pass(op, Instant::now()) => StoreError::Transient {
+                at,
+                detail: format!("{detail}: refused, and was not before; other keys may be on their way"),
+            },
             (_, Some(401 | 403), _) => StoreError::Denied {
                 at,
                 detail,
@@ -142,14 +157,16 @@ impl Store for S3 {
     async fn create(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
         let key = self.key(Op::Create, name)?;
         let options = PutOptions::from(PutMode::Create);
-        let Err(error) = self.client.put_opts(&key, bytes.into(), options).await else {
+        let client = self.client();
+        let Err(error) = client.put_opts(&key, bytes.into(), options).await else {
+            self.admission.let_in(Op::Create);
             return Ok(());
         };
         let failure = self.fail(Op::Create, name, &error);
         // Without an answer the object may be there; and a server that refuses may hang up before it has read a large
         // object, so that its refusal never arrives. Whoever is told that the name is taken looks whose it is.
         if failure.is_transient() && Cause::of(&error).status.is_none() {
-            let asked = tokio::time::timeout(ASK, self.client.head(&key)).await;
+            let asked = tokio::time::timeout(ASK, client.head(&key)).await;
             if matches!(asked, Ok(Ok(_))) {
                 return Err(StoreError::Exists(failure.at().clone()));
             }
@@ -169,11 +186,10 @@ impl Store for S3 {
     ) -> Result<Vec<Object>, StoreError> {
         let prefix = self.key(Op::List, folder)?;
         let prefix = (!prefix.as_ref().is_empty()).then_some(prefix);
+        let client = self.client();
         let listed = match after {
-            Some(after) => self
-                .client
-                .list_with_offset(prefix.as_ref(), &self.key(Op::List, after)?),
-            None => self.client.list(prefix.as_ref()),
+            Some(after) => client.list_with_offset(prefix.as_ref(), &self.key(Op::List, after)?),
+            None => client.list(prefix.as_ref()),
         };
         let own = if self.prefix.is_empty() {
             0
@@ -191,6 +207,7 @@ impl Store for S3 {
             .try_collect()
             .await
             .map_err(|error| self.fail(Op::List, folder, &error))?;
+        self.admission.let_in(Op::List);
         objects.sort_unstable();
         Ok(objects)
     }
@@ -219,13 +236,23 @@ impl Store for S3 {
     }
 
     async fn look(&self, name: &str) -> Result<Object, StoreError> {
-        let meta = self.client.head(&self.key(Op::Read, name)?).await;
+        let meta = self.client().head(&self.key(Op::Read, name)?).await;
         let meta = meta.map_err(|error| self.fail(Op::Read, name, &error))?;
         Ok(object(name, &meta))
     }
 
+    async fn renew(&self, config: &StoreConfig) -> Result<(), StoreError> {
+        let StoreConfig::S3(config) = config else {
+            return Ok(());
+        };
+        let next = Self::open(config)?;
+        next.list_page("", None, 1).await?;
+        *self.client.write().unwrap_or_else(PoisonError::into_inner) = next.client();
+        Ok(())
+    }
+
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
-        match self.client.delete(&self.key(Op::Delete, name)?).await {
+        match self.client().delete(&self.key(Op::Delete, name)?).await {
             Ok(()) => Ok(()),
             Err(error) => match self.fail(Op::Read, name, &error) {
                 StoreError::NotFound(_) => Ok(()),
@@ -245,8 +272,10 @@ impl S3 {
             range,
             ..GetOptions::default()
         };
-        let got = self.client.get_opts(&self.key(Op::Read, name)?, options).await;
-        got.map_err(|error| self.fail(Op::Read, name, &error))
+        let got = self.client().get_opts(&self.key(Op::Read, name)?, options).await;
+        let got = got.map_err(|error| self.fail(Op::Read, name, &error))?;
+        self.admission.let_in(Op::Read);
+        Ok(got)
     }
 }
 

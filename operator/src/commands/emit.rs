@@ -1,8 +1,10 @@
 //! `lethe emit`: the messages that notes came in, redacted, from the output's chains to a topic or a folder.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lethe_connectors::emit::{EmitError, Emitter, FolderEmitter, chains, read_from};
 use lethe_connectors::kafka::source::Command;
@@ -12,9 +14,10 @@ use tokio::runtime::Runtime;
 
 use super::run::{runtime, stop_on_signal};
 use crate::cli::EmitArgs;
-use crate::config::{EmitConfig, load};
+use crate::config::{Config, EmitConfig, load};
 use crate::exit::usage;
 use crate::progress::Progress;
+use crate::renewal::{EVERY, Part, Secrets};
 
 /// How long it waits for new files once everything is emitted.
 const IDLE: Duration = Duration::from_secs(1);
@@ -29,26 +32,19 @@ pub(crate) fn run(args: &EmitArgs) -> anyhow::Result<()> {
     })?;
     let store = sink.store.build()?;
     let runtime = runtime()?;
-    let emitter: Box<dyn Emitter> = match &config.emit {
-        Some(EmitConfig::Kafka(kafka)) => Box::new(
-            kafka
-                .build()
-                .map_err(|error| anyhow::anyhow!("`[emit]`: {error}"))?,
-        ),
-        Some(EmitConfig::Files { store, suffix }) => Box::new(FolderEmitter::new(store.build()?, suffix)),
-        None => return Err(usage("there is no `[emit]`: say where messages go")),
-    };
+    let emitter = emitter(&config)?;
     let (commands, inbox) = channel();
     stop_on_signal(&runtime, commands)?;
     let mut work = Work {
         runtime,
-        store: store.as_ref(),
+        store,
         emitter,
         positions: BTreeMap::new(),
         emitted: 0,
         without: 0,
     };
-    let ended = work.run(&inbox, args.until_end);
+    let secrets = Secrets::of(&config, &[Part::Store, Part::Emit]);
+    let ended = work.run(&inbox, secrets, args.until_end);
     tracing::info!(
         "{} messages emitted to {}; {} rows without one",
         work.emitted,
@@ -58,10 +54,24 @@ pub(crate) fn run(args: &EmitArgs) -> anyhow::Result<()> {
     ended
 }
 
+/// What messages are emitted by.
+fn emitter(config: &Config) -> anyhow::Result<Box<dyn Emitter>> {
+    match &config.emit {
+        Some(EmitConfig::Kafka(kafka)) => {
+            let emitter = kafka.build();
+            Ok(Box::new(
+                emitter.map_err(|error| anyhow::anyhow!("`[emit]`: {error}"))?,
+            ))
+        }
+        Some(EmitConfig::Files { store, suffix }) => Ok(Box::new(FolderEmitter::new(store.build()?, suffix))),
+        None => Err(usage("there is no `[emit]`: say where messages go")),
+    }
+}
+
 /// What is emitted, from where to where.
-struct Work<'a> {
+struct Work {
     runtime: Runtime,
-    store: &'a dyn Store,
+    store: Arc<dyn Store>,
     emitter: Box<dyn Emitter>,
     /// How far each chain is emitted.
     positions: BTreeMap<ChainId, i64>,
@@ -69,11 +79,21 @@ struct Work<'a> {
     without: u64,
 }
 
-impl Work<'_> {
-    fn run(&mut self, inbox: &Receiver<Command>, until_end: bool) -> anyhow::Result<()> {
+impl Work {
+    fn run(
+        &mut self,
+        inbox: &Receiver<Command>,
+        mut secrets: Secrets<'_>,
+        until_end: bool,
+    ) -> anyhow::Result<()> {
         let mut progress = Progress::start("emitting", "messages", None);
         let (mut wait, mut told) = (BACKOFF.0, 0);
+        let mut looked = Instant::now();
         loop {
+            if looked.elapsed() >= EVERY {
+                self.renew(&mut secrets);
+                looked = Instant::now();
+            }
             let pause = match self.round() {
                 Ok(0) if until_end => return Ok(()),
                 Ok(0) => IDLE,
@@ -100,15 +120,34 @@ impl Work<'_> {
         }
     }
 
+    /// Takes up credentials that have changed. An emitter is made anew: where it goes on it asks of what it emits to.
+    fn renew(&mut self, secrets: &mut Secrets<'_>) {
+        let other = RefCell::new(None);
+        secrets.look(|part, config| match (part, &config.sink) {
+            (Part::Store, Some(sink)) => Ok(self.runtime.block_on(self.store.renew(&sink.store))?),
+            (Part::Emit, _) => {
+                other.replace(Some(emitter(config)?));
+                Ok(())
+            }
+            _ => Ok(()),
+        });
+        if let Some(emitter) = other.take() {
+            self.emitter = emitter;
+            self.positions.clear();
+        }
+    }
+
     /// One stretch of each chain; how many stretches there were.
     fn round(&mut self) -> Result<usize, EmitError> {
         let mut stretches = 0;
-        for chain in self.runtime.block_on(chains(self.store))? {
+        for chain in self.runtime.block_on(chains(self.store.as_ref()))? {
             let position = match self.positions.get(&chain) {
                 Some(&position) => position,
                 None => self.runtime.block_on(self.emitter.position(&chain))?,
             };
-            let stretch = self.runtime.block_on(read_from(self.store, &chain, position))?;
+            let stretch = self
+                .runtime
+                .block_on(read_from(self.store.as_ref(), &chain, position))?;
             let Some(stretch) = stretch else {
                 self.positions.insert(chain, position);
                 continue;

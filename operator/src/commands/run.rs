@@ -6,29 +6,30 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use lethe_connectors::format::Format;
+use lethe_connectors::kafka::Start;
 use lethe_connectors::kafka::source::{self, Command, LogRange, SourceSettings, commands};
-use lethe_connectors::kafka::{Cluster, FetchBudget, KafkaConfig, KafkaProblem, Start};
 use lethe_connectors::registry;
 use lethe_connectors::sink::Fingerprints;
 use lethe_core::hex;
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::brokers::{credentials, identity, log_in_anew, logs, renewed_within};
 use crate::cli::RunArgs;
-use crate::config::{Config, EngineConfig, Recipe, SinkConfig, SourceConfig, load};
+use crate::config::{Config, Recipe, SinkConfig, SourceConfig, load};
 use crate::exit::{Coded, Failure, usage};
 use crate::logging::tell_left_out;
 use crate::pipeline::{Budget, Counters, Current, Edition, Pipeline, Pool, Shop, files};
+use crate::renewal::{Part, Secrets, other_keys};
 use crate::telemetry::{Build, Telemetry};
 
 /// What of the memory budget fetching has, and what lanes have, in eighths. The rest is for the program itself, the
 /// batches that workers have in hand, and what allocators keep.
 const FETCH_EIGHTHS: usize = 1;
 const LANE_EIGHTHS: usize = 3;
-/// How long one question to the brokers may take.
-const ASK: Duration = Duration::from_secs(10);
-/// How long what renews tokens and secrets may be late: a mounted Secret takes up to two minutes to reach its pods.
-const RENEWED: Duration = Duration::from_secs(300);
+/// What a running stream takes up when its secrets change.
+const RENEWABLE: &[Part] = &[Part::Source, Part::Store, Part::Format];
 /// How often it is looked whether there is another bundle or dictionary.
 const REFRESH_EVERY: Duration = Duration::from_secs(2);
 /// How often brokers' word is heard of where logs end.
@@ -115,6 +116,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
         }
         SourceConfig::Files(_) => (Start::Earliest, None, None),
     };
+    let credentials = commands.clone();
     let telemetry = Telemetry::new(&config.telemetry, runtime.handle())?;
     let edition = |recipe: &Recipe| {
         let engine = Arc::clone(&recipe.engine);
@@ -143,13 +145,15 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
     let handle = runtime.handle().clone();
     let lanes = Arc::new(Pipeline::new(shop, budget, handle, start, sink.encoding));
     let reporter = runtime.spawn(report(Arc::clone(&lanes)));
-    let (over, ends) = channel();
+    let ((over, ends), (over_too, ends_too)) = (channel(), channel());
     let result = std::thread::scope(|scope| {
-        let (engine, stamp, lanes) = (&config.engine, &recipe.stamp, &lanes);
-        let take_up = |recipe: &Recipe| lanes.edition().set(edition(recipe));
-        scope.spawn(move || refresh(engine, stamp, &ends, take_up));
+        let (stamp, lanes) = (&recipe.stamp, &lanes);
+        let take_up = |recipe: &Recipe| lanes.shop().edition.set(Arc::new(edition(recipe)));
+        scope.spawn(move || refresh(config, stamp, &ends, take_up));
+        let renew = |part, config: &Config| renew(part, config, fetch, lanes, &credentials);
+        scope.spawn(move || Secrets::of(config, RENEWABLE).watch(&ends_too, renew));
         let result = stream(config, source, until, fetch, lanes, &inbox);
-        drop(over);
+        drop((over, over_too));
         result
     });
     reporter.abort();
@@ -181,16 +185,9 @@ fn stream(
 ) -> anyhow::Result<()> {
     match source {
         SourceConfig::Kafka(kafka) => {
-            let client = kafka
-                .client_config(FetchBudget {
-                    bytes: fetch,
-                    queues: 1,
-                })
-                .map_err(|error| usage(format!("`[source]`, key {error}")))?;
             let settings = SourceSettings {
-                client,
-                login: kafka.login(),
-                refused: renewed_within(kafka),
+                credentials: credentials(kafka, fetch)?,
+                refused: renewed_within(config, kafka),
                 topics: kafka.topics.clone(),
                 drain: config.resources.drain(),
                 statistics: STATISTICS,
@@ -204,11 +201,19 @@ fn stream(
 
 /// Looks, until the stream is over, whether the bundle or the dictionary is another, and takes up what can be opened. What
 /// cannot is told once, and the stream goes on with what it has.
-fn refresh(engine: &EngineConfig, first: &str, over: &Receiver<()>, take_up: impl Fn(&Recipe)) {
+fn refresh(config: &Config, first: &str, over: &Receiver<()>, take_up: impl Fn(&Recipe)) {
+    let engine = &config.engine;
     let mut last = first.to_owned();
     while over.recv_timeout(REFRESH_EVERY) == Err(RecvTimeoutError::Timeout) {
         let stamp = engine.stamp();
         if stamp == last {
+            continue;
+        }
+        if let Some(keys) = other_keys(config) {
+            last = stamp;
+            tracing::error!(
+                "another bundle or dictionary is not taken up: {keys} has changed too, and keys are taken up by the next start alone"
+            );
             continue;
         }
         match engine.build() {
@@ -241,10 +246,8 @@ fn shop(
         .build()
         .map_err(|error| anyhow::anyhow!("`[sink.store]`: {error}"))?;
     Ok(Shop {
-        edition: Current::new(edition),
-        format: registry::build(&config.format)
-            .map_err(|error| usage(format!("`[format]`, key {error}")))?
-            .into(),
+        edition: Current::new(Arc::new(edition)),
+        format: Current::new(format(config)?),
         store,
         pool: Pool::start(config.resources.worker_count()).context("no worker threads")?,
         roll: sink.roll,
@@ -254,67 +257,32 @@ fn shop(
     })
 }
 
-/// For how long a login may be refused: not at all, unless it is one that something else renews.
-pub(crate) fn renewed_within(kafka: &KafkaConfig) -> Duration {
-    if kafka.login().has_tokens() {
-        RENEWED
-    } else {
-        Duration::ZERO
-    }
+/// How payloads are read.
+fn format(config: &Config) -> anyhow::Result<Arc<dyn Format>> {
+    let format = registry::build(&config.format);
+    Ok(format
+        .map_err(|error| usage(format!("`[format]`, key {error}")))?
+        .into())
 }
 
-/// The id of the cluster, so that a chain is never continued from another's log. `None` if the brokers have none.
-pub(crate) fn identity(kafka: &KafkaConfig, give_up: impl FnMut() -> bool) -> anyhow::Result<Option<String>> {
-    ask(kafka, give_up, |cluster| {
-        let id = cluster.id()?;
-        for topic in &kafka.topics {
-            cluster.topic(topic)?;
+/// Takes up what secrets are for, now that they are others.
+fn renew(
+    part: Part,
+    config: &Config,
+    fetch: usize,
+    lanes: &Pipeline,
+    commands: &Sender<Command>,
+) -> anyhow::Result<()> {
+    match (part, &config.source, &config.sink) {
+        (Part::Source, Some(SourceConfig::Kafka(kafka)), _) => log_in_anew(kafka, fetch, commands),
+        (Part::Store, _, Some(sink)) => {
+            Ok(lanes.runtime().block_on(lanes.shop().store.renew(&sink.store))?)
         }
-        Ok(id)
-    })
-}
-
-/// Every partition's log as it is now.
-pub(crate) fn logs(kafka: &KafkaConfig, give_up: impl FnMut() -> bool) -> anyhow::Result<Vec<LogRange>> {
-    ask(kafka, give_up, |cluster| {
-        let mut logs = Vec::new();
-        for topic in &kafka.topics {
-            let name: Arc<str> = topic.as_str().into();
-            for partition in cluster.topic(topic)?.partitions {
-                let (low, high) = cluster.watermarks(topic, partition)?;
-                let partition = (Arc::clone(&name), partition);
-                logs.push(LogRange { partition, low, high });
-            }
+        (Part::Format, ..) => {
+            lanes.shop().format.set(format(config)?);
+            Ok(())
         }
-        Ok(logs)
-    })
-}
-
-/// Asks the brokers. Those that are down are waited for, since the operator often starts before they do, until `give_up`
-/// says so.
-fn ask<T>(
-    kafka: &KafkaConfig,
-    mut give_up: impl FnMut() -> bool,
-    question: impl Fn(&Cluster) -> Result<T, KafkaProblem>,
-) -> anyhow::Result<T> {
-    let cluster = Cluster::connect(kafka, ASK).map_err(|error| usage(format!("`[source]`: {error}")))?;
-    let mut pause = Duration::from_secs(1);
-    loop {
-        match question(&cluster) {
-            Ok(answer) => return Ok(answer),
-            Err(error) if error.is_temporary() => {
-                tracing::warn!("{error}; trying again in {} s", pause.as_secs());
-                let until = Instant::now() + pause;
-                while Instant::now() < until {
-                    if give_up() {
-                        return Err(error.into());
-                    }
-                    std::thread::sleep(Duration::from_millis(100));
-                }
-                pause = (pause * 2).min(Duration::from_secs(30));
-            }
-            Err(error) => return Err(error.into()),
-        }
+        _ => Ok(()),
     }
 }
 

@@ -4,7 +4,8 @@ use std::io::Write as _;
 
 use lethe_connectors::sink::{ChainId, bridge, read_tail};
 
-use super::run::{fingerprints, identity, runtime};
+use super::run::{fingerprints, runtime};
+use crate::brokers::identity;
 use crate::cli::SkipArgs;
 use crate::config::{SourceConfig, load};
 use crate::exit::usage;

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use toml::Value;
 
 use super::Config;
+use super::origin::{Origin, SecretFile};
 use crate::exit::usage;
 
 /// Reads a configuration file.
@@ -24,8 +25,9 @@ pub(crate) fn parse(text: &str, origin: &str) -> anyhow::Result<Config> {
         let line = error.span().map_or(1, |span| line_of(text, span.start));
         usage(format!("{origin}, line {line}: {}", error.message()))
     })?;
+    let mut files = Vec::new();
     for (key, value) in &mut table {
-        fill_in(value, key).map_err(|(key, why)| at(text, origin, &key, &why))?;
+        fill_in(value, key, &mut files).map_err(|(key, why)| at(text, origin, &key, &why))?;
     }
     let config: Result<Config, _> = serde_path_to_error::deserialize(Value::Table(table));
     let mut config = config.map_err(|error| {
@@ -34,6 +36,8 @@ pub(crate) fn parse(text: &str, origin: &str) -> anyhow::Result<Config> {
         at(text, origin, &offending_key(&path, &message), &message)
     })?;
     config.take_policy(origin)?;
+    files.extend(config.named_files());
+    config.origin = Origin::new(text, origin, files);
     Ok(config)
 }
 
@@ -67,21 +71,22 @@ fn at(text: &str, origin: &str, key: &str, why: &str) -> anyhow::Error {
     usage(format!("{origin}{line}, key `{key}`: {why}"))
 }
 
-fn fill_in(value: &mut Value, key: &str) -> Result<(), (String, String)> {
+fn fill_in(value: &mut Value, key: &str, files: &mut Vec<SecretFile>) -> Result<(), (String, String)> {
     match value {
         Value::String(string) => {
-            *string = interpolate(string).map_err(|error| (key.to_owned(), format!("{error:#}")))?;
+            *string =
+                interpolate(string, key, files).map_err(|error| (key.to_owned(), format!("{error:#}")))?;
             Ok(())
         }
-        Value::Array(items) => items.iter_mut().try_for_each(|item| fill_in(item, key)),
+        Value::Array(items) => items.iter_mut().try_for_each(|item| fill_in(item, key, files)),
         Value::Table(table) => table
             .iter_mut()
-            .try_for_each(|(name, item)| fill_in(item, &format!("{key}.{name}"))),
+            .try_for_each(|(name, item)| fill_in(item, &format!("{key}.{name}"), files)),
         _ => Ok(()),
     }
 }
 
-fn interpolate(string: &str) -> anyhow::Result<String> {
+fn interpolate(string: &str, key: &str, files: &mut Vec<SecretFile>) -> anyhow::Result<String> {
     let mut out = String::with_capacity(string.len());
     let mut rest = string;
     while let Some((before, after)) = rest.split_once('$') {
@@ -94,6 +99,7 @@ fn interpolate(string: &str) -> anyhow::Result<String> {
                 Some(path) => {
                     let content = std::fs::read_to_string(path)
                         .with_context(|| format!("cannot read the secret file {path}"))?;
+                    files.push(SecretFile::read(key, Path::new(path), content.as_bytes()));
                     out.push_str(content.trim_end_matches(['\r', '\n']));
                 }
                 None => out.push_str(
@@ -197,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_variable_is_filled_in_and_a_missing_one_is_named_with_its_key() {
-        assert_eq!(interpolate("a$$b").unwrap(), "a$b");
+        assert_eq!(interpolate("a$$b", "key", &mut vec![]).unwrap(), "a$b");
         let message = error("[engine]\nlabels = \"${LETHE_TEST_NOT_SET}\"\n");
         assert!(
             message.contains("line 2")
@@ -212,7 +218,12 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "hunter2\n").unwrap();
         assert_eq!(
-            interpolate(&format!("${{file:{}}}", file.path().display())).unwrap(),
+            interpolate(
+                &format!("${{file:{}}}", file.path().display()),
+                "key",
+                &mut vec![]
+            )
+            .unwrap(),
             "hunter2"
         );
     }

@@ -3,6 +3,7 @@
 mod corrections;
 mod engine;
 mod load;
+mod origin;
 mod policy;
 mod telemetry;
 
@@ -20,10 +21,12 @@ use lethe_policy::PolicyFile;
 use serde::Deserialize;
 
 use crate::exit::usage;
+use origin::Origin;
 
 pub(crate) use corrections::{CorrectionSource, CorrectionsConfig};
 pub(crate) use engine::{EngineConfig, Recipe, label_set};
 pub(crate) use load::{load, parse};
+pub(crate) use origin::SecretFile;
 pub(crate) use policy::PolicySource;
 pub(crate) use telemetry::{OtlpConfig, TelemetryConfig};
 
@@ -56,6 +59,9 @@ pub(crate) struct Config {
     pub(crate) telemetry: TelemetryConfig,
     /// What is learnt beside the stream.
     pub(crate) corrections: Option<CorrectionsConfig>,
+    /// Where all of this was read from.
+    #[serde(skip)]
+    pub(crate) origin: Origin,
 }
 
 impl Config {

@@ -1,4 +1,5 @@
-//! What notes are redacted by, which may change while they stream: an engine, and what files say of it.
+//! What may change while notes stream: what they are redacted by (an engine, and what files say of it), and how they are
+//! read.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -11,22 +12,22 @@ pub(crate) struct Edition {
     pub(crate) fingerprints: Fingerprints,
 }
 
-/// The edition that new batches are processed by.
-pub(crate) struct Current(RwLock<Arc<Edition>>);
+/// What new batches are processed by.
+pub(crate) struct Current<T: ?Sized>(RwLock<Arc<T>>);
 
-impl Current {
-    pub(crate) fn new(edition: Edition) -> Self {
-        Self(RwLock::new(Arc::new(edition)))
+impl<T: ?Sized> Current<T> {
+    pub(crate) const fn new(first: Arc<T>) -> Self {
+        Self(RwLock::new(first))
     }
 
-    /// The edition of now.
-    pub(crate) fn get(&self) -> Arc<Edition> {
+    /// That of now.
+    pub(crate) fn get(&self) -> Arc<T> {
         // It is replaced as a whole: a panic leaves the old one or the new one.
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// From now on this one. Lanes close the files of the one before as they come to their next batch.
-    pub(crate) fn set(&self, edition: Edition) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(edition);
+    /// From now on this one. Lanes close the files of an edition before as they come to their next batch.
+    pub(crate) fn set(&self, next: Arc<T>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = next;
     }
 }

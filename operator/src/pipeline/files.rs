@@ -105,7 +105,7 @@ fn finish(
 fn is_told_to_stop(inbox: &Receiver<Command>) -> anyhow::Result<bool> {
     while let Ok(command) = inbox.try_recv() {
         match command {
-            Command::Release(_) | Command::Journalled { .. } => {}
+            Command::Release(_) | Command::Journalled { .. } | Command::Renew(_) => {}
             Command::Stop => return Ok(true),
             Command::Fail(error) => bail!(error),
             Command::Reopen((file, _)) => {

@@ -29,8 +29,8 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::fro
 
 /// What a lane needs of the program. Shared by all lanes.
 pub(crate) struct Shop {
-    pub(crate) edition: Current,
-    pub(crate) format: Arc<dyn Format>,
+    pub(crate) edition: Current<Edition>,
+    pub(crate) format: Current<dyn Format>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) pool: Pool,
     pub(crate) roll: Roll,

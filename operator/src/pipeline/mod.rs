@@ -90,9 +90,14 @@ impl Pipeline {
         }
     }
 
-    /// What the lanes redact by.
-    pub(crate) fn edition(&self) -> &Current {
-        &self.shop.edition
+    /// What lanes need of the program.
+    pub(crate) fn shop(&self) -> &Shop {
+        &self.shop
+    }
+
+    /// What lanes run on.
+    pub(crate) const fn runtime(&self) -> &Handle {
+        &self.runtime
     }
 
     /// What went through so far.

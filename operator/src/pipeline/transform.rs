@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
+use lethe_connectors::format::Format;
 use lethe_connectors::store::crash;
 use lethe_core::{BatchError, Coordinates, NoteBatch, Processed, QuarantineCode, Record};
 
@@ -26,11 +27,14 @@ pub(super) fn transform(
     work: &mut Work,
 ) -> Result<Processed, Fault> {
     let begun = Instant::now();
-    if let Some(why) = records.iter().find_map(|record| missing(shop, record)) {
+    // One for the whole batch: what it has prepared it has.
+    let format = shop.format.get();
+    let format = format.as_ref();
+    if let Some(why) = records.iter().find_map(|record| missing(format, record)) {
         return Err(Fault::Away(records, why));
     }
     let sizes: Vec<usize> = records.iter().map(Incoming::size).collect();
-    let records: Vec<Record> = records.into_iter().map(|record| decode(shop, record)).collect();
+    let records: Vec<Record> = records.into_iter().map(|record| decode(format, record)).collect();
     let decoded = Instant::now();
     let (processed, tokens) = match redact(edition, &records) {
         Ok(done) => done,
@@ -111,17 +115,17 @@ fn survivor(edition: &Edition, record: Record) -> Record {
 }
 
 /// What the format needs for this record and cannot have now, such as its schema.
-fn missing(shop: &Shop, record: &Incoming) -> Option<String> {
+fn missing(format: &dyn Format, record: &Incoming) -> Option<String> {
     let Incoming::Raw(record) = record else {
         return None;
     };
     let payload = record.payload.as_ref()?;
     // A panic is the payload's, and told when it is read.
-    let prepared = catch_unwind(AssertUnwindSafe(|| shop.format.prepare(&payload.0)));
+    let prepared = catch_unwind(AssertUnwindSafe(|| format.prepare(&payload.0)));
     prepared.ok()?.err().map(|unavailable| unavailable.to_string())
 }
 
-fn decode(shop: &Shop, record: Incoming) -> Record {
+fn decode(format: &dyn Format, record: Incoming) -> Record {
     let record = match record {
         Incoming::Raw(record) => record,
         Incoming::Read(record) => return record,
@@ -131,6 +135,6 @@ fn decode(shop: &Shop, record: Incoming) -> Record {
         return Record::Tombstone(at);
     };
     let spare: Coordinates = at.clone();
-    catch_unwind(AssertUnwindSafe(|| shop.format.decode(at, &payload.0)))
+    catch_unwind(AssertUnwindSafe(|| format.decode(at, &payload.0)))
         .unwrap_or(Record::Quarantined(spare, QuarantineCode::InvalidPayload))
 }

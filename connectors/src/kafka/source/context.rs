@@ -11,8 +11,9 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::types::RDKafkaRespErr;
 use rdkafka::{Offset, Statistics, TopicPartitionList};
 
+use super::commit::commit_receipts;
 use super::flow::{Flow, Flows};
-use super::{Begin, Lanes, LogRange, Partition, RawRecord, SourceError, commit_receipts, fault};
+use super::{Begin, Lanes, LogRange, Partition, RawRecord, SourceError, fault};
 use crate::kafka::token::Login;
 
 /// How long metadata of one partition may take.

@@ -11,7 +11,7 @@ use rdkafka::error::KafkaError;
 use rdkafka::{Message as _, Offset, TopicPartitionList};
 
 use super::context::Context;
-use super::{LogRange, SourceError, SourceSettings, fault};
+use super::{Credentials, LogRange, SourceError, fault};
 use crate::kafka::token::Quiet;
 
 /// How often lanes are looked at.
@@ -55,7 +55,7 @@ impl Goal {
     /// Whether every record of the ranges is in a lane of this member, which has yet to drain, or in its chain.
     pub(super) fn is_reached(
         &mut self,
-        settings: &SourceSettings,
+        credentials: &Credentials,
         context: &Context,
     ) -> Result<bool, SourceError> {
         if self.looked.elapsed() < LOOK_EVERY {
@@ -85,7 +85,7 @@ impl Goal {
                 _ => self.open.retain(|open| open.partition != range.partition),
             }
         }
-        let reached = !holds_record(settings, &behind).map_err(|error| fault("end of the log", error))?;
+        let reached = !holds_record(credentials, &behind).map_err(|error| fault("end of the log", error))?;
         self.asked = Some(Instant::now());
         if !reached && !self.told {
             tracing::info!(
@@ -119,8 +119,8 @@ impl Goal {
 
 /// Whether a log holds a record from an offset to before its range's end. Transactions' markers, aborted records and what
 /// compaction took away are offsets without a record: no reader ever comes by them. True if the brokers do not say.
-fn holds_record(settings: &SourceSettings, behind: &[Behind]) -> Result<bool, KafkaError> {
-    let mut client = settings.client.clone();
+fn holds_record(credentials: &Credentials, behind: &[Behind]) -> Result<bool, KafkaError> {
+    let mut client = credentials.client.clone();
     // It joins no group: it is told what to read.
     client.remove("group.instance.id");
     let mut left = behind;
@@ -137,7 +137,7 @@ fn holds_record(settings: &SourceSettings, behind: &[Behind]) -> Result<bool, Ka
         for (range, next) in these {
             list.add_partition_offset(topic, range.partition.1, Offset::Offset(*next))?;
         }
-        let probe: BaseConsumer<Quiet> = client.create_with_context(Quiet(settings.login.clone()))?;
+        let probe: BaseConsumer<Quiet> = client.create_with_context(Quiet(credentials.login.clone()))?;
         probe.assign(&list)?;
         let high = |partition| {
             these

@@ -9,16 +9,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use lethe_adapt::corrections::{At, Positions};
+use lethe_connectors::kafka::KafkaConfig;
 use lethe_connectors::kafka::source::{
     self, Again, Begin, Command, Lanes, LogRange, Partition, RawRecord, SourceSettings,
 };
-use lethe_connectors::kafka::{FetchBudget, KafkaConfig};
 use lethe_connectors::sink::Receipt;
 
 use super::worker::Worker;
-use crate::commands::run::{identity, logs, renewed_within};
+use crate::brokers::{credentials, identity, log_in_anew, logs, renewed_within};
 use crate::config::Config;
-use crate::exit::usage;
+use crate::renewal::{Part, Secrets};
 
 /// Memory for fetching.
 const FETCH: usize = 16 << 20;
@@ -41,22 +41,15 @@ pub(super) fn learn(
     let stopped = || matches!(inbox.try_recv(), Ok(Command::Stop));
     identity(kafka, stopped)?;
     let until = until_end.then(|| logs(kafka, stopped)).transpose()?;
-    let budget = FetchBudget {
-        bytes: FETCH,
-        queues: 1,
-    };
-    let client = kafka
-        .client_config(budget)
-        .map_err(|error| usage(format!("`[source]`, key {error}")))?;
     let settings = SourceSettings {
-        client,
-        login: kafka.login(),
-        refused: renewed_within(kafka),
+        credentials: credentials(kafka, FETCH)?,
+        refused: renewed_within(config, kafka),
         topics: kafka.topics.clone(),
         drain: config.resources.drain(),
         statistics: Duration::ZERO,
         until,
     };
+    let renewed = commands.clone();
     let (sender, records) = channel();
     let inlet = Arc::new(Inlet {
         positions: Mutex::new(worker.positions().clone()),
@@ -73,7 +66,18 @@ pub(super) fn learn(
             }
             worked
         });
+        let (over, ends) = channel();
+        scope.spawn(move || {
+            Secrets::of(config, &[Part::Source]).watch(&ends, |_, now| {
+                let kafka = now.corrections.as_ref().map(|corrections| corrections.kafka(now));
+                match kafka.transpose()?.flatten() {
+                    Some(kafka) => log_in_anew(&kafka, FETCH, &renewed),
+                    None => Ok(()),
+                }
+            });
+        });
         let read = source::run(&settings, Arc::clone(&inlet) as _, inbox);
+        drop(over);
         // No record comes any more: the worker ends.
         drop(inlet.sender().take());
         let worked = working

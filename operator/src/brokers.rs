@@ -1,0 +1,105 @@
+//! The brokers that notes come from: what they are asked before a run, and how a consumer logs in to them, and again.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use lethe_connectors::kafka::source::{Command, LogRange};
+use lethe_connectors::kafka::{Cluster, Credentials, FetchBudget, KafkaConfig, KafkaProblem};
+
+use crate::config::{Config, SecretFile};
+use crate::exit::usage;
+
+/// How long one question to the brokers may take.
+const ASK: Duration = Duration::from_secs(10);
+/// How long what renews tokens and secrets may be late: a mounted Secret takes up to two minutes to reach its pods.
+const RENEWED: Duration = Duration::from_secs(300);
+
+/// What the consumer is made of.
+pub(crate) fn credentials(kafka: &KafkaConfig, fetch: usize) -> anyhow::Result<Credentials> {
+    let budget = FetchBudget {
+        bytes: fetch,
+        queues: 1,
+    };
+    kafka
+        .credentials(budget)
+        .map_err(|error| usage(format!("`[source]`, key {error}")))
+}
+
+/// Tells the consumer to go on by another login, once the brokers take it: the one that it has may be good for longer.
+pub(crate) fn log_in_anew(
+    kafka: &KafkaConfig,
+    fetch: usize,
+    commands: &Sender<Command>,
+) -> anyhow::Result<()> {
+    Cluster::connect(kafka, ASK)?.id()?;
+    let credentials = credentials(kafka, fetch)?;
+    // A consumer that has ended needs none.
+    drop(commands.send(Command::Renew(Box::new(credentials))));
+    Ok(())
+}
+
+/// For how long a login may be refused: not at all, unless it is one that something else renews.
+pub(crate) fn renewed_within(config: &Config, kafka: &KafkaConfig) -> Duration {
+    let by_file = |file: &SecretFile| file.key.starts_with("source.security.");
+    if kafka.login().has_tokens() || config.secret_files().iter().any(by_file) {
+        RENEWED
+    } else {
+        Duration::ZERO
+    }
+}
+
+/// The id of the cluster, so that a chain is never continued from another's log. `None` if the brokers have none.
+pub(crate) fn identity(kafka: &KafkaConfig, give_up: impl FnMut() -> bool) -> anyhow::Result<Option<String>> {
+    ask(kafka, give_up, |cluster| {
+        let id = cluster.id()?;
+        for topic in &kafka.topics {
+            cluster.topic(topic)?;
+        }
+        Ok(id)
+    })
+}
+
+/// Every partition's log as it is now.
+pub(crate) fn logs(kafka: &KafkaConfig, give_up: impl FnMut() -> bool) -> anyhow::Result<Vec<LogRange>> {
+    ask(kafka, give_up, |cluster| {
+        let mut logs = Vec::new();
+        for topic in &kafka.topics {
+            let name: Arc<str> = topic.as_str().into();
+            for partition in cluster.topic(topic)?.partitions {
+                let (low, high) = cluster.watermarks(topic, partition)?;
+                let partition = (Arc::clone(&name), partition);
+                logs.push(LogRange { partition, low, high });
+            }
+        }
+        Ok(logs)
+    })
+}
+
+/// Asks the brokers. Those that are down are waited for, since the operator often starts before they do, until `give_up`
+/// says so.
+fn ask<T>(
+    kafka: &KafkaConfig,
+    mut give_up: impl FnMut() -> bool,
+    question: impl Fn(&Cluster) -> Result<T, KafkaProblem>,
+) -> anyhow::Result<T> {
+    let cluster = Cluster::connect(kafka, ASK).map_err(|error| usage(format!("`[source]`: {error}")))?;
+    let mut pause = Duration::from_secs(1);
+    loop {
+        match question(&cluster) {
+            Ok(answer) => return Ok(answer),
+            Err(error) if error.is_temporary() => {
+                tracing::warn!("{error}; trying again in {} s", pause.as_secs());
+                let until = Instant::now() + pause;
+                while Instant::now() < until {
+                    if give_up() {
+                        return Err(error.into());
+                    }
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                pause = (pause * 2).min(Duration::from_secs(30));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
