@@ -6,10 +6,16 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
+use lethe_connectors::store::{Store, StoreConfig};
+use tokio::runtime::Handle;
+
 use crate::config::{Config, SecretFile};
 
 /// How often files are looked at.
 pub(crate) const EVERY: Duration = Duration::from_secs(10);
+
+/// How long a store may take to let new keys in.
+const ASK: Duration = Duration::from_secs(10);
 
 /// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +111,16 @@ impl<'a> Secrets<'a> {
             self.look(&take_up);
         }
     }
+}
+
+/// Has a store take up other credentials.
+///
+/// # Errors
+/// Why it does not: they are refused, or it has not said in time. Whoever stops the program waits for this.
+pub(crate) fn renew_store(runtime: &Handle, store: &dyn Store, config: &StoreConfig) -> anyhow::Result<()> {
+    let asked = runtime.block_on(async { tokio::time::timeout(ASK, store.renew(config)).await });
+    asked.map_err(|_| anyhow::anyhow!("the store has not said within {} s", ASK.as_secs()))??;
+    Ok(())
 }
 
 /// The file of the policy's keys, if it is another than at the start.

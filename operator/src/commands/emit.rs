@@ -17,7 +17,7 @@ use crate::cli::EmitArgs;
 use crate::config::{Config, EmitConfig, load};
 use crate::exit::usage;
 use crate::progress::Progress;
-use crate::renewal::{EVERY, Part, Secrets};
+use crate::renewal::{EVERY, Part, Secrets, renew_store};
 
 /// How long it waits for new files once everything is emitted.
 const IDLE: Duration = Duration::from_secs(1);
@@ -124,7 +124,7 @@ impl Work {
     fn renew(&mut self, secrets: &mut Secrets<'_>) {
         let other = RefCell::new(None);
         secrets.look(|part, config| match (part, &config.sink) {
-            (Part::Store, Some(sink)) => Ok(self.runtime.block_on(self.store.renew(&sink.store))?),
+            (Part::Store, Some(sink)) => renew_store(self.runtime.handle(), self.store.as_ref(), &sink.store),
             (Part::Emit, _) => {
                 other.replace(Some(emitter(config)?));
                 Ok(())

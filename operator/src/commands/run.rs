@@ -21,7 +21,7 @@ use crate::config::{Config, Recipe, SinkConfig, SourceConfig, load};
 use crate::exit::{Coded, Failure, usage};
 use crate::logging::tell_left_out;
 use crate::pipeline::{Budget, Counters, Current, Edition, Pipeline, Pool, Shop, files};
-use crate::renewal::{Part, Secrets, other_keys};
+use crate::renewal::{Part, Secrets, other_keys, renew_store};
 use crate::telemetry::{Build, Telemetry};
 
 /// What of the memory budget fetching has, and what lanes have, in eighths. The rest is for the program itself, the
@@ -276,7 +276,7 @@ fn renew(
     match (part, &config.source, &config.sink) {
         (Part::Source, Some(SourceConfig::Kafka(kafka)), _) => log_in_anew(kafka, fetch, commands),
         (Part::Store, _, Some(sink)) => {
-            Ok(lanes.runtime().block_on(lanes.shop().store.renew(&sink.store))?)
+            renew_store(lanes.runtime(), lanes.shop().store.as_ref(), &sink.store)
         }
         (Part::Format, ..) => {
             lanes.shop().format.set(format(config)?);
