@@ -33,6 +33,9 @@ fn seed() -> u64 {
     }
 }
 
+/// Between ten notes of the feed and the next ten.
+const BETWEEN: Duration = Duration::from_millis(20);
+
 /// The members of a group.
 struct Group {
     config: PathBuf,
@@ -207,7 +210,7 @@ fn churn(assignment: &str, steps: u32) {
     let topic = Topic::new("churn", 8);
     let config = config(&place, &topic, assignment, &out);
     let watch = Watch::over(&out);
-    let feed = Feed::into(&topic);
+    let feed = Feed::into(&topic, BETWEEN);
     let mut group = Group::new(&config, 4, seed);
     for _ in 0..steps {
         group.step();
@@ -247,7 +250,7 @@ fn two_groups_that_write_the_same_chains_overtake_each_other_and_repeat_nothing(
     let theirs = std::fs::read_to_string(&ours).unwrap();
     let theirs = place.write("theirs.toml", theirs.replace("-group\"", "-rivals\""));
     let watch = Watch::over(&out);
-    let feed = Feed::into(&topic);
+    let feed = Feed::into(&topic, BETWEEN);
     let rivals = [Lethe::run(&ours).start(), Lethe::run(&theirs).start()];
     std::thread::sleep(Duration::from_secs(10));
     let sent = feed.end();
@@ -274,7 +277,7 @@ fn a_soak_with_killed_members_and_killed_brokers_loses_and_repeats_nothing() {
     let topic = Topic::at(broker.get("BOOTSTRAP"), "soak", 6);
     let config = config(&place, &topic, "cooperative-sticky", &out);
     let watch = Watch::over(&out);
-    let feed = Feed::into(&topic);
+    let feed = Feed::into(&topic, BETWEEN);
     let mut group = Group::new(&config, 3, seed);
     let mut restarts = 0;
     let started = Instant::now();

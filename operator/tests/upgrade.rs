@@ -1,5 +1,5 @@
-//! A rolling upgrade, rehearsed: three processes as the chart starts them, replaced one after the other by another version while
-//! notes keep coming.
+//! A rolling upgrade, and the way back, rehearsed as Kubernetes does them to the pods that the chart renders, while notes keep coming: each
+//! note is there once, a chain's files say by what they were made, and no partition waits for long.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,188 +13,320 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use common::dataset::{Dataset, NotesFile, Tally};
+use common::Place;
+use common::chart::{Chart, Pod, Version, group, values};
+use common::checks::{assert_intact, assert_redacted};
+use common::dataset::{Dataset, NotesFile, Tally, files};
 use common::feed::Feed;
 use common::kafka::Topic;
-use common::notes::id;
-use common::pages::{Pages, TELEMETRY, sum};
-use common::process::{Lethe, Running};
+use common::pages::sum;
 use common::watch::Watch;
-use common::{Place, folder_sink};
+use serde_json::json;
 
-/// As many as the chart's `terminationGracePeriodSeconds` gives a pod: a drain and its margin.
-const GRACE: Duration = Duration::from_secs(45);
-const PARTITIONS: i32 = 6;
 const PODS: usize = 3;
-/// A file a second, so that a pause is seen to the second.
-const ROLL: &str = "roll = { max_age_seconds = 1.0, max_idle_seconds = 1.0 }\n";
+const PARTITIONS: i32 = 6;
+/// Ten notes each time, so about a hundred and twenty a second.
+const BETWEEN: Duration = Duration::from_millis(80);
+/// More than two seconds' worth of notes is a lag that somebody would see.
+const LAG: f64 = 250.0;
+/// How long the feed runs by itself, to know what is usual.
+const USUAL: Duration = Duration::from_secs(4);
+const PATIENCE: Duration = Duration::from_secs(60);
+/// No partition may wait as long: half of the shortest session, so one that was only given away when a member's session had ended, or
+/// whose pod took its whole grace to leave, is found.
+const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
-/// A pod's program and its pages.
-struct Pod {
-    running: Running,
-    pages: Pages,
+/// What a file's footer says that it was made by.
+fn version_of(file: &NotesFile) -> Version {
+    ["bundle", "policy"].map(|which| file.footer[&format!("lethe.fingerprint.{which}")].clone())
 }
 
-impl Pod {
-    /// Starts it as the chart does, and waits until its readiness probe says yes.
-    fn start(config: &Path) -> Self {
-        let arguments = ["--log-format", "text", "run", "-c", config.to_str().unwrap()];
-        let mut running = Lethe::new(arguments).start();
-        let pages = Pages::of(&mut running);
-        let began = Instant::now();
-        while pages.get("/ready").0 != 200 {
-            assert!(began.elapsed() < GRACE && running.lives(), "{}", running.err());
-            std::thread::sleep(Duration::from_millis(100));
+/// What runs and is replaced.
+#[derive(Default)]
+struct Rollout {
+    pods: Vec<Pod>,
+    started: usize,
+}
+
+impl Rollout {
+    fn start(&mut self, chart: &Chart) -> Pod {
+        let name = format!("lethe-{}", self.started);
+        self.started += 1;
+        chart.start(&name)
+    }
+
+    /// Pods of a Deployment: one more is started, and when it is ready an old one is told to go, which nobody waits for.
+    fn surge(&mut self, chart: &Chart) {
+        let rehearsed =
+            json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}});
+        assert_eq!(*chart.strategy(), rehearsed);
+        let mut leaving = Vec::new();
+        for _ in 0..chart.replicas() {
+            let mut new = self.start(chart);
+            new.until_ready();
+            let old = self.pods.remove(0);
+            old.running.signal("TERM");
+            leaving.push((old, Instant::now()));
+            self.pods.push(new);
         }
-        Self { running, pages }
+        for (old, told) in leaving {
+            old.gone(told, chart.grace());
+        }
     }
 
-    /// Stops it as the kubelet does: a signal, then patience as long as the grace period.
-    fn stop(self) {
-        self.running.signal("TERM");
-        self.running.wait(GRACE).expect(0);
+    /// Pods of a StatefulSet: from the last to the first, each goes, comes again by its name, and is ready before the next one goes.
+    fn in_turn(&mut self, chart: &Chart) {
+        for ordinal in (0..chart.replicas()).rev() {
+            let old = self.pods.remove(ordinal);
+            let name = old.name.clone();
+            let told = Instant::now();
+            old.running.signal("TERM");
+            old.gone(told, chart.grace());
+            let mut new = chart.start(&name);
+            new.until_ready();
+            self.pods.insert(ordinal, new);
+        }
     }
 
-    fn lag(&self) -> f64 {
-        sum(&self.pages.metrics(), "lethe_lag_records", &[])
+    /// Replaces all pods as Kubernetes does; what became of the partitions meanwhile. Ends when nothing lags any more.
+    fn to(&mut self, what: &'static str, chart: &Chart) -> Phase {
+        let from = SystemTime::now();
+        if chart.is_static() {
+            self.in_turn(chart);
+        } else {
+            self.surge(chart);
+        }
+        let replaced = SystemTime::now();
+        self.settle();
+        Phase {
+            what,
+            from,
+            replaced,
+            settled: SystemTime::now(),
+        }
+    }
+
+    fn sum(&self, metric: &str) -> f64 {
+        let of = |pod: &Pod| sum(&pod.pages.metrics(), metric, &[]);
+        self.pods.iter().map(of).sum()
+    }
+
+    /// Waits until every partition has its lane, and what is not durable is what usually is not.
+    fn settle(&self) {
+        let began = Instant::now();
+        loop {
+            let (lanes, lag) = (self.sum("lethe_lanes"), self.sum("lethe_lag_records"));
+            if lanes == f64::from(PARTITIONS) && lag < LAG {
+                return;
+            }
+            assert!(began.elapsed() < PATIENCE, "{lanes} lanes, lag {lag}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
     }
 }
 
-/// The configuration of a version; another version redacts otherwise. A static member's name goes with its pod.
-fn config(place: &Place, topic: &Topic, out: &Path, version: &str, pod: Option<usize>) -> PathBuf {
-    let action = if version == "old" { "tag" } else { "mask" };
-    let engine = format!(
-        "[engine]\nmembers = [{{ kind = \"known\" }}, {{ kind = \"pattern\" }}]\nredaction = {{ action = \"{action}\" }}\n"
-    );
-    let member = pod.map_or_else(String::new, |pod| {
-        format!("group_instance_id = \"lethe-{pod}\"\n")
-    });
-    let name = format!("{version}-{}.toml", pod.unwrap_or(PODS));
-    place.write(
-        &name,
-        format!(
-            "{engine}{TELEMETRY}{}{}{ROLL}",
-            topic.source_with(&member),
-            folder_sink(out)
-        ),
-    )
+/// A while in which pods were replaced, or none was.
+struct Phase {
+    what: &'static str,
+    from: SystemTime,
+    /// When the last old pod was gone.
+    replaced: SystemTime,
+    /// When nothing lagged any more.
+    settled: SystemTime,
 }
 
-/// The longest time between two files of a chain becoming durable, in a stretch of time.
-fn longest(chain: &[NotesFile], from: SystemTime, to: SystemTime) -> Duration {
-    let mut moments: Vec<SystemTime> = chain
-        .iter()
-        .map(|file| std::fs::metadata(&file.path).unwrap().modified().unwrap())
-        .filter(|moment| (from..=to).contains(moment))
-        .collect();
-    moments.push(from);
-    moments.push(to);
-    moments.sort_unstable();
-    let gaps = moments
-        .windows(2)
-        .map(|pair| pair[1].duration_since(pair[0]).unwrap());
-    gaps.max().unwrap_or_default()
+/// When a file became durable.
+fn at(file: &NotesFile) -> SystemTime {
+    file.path.metadata().unwrap().modified().unwrap()
 }
 
-/// Replaces every pod by one of another version, while notes keep coming; `surge` starts the new one before the old one stops.
-fn rehearse(what: &str, surge: bool) {
+impl Phase {
+    /// A while in which nothing happens to the pods.
+    fn usual() -> Self {
+        let from = SystemTime::now();
+        std::thread::sleep(USUAL);
+        Self {
+            what: "usual",
+            from,
+            replaced: from,
+            settled: from,
+        }
+    }
+
+    /// The longest time in which nothing of a chain became durable, from the phase's beginning to that of the next one.
+    fn pause(&self, chain: &[NotesFile], next: SystemTime) -> Duration {
+        let within = |time: &SystemTime| self.from < *time && *time < next;
+        let mut times = vec![self.from];
+        times.extend(chain.iter().map(at).filter(within));
+        times.push(next);
+        let gaps = times
+            .windows(2)
+            .map(|pair| pair[1].duration_since(pair[0]).unwrap());
+        gaps.max().unwrap()
+    }
+}
+
+/// Prints how long each partition waited in each phase, and asserts that none waited for long. `over` is when the last phase was.
+#[track_caller]
+fn report(title: &str, data: &Dataset, phases: &[Phase], over: SystemTime) {
+    let ends: Vec<_> = phases[1..].iter().map(|phase| phase.from).chain([over]).collect();
+    println!("{title}: the longest time without a durable file, in seconds");
+    let names: Vec<_> = phases.iter().map(|phase| phase.what).collect();
+    println!("partition  {}", names.join("  "));
+    let mut all: BTreeMap<&str, Vec<Duration>> = BTreeMap::new();
+    for ((_, partition), chain) in &data.chains {
+        print!("{partition:9}");
+        for (phase, end) in phases.iter().zip(&ends) {
+            let pause = phase.pause(chain, *end);
+            all.entry(phase.what).or_default().push(pause);
+            print!("  {:>width$.1}", pause.as_secs_f64(), width = phase.what.len());
+        }
+        println!();
+    }
+    for phase in phases {
+        let pauses = all.get_mut(phase.what).unwrap();
+        pauses.sort();
+        let (median, worst) = (pauses[pauses.len() / 2], pauses[pauses.len() - 1]);
+        let after = |time: SystemTime| time.duration_since(phase.from).unwrap().as_secs_f64();
+        println!(
+            "{}: median {:.1}, worst {:.1}; pods replaced after {:.1}, no lag after {:.1}",
+            phase.what,
+            median.as_secs_f64(),
+            worst.as_secs_f64(),
+            after(phase.replaced),
+            after(phase.settled)
+        );
+        assert!(worst < LONGEST_PAUSE, "{}: {worst:?}", phase.what);
+    }
+}
+
+/// Asserts that files say by what they were made: each of before a phase by the old version, each of after it by the new one.
+#[track_caller]
+fn assert_versions(data: &Dataset, old: &Version, new: &Version, [there, back]: [&Phase; 2], by_turns: bool) {
+    for chain in data.chains.values() {
+        for file in chain {
+            let (time, version) = (at(file), version_of(file));
+            let due: &[_] = if time < there.from || time > back.replaced {
+                &[old]
+            } else if time > there.replaced && time < back.from {
+                &[new]
+            } else {
+                &[old, new]
+            };
+            assert!(due.contains(&&version), "{}: {version:?}", file.path.display());
+        }
+        let mut versions: Vec<_> = chain.iter().map(version_of).collect();
+        versions.dedup();
+        if by_turns {
+            // A partition that stays with its pod has one old segment, one new one, and one old one again.
+            assert_eq!(versions, [old.clone(), new.clone(), old.clone()]);
+        }
+        assert!(versions.contains(new) && versions.first() == Some(old) && versions.last() == Some(old));
+    }
+}
+
+/// Every file below a folder, and what is in it.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let paths = files(folder).into_iter();
+    paths
+        .map(|path| (path.clone(), std::fs::read(path).unwrap()))
+        .collect()
+}
+
+fn rehearse(example: &str) {
     let place = Place::new();
     let out = place.at("out");
     let topic = Topic::new("upgrade", PARTITIONS);
+    let release =
+        |name: &str, config| Chart::rendered(&place, name, example, &values(&topic, PODS, &config), &out);
+    let before = release("before", json!({}));
+    // Another bundle, and a policy where there was none.
+    let after = release(
+        "after",
+        json!({
+            "engine": {"bundle": "en-fast"},
+            "policy": {"mode": "limited-data-set", "default": {"action": "tag"}},
+        }),
+    );
+    let title = if before.is_static() {
+        "StatefulSet"
+    } else {
+        "Deployment"
+    };
     let watch = Watch::over(&out);
-    let named = |pod: usize| (!surge).then_some(pod);
-    let mut pods: Vec<Pod> = (0..PODS)
-        .map(|pod| Pod::start(&config(&place, &topic, &out, "old", named(pod))))
-        .collect();
-    let feed = Feed::into(&topic);
-    std::thread::sleep(Duration::from_secs(8));
-    let began = SystemTime::now();
-    // A Deployment takes any order; a StatefulSet goes from the highest number down.
-    for pod in (0..PODS).rev() {
-        let new = config(&place, &topic, &out, "new", named(pod));
-        if surge {
-            let fresh = Pod::start(&new);
-            std::mem::replace(&mut pods[pod], fresh).stop();
-        } else {
-            pods.remove(pod).stop();
-            pods.insert(pod, Pod::start(&new));
-        }
+    let feed = Feed::into(&topic, BETWEEN);
+    let mut rollout = Rollout::default();
+    for _ in 0..before.replicas() {
+        let pod = rollout.start(&before);
+        rollout.pods.push(pod);
     }
-    let ended = SystemTime::now();
-    // What a second brings, and what is in files that are open for a second: no more than that is behind again.
-    let rate = 500.0;
-    let settled = Instant::now();
-    loop {
-        let lag: f64 = pods.iter().map(Pod::lag).sum();
-        if lag < 3.0 * rate {
-            break;
-        }
-        assert!(settled.elapsed() < GRACE, "{what}: {lag} records behind");
-        std::thread::sleep(Duration::from_millis(200));
-    }
-    let settled = settled.elapsed();
-    std::thread::sleep(Duration::from_secs(4));
-    let sent = feed.end();
-    let waited = Instant::now();
-    while pods.iter().map(Pod::lag).sum::<f64>() > 0.0 {
-        assert!(waited.elapsed() < GRACE, "{what}: the rest is not written");
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    rollout.pods.iter_mut().for_each(Pod::until_ready);
+    rollout.settle();
+    // The last to join has had partitions given to it; let that be over.
+    std::thread::sleep(USUAL / 2);
+    let usual = Phase::usual();
+    let old = rollout.pods[0].version();
+    let kept = contents(&out);
+    let there = rollout.to("upgrade", &after);
+    let new = rollout.pods[0].version();
+    assert!(old[0] != new[0] && old[1] != new[1]);
+    std::thread::sleep(USUAL / 2);
+    let back = rollout.to("roll-back", &before);
+    assert_eq!(rollout.pods[0].version(), old);
+    std::thread::sleep(USUAL / 2);
     let over = SystemTime::now();
-    pods.into_iter().for_each(Pod::stop);
 
-    let seen = watch.end();
-    assert_eq!(seen.half_written, Vec::<String>::new());
+    let sent = feed.end();
+    let ends: BTreeMap<_, _> = topic.watermarks();
+    let ends = ends
+        .iter()
+        .map(|(partition, (_, high))| (*partition, Some(*high)))
+        .collect();
+    let began = Instant::now();
+    while topic.committed(&group(&topic)) != ends || rollout.sum("lethe_lag_records") != 0.0 {
+        assert!(
+            began.elapsed() < PATIENCE,
+            "lag {}",
+            rollout.sum("lethe_lag_records")
+        );
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let told = Instant::now();
+    rollout.pods.iter().for_each(|pod| pod.running.signal("TERM"));
+    rollout
+        .pods
+        .drain(..)
+        .for_each(|pod| pod.gone(told, before.grace()));
+
+    assert_eq!(watch.end().half_written, Vec::<String>::new());
     let data = Dataset::read(&out);
     assert_eq!(data.faults(&out), Vec::<String>::new());
-    let tally = data.tally(&topic.offsets());
-    let ids: BTreeSet<&String> = data
-        .rows()
-        .iter()
-        .map(|row| row.note_id.as_ref().unwrap())
-        .collect();
+    let produced = topic.offsets();
+    let tally = data.tally(&produced);
     println!(
-        "{what}: {sent} notes, lost {}, duplicated {}; lag back to normal in {settled:?}",
+        "{title}: {sent} notes, lost {}, duplicated {}",
         tally.lost, tally.duplicated
     );
-    assert_eq!(tally, Tally::default());
-    assert_eq!(ids, (0..sent).map(id).collect::<Vec<_>>().iter().collect());
-
-    // Each chain's files say by which version they were made: the old one at its beginning, the new one at its end.
-    let mut pauses = BTreeMap::new();
-    for ((_, partition), chain) in &data.chains {
-        let made = |file: &NotesFile| file.footer["lethe.fingerprint.policy"].clone();
-        assert_ne!(
-            made(&chain[0]),
-            made(chain.last().unwrap()),
-            "partition {partition}"
-        );
-        let versions: BTreeSet<String> = chain.iter().map(made).collect();
-        assert_eq!(versions.len(), 2);
-        let calm = longest(chain, ended + Duration::from_secs(1), over);
-        pauses.insert(*partition, (longest(chain, began, ended), calm));
-    }
-    println!("partition  longest without a new file: while upgrading, after it");
-    for (partition, (upgrading, calm)) in &pauses {
-        println!(
-            "{partition:>9}  {:>6.1} s  {:>6.1} s",
-            upgrading.as_secs_f64(),
-            calm.as_secs_f64()
-        );
-        // A drain, a session's end and a rebalance at the very most.
-        assert!(
-            *upgrading < GRACE,
-            "partition {partition} stood still for {upgrading:?}"
-        );
-    }
+    assert_eq!((produced.len(), tally), (sent, Tally::default()));
+    assert_redacted(&data, sent);
+    assert_intact(&out, sent);
+    let now = contents(&out);
+    let changed: BTreeSet<_> = kept
+        .iter()
+        .filter(|(path, bytes)| now.get(*path) != Some(bytes))
+        .map(|(path, _)| path)
+        .collect();
+    assert!(!kept.is_empty() && changed.is_empty(), "{changed:?}");
+    assert_versions(&data, &old, &new, [&there, &back], before.is_static());
+    report(title, &data, &[usual, there, back], over);
 }
 
 #[test]
-fn a_deployment_is_upgraded_pod_by_pod_and_nothing_is_lost_or_there_twice() {
-    rehearse("deployment, a new pod before an old one goes", true);
+fn pods_of_a_deployment_that_are_upgraded_and_rolled_back_lose_and_repeat_nothing() {
+    rehearse("minimal-values.yaml");
 }
 
 #[test]
-fn a_stateful_set_is_upgraded_pod_by_pod_and_nothing_is_lost_or_there_twice() {
-    rehearse("static members, an old pod goes before the new one", false);
+fn pods_of_a_statefulset_that_are_upgraded_and_rolled_back_lose_and_repeat_nothing() {
+    rehearse("static-values.yaml");
 }

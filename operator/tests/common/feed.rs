@@ -1,4 +1,4 @@
-//! Notes that keep coming while something is done to those who read them.
+//! Notes that keep coming while something happens to whoever reads them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,28 +8,31 @@ use std::time::Duration;
 use super::kafka::Topic;
 use super::notes::event;
 
-/// Notes that keep coming until it is told to end.
+/// Notes that go together; between two such lots the feed pauses.
+const LOT: usize = 10;
+
+/// Notes that keep coming, to each partition in turn, until it is told to end.
 pub(crate) struct Feed {
     over: Arc<AtomicBool>,
     sender: Option<JoinHandle<usize>>,
 }
 
 impl Feed {
-    /// Begins to send into a topic, round its partitions, some five hundred a second.
-    pub(crate) fn into(topic: &Topic) -> Self {
+    /// Begins a feed of ten notes every `pause`.
+    pub(crate) fn into(topic: &Topic, pause: Duration) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let (flag, producer, partitions) = (Arc::clone(&over), topic.producer(), topic.partitions);
         let sender = std::thread::spawn(move || {
             let mut number = 0;
             while !flag.load(Ordering::SeqCst) {
-                for _ in 0..10 {
+                for _ in 0..LOT {
                     let partition = (number as i32) % partitions;
                     producer
                         .send(Some(partition), None, Some(event(number).as_bytes()))
                         .unwrap();
                     number += 1;
                 }
-                std::thread::sleep(Duration::from_millis(20));
+                std::thread::sleep(pause);
             }
             producer.finish().unwrap();
             number

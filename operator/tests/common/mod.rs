@@ -10,6 +10,7 @@
 
 pub(crate) mod browser;
 pub(crate) mod bundle;
+pub(crate) mod chart;
 pub(crate) mod checks;
 pub(crate) mod collector;
 pub(crate) mod dataset;
