@@ -141,7 +141,7 @@ fn at(file: &NotesFile) -> SystemTime {
 }
 
 impl Phase {
-    /// A while in which nothing happens to the pods.
+    /// A while in which nothing is done to the pods.
     fn usual() -> Self {
         let from = SystemTime::now();
         std::thread::sleep(USUAL);
