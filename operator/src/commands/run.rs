@@ -116,7 +116,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
         }
         SourceConfig::Files(_) => (Start::Earliest, None, None),
     };
-    let credentials = commands.clone();
+    let renewals = commands.clone();
     let telemetry = Telemetry::new(&config.telemetry, runtime.handle())?;
     let edition = |recipe: &Recipe| {
         let engine = Arc::clone(&recipe.engine);
@@ -150,7 +150,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
         let (stamp, lanes) = (&recipe.stamp, &lanes);
         let take_up = |recipe: &Recipe| lanes.shop().edition.set(Arc::new(edition(recipe)));
         scope.spawn(move || refresh(config, stamp, &ends, take_up));
-        let renew = |part, config: &Config| renew(part, config, fetch, lanes, &credentials);
+        let renew = |part, config: &Config| renew(part, config, fetch, lanes, &renewals);
         scope.spawn(move || Secrets::of(config, RENEWABLE).watch(&ends_too, renew));
         let result = stream(config, source, until, fetch, lanes, &inbox);
         drop((over, over_too));
