@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use lethe_core::QuarantineCode;
+use lethe_core::{Quarantine, QuarantineCode};
 
 /// Where and why a payload failed to decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,16 @@ pub enum Problem {
     Duplicate,
     /// A date that is neither RFC 3339 with an offset nor milliseconds since 1970.
     NotADate,
+    /// A date and time without an offset from UTC.
+    NoZone,
+    /// A kind of known identifier that does not exist.
+    UnknownKind,
+    /// A key that is misspelt: close to one that exists.
+    UnknownKey,
+    /// A field whose value does not fit its type, where shifted fields would be taken for others.
+    NotItsType,
+    /// A document that holds no text, for instance scanned pages.
+    NotText,
     /// An event other than create, amend or delete.
     UnknownEvent,
     /// A text over the size limit.
@@ -81,9 +91,58 @@ impl Problem {
     pub const fn code(self) -> QuarantineCode {
         match self {
             Self::NotUtf8 => QuarantineCode::InvalidUtf8,
-            Self::TooLarge | Self::TooComplex => QuarantineCode::TooLarge,
+            Self::TooLarge | Self::TooComplex | Self::TooDeep => QuarantineCode::TooLarge,
+            Self::NotJson
+            | Self::Truncated
+            | Self::NotAnObject
+            | Self::NotBase64
+            | Self::NotHl7
+            | Self::NotInCharset
+            | Self::NotXml
+            | Self::NotFramed
+            | Self::NotOfSchema => QuarantineCode::Damaged,
+            Self::Fragmented => QuarantineCode::Fragment,
+            Self::Unsupported => QuarantineCode::UnsupportedType,
+            Self::UnsupportedCharset | Self::UnsupportedEscape => QuarantineCode::UnsupportedCharset,
+            Self::NotText => QuarantineCode::NotText,
             _ => QuarantineCode::InvalidPayload,
         }
+    }
+
+    /// What was expected, in one word, for the quarantined row.
+    const fn expected(self) -> Option<&'static str> {
+        Some(match self {
+            Self::NotUtf8
+            | Self::Fragmented
+            | Self::Unsupported
+            | Self::UnsupportedCharset
+            | Self::TooLarge
+            | Self::NotText => return None,
+            Self::NotJson => "json",
+            Self::Truncated => "whole",
+            Self::NotAnObject => "object",
+            Self::Missing => "required",
+            Self::WrongType | Self::NotItsType => "type",
+            Self::Duplicate => "once",
+            Self::NotADate => "date",
+            Self::NoZone => "zone",
+            Self::UnknownEvent => "event",
+            Self::UnknownKind => "kind",
+            Self::UnknownKey => "key",
+            Self::TooComplex => "fewer",
+            Self::TooDeep => "flatter",
+            Self::NotBase64 => "base64",
+            Self::NotHl7 => "hl7",
+            Self::NotInCharset => "charset",
+            Self::UnsupportedEscape => "escape",
+            Self::NotXml => "xml",
+            Self::NotFramed => "frame",
+            Self::UnknownSchema
+            | Self::UnusableSchema
+            | Self::SchemaUnavailable
+            | Self::NotInSchema
+            | Self::NotOfSchema => "schema",
+        })
     }
 
     const fn words(self) -> &'static str {
@@ -98,6 +157,13 @@ impl Problem {
             Self::NotADate => {
                 "is no date: write RFC 3339 with an offset (2024-05-01T08:30:00Z) or milliseconds since 1970"
             }
+            Self::NoZone => {
+                "has no offset from UTC: write RFC 3339 with an offset (2024-05-01T08:30:00Z) or milliseconds since 1970"
+            }
+            Self::UnknownKind => "has a kind that is not one of those that exist",
+            Self::UnknownKey => "is not a key of an event: correct its spelling",
+            Self::NotItsType => "does not fit its type",
+            Self::NotText => "holds no text",
             Self::UnknownEvent => "is none of create, amend, delete",
             Self::TooLarge => "is over max_note_bytes",
             Self::TooComplex => "has too many values or nests too deeply",
@@ -121,6 +187,13 @@ impl Problem {
             Self::NotOfSchema => "is not what its schema says",
             Self::TooDeep => "is nested too deep",
         }
+    }
+}
+
+impl Diagnosis {
+    /// What the quarantined row says: the code, the field and what was expected of it.
+    pub const fn quarantine(&self) -> Quarantine {
+        Quarantine::new(self.problem.code(), self.field, self.problem.expected())
     }
 }
 

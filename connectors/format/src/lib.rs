@@ -65,7 +65,7 @@ pub trait Format: Send + Sync {
             Ok(event) => Record::Note(NoteEvent { at, ..event }),
             Err(diagnosis) => {
                 tracing::debug!(%at, %diagnosis, "quarantined a payload");
-                Record::Quarantined(at, diagnosis.problem.code())
+                Record::Quarantined(at, diagnosis.quarantine())
             }
         }
     }

@@ -174,7 +174,7 @@ impl OnBad {
             (Ok(event), _) => Ok(Record::Note(lethe_core::NoteEvent { at, ..event })),
             (Err(diagnosis), Self::Quarantine) => {
                 tracing::debug!(%at, %diagnosis, "quarantined a record");
-                Ok(Record::Quarantined(at, diagnosis.problem.code()))
+                Ok(Record::Quarantined(at, diagnosis.quarantine()))
             }
             (Err(diagnosis), Self::Fail) => Err(FileError::Record {
                 file: at.topic.to_string(),

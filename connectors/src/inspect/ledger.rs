@@ -57,7 +57,7 @@ pub(super) async fn hold(
     let wanted = Wanted {
         schema: &AuditBatch::schema(),
         must: &AUDIT,
-        may: &[],
+        may: &["path"],
     };
     let mut audits = Batches::open(store, audit, &wanted).await?;
     let mut place = Place::default();
@@ -78,6 +78,9 @@ pub(super) async fn hold(
             }
             if rows.topics.value(row) != &*chain.topic || rows.partitions[row] != chain.partition {
                 told.tell(offset, "it is of another topic or partition");
+            }
+            if rows.is_field(row) {
+                continue;
             }
             if let Some(why) = rows.wrong(row, &place, notes.text()) {
                 told.tell(offset, why);
@@ -177,6 +180,7 @@ struct Rows<'a> {
     votes: &'a [u32],
     members: &'a StringArray,
     scores: &'a ListArray,
+    paths: Option<&'a StringArray>,
 }
 
 impl<'a> Rows<'a> {
@@ -190,7 +194,13 @@ impl<'a> Rows<'a> {
             votes: numbers("votes"),
             members: batch["members"].as_string(),
             scores: batch["scores"].as_list(),
+            paths: batch.column_by_name("path").map(|column| column.as_string()),
         }
+    }
+
+    /// Whether it is the row of a field of a message, which has no place in the text.
+    fn is_field(&self, row: usize) -> bool {
+        self.paths.is_some_and(|paths| paths.is_valid(row))
     }
 
     fn place(&self, row: usize, rows: u32) -> Place {

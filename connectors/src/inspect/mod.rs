@@ -29,7 +29,7 @@ pub use members::{ByMember, Caught, MemberReport, by_member};
 pub use orphans::remove_orphans;
 pub use place::Place;
 pub use report::{ChainReport, Change, Gap, Orphan, Report};
-pub use why::{Lost, Voter, Why, WhySpan, why};
+pub use why::{Lost, Voter, Why, WhyField, WhySpan, why};
 
 /// How far an inspection has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

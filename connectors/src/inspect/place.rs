@@ -1,10 +1,11 @@
-//! Where in a dataset: a note, or a byte of its redacted text.
+//! Where in a dataset: a note, a byte of its redacted text, or a field of its message.
 
 use std::str::FromStr;
 
 use crate::sink::ChainId;
 
-/// A note, or a byte of its redacted text: `TOPIC/PARTITION@OFFSET`, `TOPIC/PARTITION@OFFSET:BYTE`.
+/// A note, a byte of its redacted text, or a field of its message: `TOPIC/PARTITION@OFFSET`, `TOPIC/PARTITION@OFFSET:BYTE`,
+/// `TOPIC/PARTITION@OFFSET:FIELD`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The chain.
@@ -13,25 +14,43 @@ pub struct Place {
     pub offset: i64,
     /// A byte of the redacted text.
     pub byte: Option<u32>,
+    /// A field of the message, for instance `PID-5`, with all that is in it.
+    pub field: Option<String>,
+}
+
+impl Place {
+    /// Whether the place is that of a field at `path`, or of a field that it is in.
+    pub fn has_field(&self, path: &str) -> bool {
+        self.field.as_deref().is_none_or(|field| {
+            path.strip_prefix(field)
+                .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+        })
+    }
 }
 
 impl FromStr for Place {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "write TOPIC/PARTITION@OFFSET or TOPIC/PARTITION@OFFSET:BYTE".to_owned();
+        let wrong = || {
+            "write TOPIC/PARTITION@OFFSET, and :BYTE or :FIELD after it for one byte or one field".to_owned()
+        };
         let parsed = || {
             let (chain, at) = text.rsplit_once('@')?;
             let (topic, partition) = chain.rsplit_once('/')?;
-            let (offset, byte) = match at.split_once(':') {
-                Some((offset, byte)) => (offset, Some(byte.parse().ok()?)),
-                None => (at, None),
+            let (offset, byte, field) = match at.split_once(':') {
+                Some((offset, field)) if field.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                    (offset, None, Some(field.to_owned()))
+                }
+                Some((offset, byte)) => (offset, Some(byte.parse().ok()?), None),
+                None => (at, None, None),
             };
             let (partition, offset) = (partition.parse().ok()?, offset.parse().ok()?);
             let place = Self {
                 chain: ChainId::new(topic, partition),
                 offset,
                 byte,
+                field,
             };
             (!topic.is_empty() && partition >= 0 && offset >= 0).then_some(place)
         };
@@ -49,8 +68,17 @@ mod tests {
         fn a_place_is_read_as_people_write_it(topic in "[a-z@/:.]{1,12}", partition in 0..i32::MAX, offset in 0..i64::MAX, byte: Option<u32>) {
             let at = byte.map_or_else(String::new, |byte| format!(":{byte}"));
             let place: Place = format!("{topic}/{partition}@{offset}{at}").parse().unwrap();
-            prop_assert_eq!(place, Place { chain: ChainId::new(topic, partition), offset, byte });
+            prop_assert_eq!(place, Place { chain: ChainId::new(topic, partition), offset, byte, field: None });
         }
+    }
+
+    #[test]
+    fn a_field_has_its_components_and_not_the_field_that_begins_alike() {
+        let place: Place = "t/1@2:PID-3".parse().unwrap();
+        assert!(place.has_field("PID-3") && place.has_field("PID-3[2].1"));
+        assert!(!place.has_field("PID-30") && !place.has_field("PID"));
+        let all: Place = "t/1@2".parse().unwrap();
+        assert!(all.has_field("PID-30"));
     }
 
     #[test]
@@ -64,7 +92,7 @@ mod tests {
             "t/-1@2",
             "t/1@-2",
             "t/1@2:",
-            "t/1@2:x",
+            "t/1@2:-x",
             "t/1@2:3:4",
         ] {
             assert!(wrong.parse::<Place>().is_err(), "{wrong}");

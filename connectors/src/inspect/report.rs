@@ -46,6 +46,8 @@ pub struct ChainReport {
     pub tombstones: u64,
     /// Rows that are quarantined events.
     pub quarantined: u64,
+    /// Rows that are messages without narrative.
+    pub structured: u64,
     /// Offsets without a record: transaction markers, aborted and compacted records.
     pub skipped: u64,
     /// Offsets that nobody read, with the reason given.
@@ -123,6 +125,7 @@ impl ChainReport {
             notes: 0,
             tombstones: 0,
             quarantined: 0,
+            structured: 0,
             skipped: 0,
             gaps: Vec::new(),
             codes: BTreeMap::new(),
@@ -138,7 +141,7 @@ impl ChainReport {
 
     /// Rows of the notes files.
     pub const fn rows(&self) -> u64 {
-        self.notes + self.tombstones + self.quarantined
+        self.notes + self.tombstones + self.quarantined + self.structured
     }
 
     /// Offsets in gaps.
@@ -204,9 +207,13 @@ impl fmt::Display for Report {
 
 impl fmt::Display for ChainReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let structured = match self.structured {
+            0 => String::new(),
+            count => format!(", {count} structured messages"),
+        };
         writeln!(
             f,
-            "{}: offsets 0 to {} in {} files; {} notes, {} tombstones, {} quarantined, {} without record, {} in gaps",
+            "{}: offsets 0 to {} in {} files; {} notes, {} tombstones, {} quarantined{structured}, {} without record, {} in gaps",
             self.chain,
             self.next,
             self.files,

@@ -164,6 +164,7 @@ impl<'a> Walk<'a> {
     fn account(&mut self, footer: &Footer) {
         self.report.notes += footer.notes;
         self.report.tombstones += footer.tombstones;
+        self.report.structured += footer.structured;
         self.report.quarantined += footer.quarantined;
         self.report.review += footer.review;
         match &footer.gap {
@@ -260,6 +261,7 @@ impl<'a> Walk<'a> {
             ("notes", footer.notes, found("note")),
             ("tombstones", footer.tombstones, found("tombstone")),
             ("quarantined rows", footer.quarantined, found("quarantined")),
+            ("structured rows", footer.structured, found("structured")),
             ("redacted spans", footer.audit_rows, redactions),
             ("notes to review", footer.review, review),
         ] {

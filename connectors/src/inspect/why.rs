@@ -29,7 +29,7 @@ pub struct Why {
     /// Whether the audit file is the one that the notes file was written with; unknown for files from before chains had
     /// digests, and where there is none.
     pub audit_intact: Option<bool>,
-    /// `note`, `tombstone` or `quarantined`; `gap` where nobody read the offset, `none` where there is no record.
+    /// `note`, `structured`, `tombstone` or `quarantined`; `gap` where nobody read the offset, `none` where there is no record.
     pub row_kind: String,
     /// Why it was quarantined, or nobody read it.
     pub reason: Option<String>,
@@ -41,6 +41,27 @@ pub struct Why {
     pub fingerprints: BTreeMap<String, String>,
     /// The spans that were asked for.
     pub spans: Vec<WhySpan>,
+    /// The fields of the message that were asked for and did not come back as they came.
+    pub fields: Vec<WhyField>,
+}
+
+/// One field of a message that did not come back as it came.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WhyField {
+    /// Where it stands in the message.
+    pub path: String,
+    /// Its label; empty if it was removed without being recognised as an identifier.
+    pub label: String,
+    /// The letter of 45 CFR 164.514(b)(2)(i), `A` to `R`; empty likewise.
+    pub hipaa: String,
+    /// What was done.
+    pub action: String,
+    /// The id of the key that it depends on.
+    pub key: Option<String>,
+    /// Among which notes the same is replaced alike; empty if nowhere.
+    pub scope: String,
+    /// The rule of the format that decided.
+    pub rule: String,
 }
 
 /// One redacted span. Ends are bytes of UTF-8.
@@ -133,6 +154,7 @@ pub async fn why(store: &dyn Store, place: &Place) -> Result<Option<Why>, ChainE
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect(),
         spans: Vec::new(),
+        fields: Vec::new(),
     };
     let file = why.file.clone();
     why.read_row(store, &file).await?;
@@ -142,7 +164,7 @@ pub async fn why(store: &dyn Store, place: &Place) -> Result<Option<Why>, ChainE
             why.audit_intact = Some(digest_file(store, audit, size).await? == *kept);
         }
         if why.audit_intact != Some(false) {
-            why.read_spans(store, audit, place.byte).await?;
+            why.read_audit(store, audit, place).await?;
         }
     }
     Ok(Some(why))
@@ -174,12 +196,7 @@ impl Why {
         Ok(())
     }
 
-    async fn read_spans(
-        &mut self,
-        store: &dyn Store,
-        audit: &str,
-        byte: Option<u32>,
-    ) -> Result<(), ChainError> {
+    async fn read_audit(&mut self, store: &dyn Store, audit: &str, place: &Place) -> Result<(), ChainError> {
         let schema = AuditBatch::schema();
         let all: Vec<&str> = schema
             .fields()
@@ -187,8 +204,9 @@ impl Why {
             .map(|field| field.name().as_str())
             .collect();
         // What earlier versions did not write.
-        let (may, must): (Vec<&str>, Vec<&str>) =
-            all.into_iter().partition(|name| ["key", "scope"].contains(name));
+        let (may, must): (Vec<&str>, Vec<&str>) = all
+            .into_iter()
+            .partition(|name| ["key", "scope", "path"].contains(name));
         let wanted = Wanted {
             schema: &schema,
             must: &must,
@@ -200,9 +218,18 @@ impl Why {
             // Rows are in the order of offsets.
             let first = offsets.partition_point(|&offset| offset < self.offset);
             let end = offsets.partition_point(|&offset| offset <= self.offset);
-            let spans = (first..end).map(|row| WhySpan::read(&batch, row));
-            self.spans
-                .extend(spans.filter(|span| byte.is_none_or(|byte| span.holds(byte))));
+            for row in first..end {
+                if let Some(path) = cell(&batch, "path", row) {
+                    if place.byte.is_none() && place.has_field(&path) {
+                        self.fields.push(WhyField::read(&batch, row, path));
+                    }
+                    continue;
+                }
+                let span = WhySpan::read(&batch, row);
+                if place.field.is_none() && place.byte.is_none_or(|byte| span.holds(byte)) {
+                    self.spans.push(span);
+                }
+            }
         }
         Ok(())
     }
@@ -212,6 +239,21 @@ impl Why {
 fn cell(batch: &RecordBatch, column: &str, row: usize) -> Option<String> {
     let column = batch.column_by_name(column)?.as_string::<i32>();
     column.is_valid(row).then(|| column.value(row).to_owned())
+}
+
+impl WhyField {
+    fn read(batch: &RecordBatch, row: usize, path: String) -> Self {
+        let text = |name: &str| cell(batch, name, row).unwrap_or_default();
+        Self {
+            path,
+            label: text("label"),
+            hipaa: text("hipaa"),
+            action: text("action"),
+            key: cell(batch, "key", row),
+            scope: text("scope"),
+            rule: text("rule"),
+        }
+    }
 }
 
 impl WhySpan {
@@ -307,7 +349,26 @@ impl fmt::Display for Why {
         if !self.review.is_empty() {
             writeln!(f, "  to review: {}", self.review.join(", "))?;
         }
-        self.spans.iter().try_for_each(|span| write!(f, "{span}"))
+        self.spans.iter().try_for_each(|span| write!(f, "{span}"))?;
+        self.fields.iter().try_for_each(|field| write!(f, "{field}"))
+    }
+}
+
+impl fmt::Display for WhyField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "  field {}: ", self.path)?;
+        match self.label.as_str() {
+            "" => f.write_str("not recognised as an identifier")?,
+            label => write!(f, "{label} (45 CFR 164.514(b)(2)(i)({}))", self.hipaa)?,
+        }
+        write!(f, "\n    action {}", self.action)?;
+        if let Some(key) = &self.key {
+            write!(f, ", key {key}")?;
+        }
+        if !self.scope.is_empty() {
+            write!(f, ", alike within: {}", self.scope)?;
+        }
+        writeln!(f, ", rule {}", self.rule)
     }
 }
 

@@ -48,6 +48,7 @@ pub async fn bridge(
         notes: 0,
         tombstones: 0,
         quarantined: 0,
+        structured: 0,
         audit: None,
         audit_rows: 0,
         audit_digest: None,

@@ -115,6 +115,8 @@ pub struct Footer {
     pub tombstones: u64,
     /// Rows that are quarantined events.
     pub quarantined: u64,
+    /// Rows that are messages without narrative; 0 in files from before there were any.
+    pub structured: u64,
     /// The audit file, unless nothing was redacted.
     pub audit: Option<String>,
     /// Rows of the audit file.
@@ -134,7 +136,7 @@ pub struct Footer {
 impl Footer {
     /// Rows of the file.
     pub const fn rows(&self) -> u64 {
-        self.notes + self.tombstones + self.quarantined
+        self.notes + self.tombstones + self.quarantined + self.structured
     }
 
     /// Offsets of the file that have no row: transaction markers, aborted and compacted records; all, in a gap.
@@ -158,6 +160,7 @@ impl Footer {
         put("notes", self.notes.to_string());
         put("tombstones", self.tombstones.to_string());
         put("quarantined", self.quarantined.to_string());
+        put("structured", self.structured.to_string());
         put("skipped", self.skipped().to_string());
         put("audit_rows", self.audit_rows.to_string());
         if let Some(audit) = &self.audit {
@@ -221,6 +224,10 @@ impl Footer {
             notes: number("notes")?.unsigned_abs(),
             tombstones: number("tombstones")?.unsigned_abs(),
             quarantined: number("quarantined")?.unsigned_abs(),
+            structured: match text("structured") {
+                Ok(_) => number("structured")?.unsigned_abs(),
+                Err(_) => 0,
+            },
             audit: text("audit").ok(),
             audit_rows: number("audit_rows")?.unsigned_abs(),
             audit_digest: digest("audit_digest")?,
@@ -235,6 +242,7 @@ impl Footer {
         let rows = number("rows")?;
         let counted = footer.notes.checked_add(footer.tombstones);
         let counted = counted.and_then(|counted| counted.checked_add(footer.quarantined));
+        let counted = counted.and_then(|counted| counted.checked_add(footer.structured));
         let skipped = number("skipped")?;
         let span = footer.next - footer.first;
         let sound = [

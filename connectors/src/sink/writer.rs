@@ -23,6 +23,7 @@ struct Counts {
     notes: u64,
     tombstones: u64,
     quarantined: u64,
+    structured: u64,
     review: u64,
 }
 
@@ -216,6 +217,7 @@ impl LaneWriter {
             notes: self.counts.notes,
             tombstones: self.counts.tombstones,
             quarantined: self.counts.quarantined,
+            structured: self.counts.structured,
             audit: (audit_rows > 0).then(|| self.chain.audit_name(self.first, commit)),
             audit_rows,
             audit_digest: None,
@@ -329,6 +331,7 @@ impl LaneWriter {
             let count = match kinds.value(row) {
                 kind if kind == RowKind::Note.name() => &mut counts.notes,
                 kind if kind == RowKind::Tombstone.name() => &mut counts.tombstones,
+                kind if kind == RowKind::Structured.name() => &mut counts.structured,
                 _ => &mut counts.quarantined,
             };
             *count += 1;

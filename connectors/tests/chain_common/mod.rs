@@ -50,7 +50,7 @@ pub fn record(offset: i64) -> Record {
     };
     match offset % 11 {
         5 => Record::Tombstone(at),
-        8 => Record::Quarantined(at, QuarantineCode::InvalidPayload),
+        8 => Record::Quarantined(at, QuarantineCode::InvalidPayload.into()),
         _ => Record::Note(NoteEvent {
             at,
             note_id: format!("note-{offset}").into(),
@@ -67,7 +67,7 @@ pub fn record(offset: i64) -> Record {
 pub fn redact(records: impl IntoIterator<Item = Record>) -> (RedactedBatch, AuditBatch) {
     static LABELS: LazyLock<LabelSet> = LazyLock::new(LabelSet::i2b2_2014);
     let labels = &*LABELS;
-    let carried = Carried(vec![
+    let carried = Carried::new(vec![
         CarriedField::NoteId,
         CarriedField::Version,
         CarriedField::NoteType,

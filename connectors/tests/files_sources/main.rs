@@ -43,7 +43,7 @@ fn told(records: &[Record]) -> Vec<String> {
         .iter()
         .map(|record| match record {
             Record::Note(event) => format!("{}@{}={}", event.at.topic, event.at.offset, event.text.expose()),
-            Record::Quarantined(at, code) => format!("{}@{}!{}", at.topic, at.offset, code.name()),
+            Record::Quarantined(at, why) => format!("{}@{}!{}", at.topic, at.offset, why.code.name()),
             Record::Tombstone(at) => format!("{}@{}-", at.topic, at.offset),
         })
         .collect()
@@ -178,7 +178,7 @@ fn a_folder_of_texts_is_one_note_a_file() {
 fn a_text_over_the_limit_is_quarantined_and_a_failing_reader_ends() {
     let dir = folder(&[("a.txt", b"12345"), ("b.txt", b"123456"), ("c.txt", b"1")]);
     let all = records("text", dir.path(), "max_note_bytes = 5");
-    assert!(matches!(all[1], Record::Quarantined(_, QuarantineCode::TooLarge)));
+    assert!(matches!(all[1], Record::Quarantined(_, why) if why.code == QuarantineCode::TooLarge));
     assert_eq!(all.len(), 3);
     let all = source("text", dir.path(), "max_note_bytes = 5\non_bad = \"fail\"").unwrap();
     assert_eq!(all.len(), 2);

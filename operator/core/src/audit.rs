@@ -1,4 +1,4 @@
-//! Audit records: what was done to which bytes, and on whose word. Never the words themselves.
+//! Audit records: what was done to which bytes and which fields, and why. Never the words themselves.
 
 mod beaten;
 
@@ -10,10 +10,11 @@ use arrow_array::builder::{
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use crate::{BatchError, Decision, LabelSet, MemberSet, NoteBatch, Redacted};
+use crate::{BatchError, Change, Changed, Decision, Enclosed, LabelSet, MemberSet, NoteBatch, Redacted};
 use beaten::Beat;
 
-/// Audit records as Arrow columns, one row a redacted span, in the order of notes and spans.
+/// Audit records as Arrow columns, in the order of notes: one row a redacted span, in the order of spans, then one row for
+/// each field of the note's message that does not come back as it came.
 #[derive(Clone)]
 pub struct AuditBatch(RecordBatch);
 
@@ -26,7 +27,10 @@ impl AuditBatch {
     /// the key that it depends on, and `scope`, among which notes the same is replaced alike;
     /// `votes`, `members` (names, comma-separated), `rule` and `score`: why; `needed`, the votes that it needed (0 where
     /// votes are not what counts), and `scores`, how sure each of the members was, in their order; `beat`, what overlapped
-    /// it and lost: `start`, `end`, `label`, `members` and `score` of each.
+    /// it and lost: `start`, `end`, `label`, `members` and `score` of each; `path`, the field of the message (null for a
+    /// span of the narrative). A field's row has no span (0 everywhere), no votes and score 1; `rule` is the rule of the
+    /// format's table that decided. `label`, `category` and `hipaa` are empty if the field was removed without being
+    /// recognised as an identifier.
     pub fn schema() -> SchemaRef {
         let utf8 = |name: &str| Field::new(name, DataType::Utf8, false);
         let number = |name: &str| Field::new(name, DataType::UInt32, false);
@@ -51,6 +55,7 @@ impl AuditBatch {
             number("needed"),
             Field::new("scores", DataType::List(score()), false),
             Field::new("beat", DataType::List(Beat::field()), false),
+            Field::new("path", DataType::Utf8, true),
         ]))
     }
 
@@ -109,6 +114,7 @@ pub(crate) struct Trail {
     needed: UInt32Builder,
     scores: ListBuilder<Float32Builder>,
     beat: Beat,
+    path: StringBuilder,
 }
 
 impl Default for Trail {
@@ -128,11 +134,25 @@ impl Default for Trail {
             needed: UInt32Builder::default(),
             scores: ListBuilder::new(Float32Builder::default()).with_field(score()),
             beat: Beat::default(),
+            path: StringBuilder::default(),
         }
     }
 }
 
+/// What both kinds of rows say.
+struct Row<'a> {
+    ends: [usize; 4],
+    /// Label, category, HIPAA letter, action.
+    names: [&'a str; 4],
+    key: Option<&'a str>,
+    scope: &'a str,
+    rule: &'a str,
+    score: f32,
+    path: Option<&'a str>,
+}
+
 impl Trail {
+    /// Adds the rows of a note: its decisions, then the fields of its message.
     pub(crate) fn push(
         &mut self,
         batch: &NoteBatch,
@@ -142,43 +162,106 @@ impl Trail {
         decisions: &[Decision],
         redacted: &Redacted,
     ) {
-        let (topic, partition, offset) = batch.coordinates(row);
+        let at = batch.coordinates(row);
         let mut letter = [0; 4];
         for (decision, placed) in decisions.iter().zip(&redacted.placed) {
-            self.topic.append_value(topic);
-            self.partition.append_value(partition);
-            self.offset.append_value(offset);
-            let ends = [
-                decision.span.start(),
-                decision.span.end(),
-                placed.out.start(),
-                placed.out.end(),
-            ];
-            for (builder, end) in self.spans.iter_mut().zip(ends) {
-                // A span's offsets are 32 bits wide by construction.
-                builder.append_value(end as u32);
-            }
             let label = labels.label(decision.label);
-            let names = [
-                label.name.as_str(),
-                &label.category,
-                label.hipaa.letter().encode_utf8(&mut letter),
-                placed.action,
-            ];
-            for (builder, name) in self.labels.iter_mut().zip(names) {
-                builder.append_value(name);
-            }
-            self.key.append_option(placed.key.as_deref());
-            self.scope.append_value(redacted.scope);
+            self.row(
+                at,
+                &Row {
+                    ends: [
+                        decision.span.start(),
+                        decision.span.end(),
+                        placed.out.start(),
+                        placed.out.end(),
+                    ],
+                    names: [
+                        &label.name,
+                        &label.category,
+                        label.hipaa.letter().encode_utf8(&mut letter),
+                        placed.action,
+                    ],
+                    key: placed.key.as_deref(),
+                    scope: redacted.scope,
+                    rule: decision.rule,
+                    score: decision.score,
+                    path: None,
+                },
+            );
             self.votes.append_value(decision.members.len());
             write_names(&mut self.members, decision.members, members);
-            self.rule.append_value(decision.rule);
-            self.score.append_value(decision.score);
             self.needed.append_value(decision.needed);
             self.scores.values().append_slice(&decision.scores);
             self.scores.append(true);
             self.beat.push(labels, members, &decision.beat);
         }
+        if let Some(enclosed) = batch.enclosed(row) {
+            for change in enclosed.0.changes() {
+                self.change(at, labels, enclosed, change, redacted);
+            }
+        }
+    }
+
+    /// Adds the row of a field of a message.
+    fn change(
+        &mut self,
+        at: (&str, i32, i64),
+        labels: &LabelSet,
+        enclosed: &Enclosed,
+        change: &Change,
+        redacted: &Redacted,
+    ) {
+        let replaced = match change.what {
+            Changed::Replaced(identifier) => enclosed
+                .0
+                .identifiers()
+                .get(identifier)
+                .zip(redacted.identifiers.get(identifier)),
+            Changed::Removed => None,
+        };
+        let label = replaced.and_then(|(identifier, _)| labels.resolve(identifier.label).ok());
+        let label = label.map(|label| labels.label(label));
+        let mut letter = [0; 4];
+        self.row(
+            at,
+            &Row {
+                ends: [0; 4],
+                names: [
+                    label.map_or("", |label| &label.name),
+                    label.map_or("", |label| &label.category),
+                    label.map_or("", |label| label.hipaa.letter().encode_utf8(&mut letter)),
+                    replaced.map_or("remove", |(_, done)| done.action),
+                ],
+                key: replaced.and_then(|(_, done)| done.key.as_deref()),
+                scope: replaced.map_or("", |_| redacted.scope),
+                rule: change.rule,
+                score: 1.0,
+                path: Some(&change.path),
+            },
+        );
+        self.votes.append_value(0);
+        self.members.append_value("");
+        self.needed.append_value(0);
+        self.scores.append(true);
+        self.beat.push(labels, &[], &[]);
+    }
+
+    fn row(&mut self, (topic, partition, offset): (&str, i32, i64), row: &Row<'_>) {
+        self.topic.append_value(topic);
+        self.partition.append_value(partition);
+        self.offset.append_value(offset);
+        for (builder, end) in self.spans.iter_mut().zip(row.ends) {
+            // A span's offsets are 32 bits wide by construction.
+            builder.append_value(end as u32);
+        }
+        for (builder, name) in self.labels.iter_mut().zip(row.names) {
+            builder.append_value(name);
+        }
+        self.key.append_option(row.key);
+        self.scope.append_value(row.scope);
+        self.rule.append_value(row.rule);
+        self.score.append_value(row.score);
+        self.path.append_option(row.path);
     }
 
     pub(crate) fn finish(mut self) -> Result<AuditBatch, BatchError> {
@@ -205,6 +288,7 @@ impl Trail {
             Arc::new(self.needed.finish()),
             Arc::new(self.scores.finish()),
             self.beat.finish()?,
+            Arc::new(self.path.finish()),
         ];
         Ok(AuditBatch(RecordBatch::try_new(AuditBatch::schema(), columns)?))
     }

@@ -28,15 +28,21 @@ pub enum RowKind {
     Tombstone = 1,
     /// An event that could not be handled.
     Quarantined = 2,
+    /// A message without narrative: its structured fields are the whole of it.
+    Structured = 3,
 }
 
 impl RowKind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Note, Self::Tombstone, Self::Quarantined, Self::Structured];
+
     /// The name written to output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Note => "note",
             Self::Tombstone => "tombstone",
             Self::Quarantined => "quarantined",
+            Self::Structured => "structured",
         }
     }
 
@@ -44,6 +50,7 @@ impl RowKind {
         match value {
             0 => Self::Note,
             1 => Self::Tombstone,
+            3 => Self::Structured,
             _ => Self::Quarantined,
         }
     }
@@ -80,13 +87,14 @@ pub enum BatchError {
 /// |---|---|---|
 /// | `topic`, `partition`, `offset` | utf8, int32, int64 | where the record came from |
 /// | `row_kind` | uint8 | [`RowKind`] |
-/// | `error` | utf8? | [`QuarantineCode`](crate::QuarantineCode) of a quarantined row |
+/// | `error` | utf8? | the [`Quarantine`](crate::Quarantine) of a quarantined row |
 /// | `note_id`, `version`, `patient_id`, `encounter_id`, `note_type`, `author_id`, `authored_at` | | carried metadata |
 /// | `event_kind` | uint8 | [`EventKind`] |
 /// | `text` | utf8? | the original note; null unless `row_kind` is a note |
 /// | `tokens` | `list<struct<start: uint32, end: uint32, kind: uint8>>` | bytes of `text` |
 /// | `sentence_ends` | `list<uint32>` | exclusive token indices |
 /// | `known` | `list<struct<kind: uint8, value: utf8>>` | the patient's own identifiers |
+/// | `patient_authority` | utf8? | who assigned `patient_id` |
 #[derive(Clone)]
 pub struct NoteBatch {
     record: RecordBatch,
@@ -111,6 +119,7 @@ mod column {
     pub(super) const TOKENS: usize = 14;
     pub(super) const SENTENCE_ENDS: usize = 15;
     pub(super) const KNOWN: usize = 16;
+    pub(super) const PATIENT_AUTHORITY: usize = 17;
 }
 
 fn token_fields() -> Fields {
@@ -158,6 +167,7 @@ impl NoteBatch {
             Field::new("tokens", list_of(DataType::Struct(token_fields())), false),
             Field::new("sentence_ends", list_of(DataType::UInt32), false),
             Field::new("known", list_of(DataType::Struct(known_fields())), false),
+            utf8("patient_authority"),
         ]))
     }
 
@@ -262,7 +272,7 @@ impl NoteBatch {
         )
     }
 
-    /// The quarantine code's name, if the row is quarantined.
+    /// The row's [`Quarantine`](crate::Quarantine), if it is quarantined.
     pub fn error(&self, row: usize) -> Option<&str> {
         let errors = self.strings(column::ERROR);
         errors.is_valid(row).then(|| errors.value(row))
@@ -321,6 +331,12 @@ impl NoteBatch {
     pub fn patient_id(&self, row: usize) -> Option<&str> {
         let ids = self.strings(column::PATIENT_ID);
         ids.is_valid(row).then(|| ids.value(row))
+    }
+
+    /// Who assigned the row's patient id, if its event says so.
+    pub fn patient_authority(&self, row: usize) -> Option<&str> {
+        let authorities = self.strings(column::PATIENT_AUTHORITY);
+        authorities.is_valid(row).then(|| authorities.value(row))
     }
 
     /// When the row's note was written, in milliseconds since 1970-01-01T00:00:00Z.

@@ -4,6 +4,7 @@
 //! record stays one row. Its structured identifiers are replaced as those in the narrative are, and what neither is
 //! narrative nor known to be harmless does not come back.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -16,6 +17,30 @@ pub struct Identifier {
     pub label: &'static str,
     /// As the message has it, its escapes undone.
     pub value: Sensitive,
+    /// Who assigned it, as the source names the authority, with the kind of name before a colon: `namespace:MERCY`,
+    /// `oid:1.2.840`, `system:https://mercy.example/mrn`, `column:mrn`. Several names of one authority are separated by line
+    /// feeds. None where the source does not say.
+    pub authority: Option<Arc<str>>,
+}
+
+/// A field that does not come back as it came: what the audit says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Where it stands, in the terms of the format: `PID-5.1`, `Patient.name.family`. Never a value, and never an id.
+    pub path: Cow<'static, str>,
+    /// The rule of the format's table that decided, for instance `name` or `not in table 0001`.
+    pub rule: &'static str,
+    /// What became of it.
+    pub what: Changed,
+}
+
+/// What became of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// The policy replaced it: an index into [`Envelope::identifiers`].
+    Replaced(usize),
+    /// It is gone.
+    Removed,
 }
 
 /// The message cannot be given back: what it was made of and what it is to be made of do not fit.
@@ -30,6 +55,11 @@ pub trait Envelope: Send + Sync {
 
     /// Its structured identifiers, in an order of its own.
     fn identifiers(&self) -> &[Identifier];
+
+    /// Which of its fields do not come back as they came, in the order of the message.
+    fn changes(&self) -> &[Change] {
+        &[]
+    }
 
     /// The message with other parts and other identifiers, one for each of its own. Everything else in it that could
     /// identify somebody is gone.

@@ -17,6 +17,7 @@ mod hex;
 mod label;
 mod merge;
 mod note;
+mod note_type;
 mod output;
 mod redact;
 mod replace;
@@ -35,13 +36,16 @@ pub use beside::Beside;
 pub use combine::Combine;
 pub use decision::{Beaten, Decision, MemberSet};
 pub use engine::{Engine, Processed};
-pub use envelope::{Enclosed, Envelope, EnvelopeError, Identifier};
+pub use envelope::{Change, Changed, Enclosed, Envelope, EnvelopeError, Identifier};
 pub use hex::hex;
 pub use label::{Hipaa, Label, LabelError, LabelId, LabelSet};
 pub use merge::Merging;
-pub use note::{Coordinates, EventKind, Known, KnownKind, NoteEvent, QuarantineCode, Record, Sensitive};
+pub use note::{
+    Coordinates, EventKind, Known, KnownKind, NoteEvent, Quarantine, QuarantineCode, Record, Sensitive,
+};
+pub use note_type::NoteTypes;
 pub use output::{Carried, CarriedField, RedactedBatch};
-pub use redact::{Outcome, Placed, Redacted, Redactor, Unredacted};
+pub use redact::{Done, Outcome, Placed, Redacted, Redactor, Unredacted};
 pub use replace::{Action, Plain, ReplaceError, Replaced, Replacement, Replacer, Subject};
 pub use review::{Reason, Review, ReviewRule};
 pub use sentence::sentence_ends;

@@ -1,6 +1,7 @@
 //! What comes in: a note event, where it came from, and what is known of its patient.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::Enclosed;
 
@@ -52,7 +53,7 @@ impl fmt::Debug for Sensitive {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Coordinates {
     /// Topic, or input file.
-    pub topic: std::sync::Arc<str>,
+    pub topic: Arc<str>,
     /// Partition, 0 for a file.
     pub partition: i32,
     /// Offset, or record number from 0.
@@ -165,6 +166,8 @@ pub struct NoteEvent {
     pub version: Option<i64>,
     /// The patient's id.
     pub patient_id: Option<Sensitive>,
+    /// Who assigned the patient's id, as the source names it: [`Identifier::authority`](crate::Identifier::authority).
+    pub patient_authority: Option<Arc<str>>,
     /// The encounter's id.
     pub encounter_id: Option<Sensitive>,
     /// Kind of note, for instance `Discharge summary`.
@@ -177,21 +180,33 @@ pub struct NoteEvent {
     pub kind: EventKind,
     /// The note itself, untouched.
     pub text: Sensitive,
+    /// Whether the message has no narrative at all: its structured fields are the whole of it, and `text` is empty.
+    pub structured: bool,
     /// The patient's own identifiers.
     pub known: Vec<Known>,
     /// The message that it came in, where that is to be given back.
     pub enclosed: Option<Enclosed>,
 }
 
-/// Why an event became a quarantined row. The name of a code is all that is ever written of the fault.
+/// Why an event became a quarantined row, in one word. The page `docs/quarantine.md` says what to do about each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum QuarantineCode {
     /// The payload is not UTF-8.
     InvalidUtf8,
-    /// The payload is not in the configured format, or a field is missing or of the wrong type.
+    /// A field is missing, unknown or of the wrong type.
     InvalidPayload,
-    /// The note is over the size limit.
+    /// The payload is not well-formed: cut short, not JSON, not XML, not HL7 v2.
+    Damaged,
+    /// The payload is one piece of a message, or of a segment, and the other pieces did not arrive with it.
+    Fragment,
+    /// The kind of message, of resource or of content is not supported.
+    UnsupportedType,
+    /// The character set is not supported.
+    UnsupportedCharset,
+    /// The document holds no text, for instance scanned pages.
+    NotText,
+    /// The note is over a limit.
     TooLarge,
     /// A member returned an error.
     MemberError,
@@ -199,22 +214,30 @@ pub enum QuarantineCode {
     MemberPanic,
     /// A member's span fails a check.
     InvalidSpan,
-    /// The policy has no replacement for something that was found.
+    /// The policy has no replacement for a span or a field.
     NoReplacement,
+    /// The policy does not accept the note, for instance because its event names no patient.
+    PolicyRefused,
     /// The message that the note came in could not be put together again.
     MessageNotClosed,
 }
 
 impl QuarantineCode {
     /// Every code.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 14] = [
         Self::InvalidUtf8,
         Self::InvalidPayload,
+        Self::Damaged,
+        Self::Fragment,
+        Self::UnsupportedType,
+        Self::UnsupportedCharset,
+        Self::NotText,
         Self::TooLarge,
         Self::MemberError,
         Self::MemberPanic,
         Self::InvalidSpan,
         Self::NoReplacement,
+        Self::PolicyRefused,
         Self::MessageNotClosed,
     ];
 
@@ -223,12 +246,78 @@ impl QuarantineCode {
         match self {
             Self::InvalidUtf8 => "invalid_utf8",
             Self::InvalidPayload => "invalid_payload",
+            Self::Damaged => "damaged",
+            Self::Fragment => "fragment",
+            Self::UnsupportedType => "unsupported_type",
+            Self::UnsupportedCharset => "unsupported_charset",
+            Self::NotText => "not_text",
             Self::TooLarge => "too_large",
             Self::MemberError => "member_error",
             Self::MemberPanic => "member_panic",
             Self::InvalidSpan => "invalid_span",
             Self::NoReplacement => "no_replacement",
+            Self::PolicyRefused => "policy_refused",
             Self::MessageNotClosed => "message_not_closed",
+        }
+    }
+}
+
+/// Why an event became a quarantined row, as the row says it: `code`, `code:field` or `code:field:expectation`, for
+/// instance `invalid_payload:authored_at:zone`.
+///
+/// Field and expectation are words of the program's own, so that nothing of a payload can be among them.
+///
+/// ```
+/// use lethe_core::{Quarantine, QuarantineCode};
+///
+/// let why = Quarantine::new(QuarantineCode::InvalidPayload, Some("authored_at"), Some("zone"));
+/// assert_eq!(why.to_string(), "invalid_payload:authored_at:zone");
+/// assert_eq!(Quarantine::code_of("invalid_payload:authored_at:zone"), "invalid_payload");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Quarantine {
+    /// The code.
+    pub code: QuarantineCode,
+    /// The field at fault, by Lethe's name for it.
+    pub field: Option<&'static str>,
+    /// What was expected of it.
+    pub expected: Option<&'static str>,
+}
+
+impl Quarantine {
+    /// A code with the field at fault and what was expected of it.
+    pub const fn new(
+        code: QuarantineCode,
+        field: Option<&'static str>,
+        expected: Option<&'static str>,
+    ) -> Self {
+        Self {
+            code,
+            field,
+            expected,
+        }
+    }
+
+    /// The code's name in what a row says.
+    pub fn code_of(written: &str) -> &str {
+        written.split(':').next().unwrap_or(written)
+    }
+}
+
+impl From<QuarantineCode> for Quarantine {
+    fn from(code: QuarantineCode) -> Self {
+        Self::new(code, None, None)
+    }
+}
+
+impl fmt::Display for Quarantine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code.name())?;
+        // An expectation without a field is about the payload as a whole.
+        match (self.field, self.expected) {
+            (None, None) => Ok(()),
+            (Some(field), None) => write!(f, ":{field}"),
+            (field, Some(expected)) => write!(f, ":{}:{expected}", field.unwrap_or_default()),
         }
     }
 }
@@ -241,7 +330,7 @@ pub enum Record {
     /// A record without a payload: the source's delete marker.
     Tombstone(Coordinates),
     /// An event that cannot be handled.
-    Quarantined(Coordinates, QuarantineCode),
+    Quarantined(Coordinates, Quarantine),
 }
 
 impl Record {

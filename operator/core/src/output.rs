@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray as _;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
-use crate::{BatchError, NoteBatch, QuarantineCode, Reason, Redacted, Review, RowKind};
+use crate::{BatchError, NoteBatch, NoteTypes, QuarantineCode, Reason, Redacted, Review, RowKind};
 
 /// Metadata that a policy may carry from the event to the output row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
@@ -62,18 +62,41 @@ impl CarriedField {
     }
 }
 
-/// The metadata that is carried. What is not in the list is null in the output.
+/// The metadata that is carried. A field that is not in the list is null in the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Carried(pub Vec<CarriedField>);
+pub struct Carried {
+    fields: Vec<CarriedField>,
+    note_types: NoteTypes,
+}
 
 impl Default for Carried {
     /// Note id, version and note type: nothing that names the patient, the encounter, the author or the day.
     fn default() -> Self {
-        Self(vec![
+        Self::new(vec![
             CarriedField::NoteId,
             CarriedField::Version,
             CarriedField::NoteType,
         ])
+    }
+}
+
+impl Carried {
+    /// Carries these fields.
+    pub fn new(fields: Vec<CarriedField>) -> Self {
+        Self {
+            fields,
+            note_types: NoteTypes::default(),
+        }
+    }
+
+    /// Lets the kinds of notes of another list pass.
+    #[must_use]
+    pub fn with_note_types(self, note_types: NoteTypes) -> Self {
+        Self { note_types, ..self }
+    }
+
+    fn has(&self, field: CarriedField) -> bool {
+        self.fields.contains(&field)
     }
 }
 
@@ -84,9 +107,9 @@ impl Default for Carried {
 pub struct RedactedBatch(RecordBatch);
 
 impl RedactedBatch {
-    /// `topic`, `partition`, `offset`; `row_kind` (`note`, `tombstone`, `quarantined`); `error`, the code of a
-    /// quarantined row; `event_kind`; the carried metadata, null where the policy does not carry it; `text`, redacted,
-    /// null unless the row is a note; `redactions`, the number of spans replaced; `message`, the message that the note came
+    /// `topic`, `partition`, `offset`; `row_kind` (`note`, `tombstone`, `quarantined`, `structured`); `error`, the
+    /// [`Quarantine`](crate::Quarantine) of a quarantined row; `event_kind`; the carried metadata, null where the policy does not carry it; `text`, redacted,
+    /// null unless the row is a note; `redactions`, the number of its spans replaced; `message`, the message that the note came
     /// in, redacted alike, null unless it is to be given back; `review`, why a human should look at the note ([`Reason`]s, with
     /// commas between), null where nobody need.
     pub fn schema() -> SchemaRef {
@@ -201,14 +224,19 @@ impl Rows {
     ) {
         let came_as = batch.row_kind(row);
         let (kind, error, note, redactions) = match (came_as, redacted) {
-            (RowKind::Note, Ok((note, redactions))) => (RowKind::Note, None, Some(note), redactions),
-            (RowKind::Note, Err(code)) => (RowKind::Quarantined, Some(code.name()), None, 0),
+            (RowKind::Note | RowKind::Structured, Ok((note, redactions))) => {
+                (came_as, None, Some(note), redactions)
+            }
+            (RowKind::Note | RowKind::Structured, Err(code)) => {
+                (RowKind::Quarantined, Some(code.name()), None, 0)
+            }
             _ => (came_as, batch.error(row), None, 0),
         };
         self.row_kind.push(kind.name());
         self.error.append_option(error);
         self.event_kind.push(batch.event_kind(row));
-        self.text.append_option(note.map(|note| &note.text));
+        let text = note.filter(|_| kind == RowKind::Note).map(|note| &note.text);
+        self.text.append_option(text);
         self.message
             .append_option(note.and_then(|note| note.message.as_deref()));
         self.redactions
@@ -231,8 +259,8 @@ impl Rows {
             Arc::new(StringArray::from(self.event_kind)),
         ];
         for field in CarriedField::ALL {
-            columns.push(if carried.0.contains(&field) {
-                carry(batch, field, &self.row_kind)?
+            columns.push(if carried.has(field) {
+                carry(batch, field, carried, &self.row_kind)?
             } else {
                 new_null_array(&field.data_type(), rows)
             });
@@ -249,8 +277,23 @@ impl Rows {
 }
 
 /// A carried column, without the values of quarantined rows: such a row holds coordinates and a code, nothing else.
-fn carry(batch: &NoteBatch, field: CarriedField, row_kind: &[&str]) -> Result<ArrayRef, BatchError> {
+///
+/// Of kinds of notes, only those on the list are carried as they are ([`NoteTypes`]).
+fn carry(
+    batch: &NoteBatch,
+    field: CarriedField,
+    carried: &Carried,
+    row_kind: &[&str],
+) -> Result<ArrayRef, BatchError> {
     let column = batch.carried(field.name()).ok_or(BatchError::Schema)?;
+    if field == CarriedField::NoteType {
+        let kinds = column.as_string::<i32>().iter().zip(row_kind);
+        let passed = kinds.map(|(kind, &row)| {
+            kind.filter(|_| row != RowKind::Quarantined.name())
+                .map(|kind| carried.note_types.pass(kind))
+        });
+        return Ok(Arc::new(StringArray::from_iter(passed)));
+    }
     if !row_kind.contains(&RowKind::Quarantined.name()) {
         return Ok(Arc::clone(column));
     }

@@ -31,8 +31,19 @@ pub struct Redacted {
     pub placed: Vec<Placed>,
     /// The message that it came in, redacted alike, if it came in one.
     pub message: Option<Vec<u8>>,
+    /// What was done to each of the message's structured identifiers.
+    pub identifiers: Vec<Done>,
     /// As [`Replaced::scope`].
     pub scope: &'static str,
+}
+
+/// What was done to a structured identifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// What was done.
+    pub action: &'static str,
+    /// The key that it depends on.
+    pub key: Option<Arc<str>>,
 }
 
 /// Why a note is not redacted.
@@ -49,6 +60,7 @@ impl From<ReplaceError> for Unredacted {
         match error {
             ReplaceError::Unavailable(why) => Self::Unavailable(why),
             ReplaceError::Failed => Self::Quarantined(QuarantineCode::NoReplacement),
+            ReplaceError::Refused => Self::Quarantined(QuarantineCode::PolicyRefused),
         }
     }
 }
@@ -103,6 +115,7 @@ impl Redactor {
         let subject = Subject {
             note,
             patient_id: batch.patient_id(row),
+            patient_authority: batch.patient_authority(row),
             note_id: batch.note_id(row),
             authored_at: batch.authored_at(row),
             at: batch.coordinates(row),
@@ -127,15 +140,21 @@ impl Redactor {
                 action: replacement.action,
                 key: replacement.key,
             });
+        let done = replaced.identifiers.into_iter().map(|replacement| Done {
+            action: replacement.action,
+            key: replacement.key,
+        });
         Ok(Redacted {
             text,
             placed: placed.collect(),
             message,
+            identifiers: done.collect(),
             scope: replaced.scope,
         })
     }
 
-    /// Redacts a batch: one output row for each input row, and one audit row for each redacted span.
+    /// Redacts a batch: one output row for each input row, and one audit row for each redacted span and for each field of
+    /// a message that does not come back as it came.
     ///
     /// A note whose outcome is an error, or that cannot be redacted, becomes a quarantined row without text; its code is
     /// among those that are given back.
@@ -313,6 +332,7 @@ mod tests {
         let name = Identifier {
             label: "PATIENT",
             value: "Ruiz^Ana".into(),
+            authority: None,
         };
         let text = "Ana Ruiz came.\n\nAna left Reus";
         let event = NoteEvent {

@@ -12,6 +12,8 @@ pub struct Subject<'a> {
     pub note: NoteView<'a>,
     /// Whose note it is, if the event says so.
     pub patient_id: Option<&'a str>,
+    /// Who assigned that id, as [`Identifier::authority`] names it.
+    pub patient_authority: Option<&'a str>,
     /// The source's id of the note.
     pub note_id: Option<&'a str>,
     /// When it was written, in milliseconds since 1970-01-01T00:00:00Z.
@@ -60,6 +62,9 @@ pub enum ReplaceError {
     /// For this note there is none: it is quarantined.
     #[error("the policy has no replacement for a span of the note")]
     Failed,
+    /// The policy does not accept the note: it is quarantined.
+    #[error("the policy does not accept the note")]
+    Refused,
     /// For now there is none, whatever the note: it is tried again.
     #[error("{0}")]
     Unavailable(&'static str),

@@ -52,7 +52,7 @@ pub(crate) struct Note<'a> {
 
 impl<'a> Note<'a> {
     /// # Errors
-    /// [`ReplaceError::Failed`] if the event does not say whose note it is and such notes are quarantined.
+    /// [`ReplaceError::Refused`] if the event does not say whose note it is and such notes are quarantined.
     pub(crate) fn new(
         subject: &'a Subject<'a>,
         missing: Missing,
@@ -62,7 +62,7 @@ impl<'a> Note<'a> {
         let (topic, partition, offset) = subject.at;
         let (scope, context) = match (subject.patient_id, missing) {
             (Some(id), _) => ("patient", format!("patient\n{id}")),
-            (None, Missing::Quarantine) => return Err(ReplaceError::Failed),
+            (None, Missing::Quarantine) => return Err(ReplaceError::Refused),
             // The source's own id where there is one: the note is the same note when it is read again from elsewhere.
             (None, Missing::Note) => (
                 "note",

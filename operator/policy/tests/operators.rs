@@ -249,7 +249,7 @@ fn a_note_without_a_patient_is_a_patient_of_its_own_or_is_quarantined() {
     let strict = format!("{shift}[patient]\nmissing = \"quarantine\"\n");
     assert_eq!(
         redact(&redactor(&strict), event(None, &text), &decisions).map(|done| done.text),
-        Err(Unredacted::Quarantined(QuarantineCode::NoReplacement))
+        Err(Unredacted::Quarantined(QuarantineCode::PolicyRefused))
     );
 }
 

@@ -124,7 +124,7 @@ impl Whole {
     fn new(toml: &str) -> Self {
         let policy = policy(toml).unwrap();
         Self(
-            Redactor::by(policy.replacer, Carried(Vec::new())),
+            Redactor::by(policy.replacer, Carried::new(Vec::new())),
             policy.sweep.unwrap(),
         )
     }

@@ -338,7 +338,7 @@ impl EngineConfig {
         let carried = self.redaction.carry.clone().unwrap_or_else(default);
         let policy = source.build(labels, dictionary, &carried)?;
         Ok(Act {
-            redactor: Redactor::by(policy.replacer, Carried(carried)),
+            redactor: Redactor::by(policy.replacer, Carried::new(carried)),
             sweep: policy.sweep,
             digest: policy.digest,
             mode: Some(policy.mode.name()),
@@ -350,7 +350,7 @@ impl EngineConfig {
             .redaction
             .carry
             .clone()
-            .map_or_else(Carried::default, Carried);
+            .map_or_else(Carried::default, Carried::new);
         let mut plain = Plain::new(labels, self.redaction.action.unwrap_or_default());
         for (name, &action) in &self.redaction.labels {
             let label = labels.by_name(name).ok_or_else(|| {

@@ -14,6 +14,7 @@ pub(crate) struct Counters {
     pub(crate) notes: AtomicU64,
     pub(crate) tombstones: AtomicU64,
     pub(crate) quarantined: AtomicU64,
+    pub(crate) structured: AtomicU64,
     pub(crate) redactions: AtomicU64,
     pub(crate) text_bytes: AtomicU64,
     pub(crate) files: AtomicU64,
@@ -32,6 +33,7 @@ impl Counters {
             self.notes.fetch_add(of(RowKind::Note), Relaxed);
             self.tombstones.fetch_add(of(RowKind::Tombstone), Relaxed);
             self.quarantined.fetch_add(of(RowKind::Quarantined), Relaxed);
+            self.structured.fetch_add(of(RowKind::Structured), Relaxed);
         }
         if let Some(redactions) = rows
             .column_by_name("redactions")
@@ -59,9 +61,13 @@ impl Counters {
 impl fmt::Display for Counters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let get = |counter: &AtomicU64| counter.load(Relaxed);
+        let structured = match get(&self.structured) {
+            0 => String::new(),
+            count => format!(", {count} structured messages"),
+        };
         write!(
             f,
-            "{} notes, {} tombstones, {} quarantined; {} redactions; {} files, {:.1} MiB",
+            "{} notes, {} tombstones, {} quarantined{structured}; {} redactions; {} files, {:.1} MiB",
             get(&self.notes),
             get(&self.tombstones),
             get(&self.quarantined),

@@ -110,7 +110,7 @@ fn handle(edition: &Edition, records: Vec<Record>) -> Result<(Processed, u64), B
 fn survivor(edition: &Edition, record: Record) -> Record {
     match catch_unwind(AssertUnwindSafe(|| handle(edition, vec![record.clone()]))) {
         Ok(Ok(_) | Err(BatchError::Unavailable(_))) => record,
-        _ => Record::Quarantined(record.at().clone(), QuarantineCode::MemberPanic),
+        _ => Record::Quarantined(record.at().clone(), QuarantineCode::MemberPanic.into()),
     }
 }
 
@@ -136,5 +136,5 @@ fn decode(format: &dyn Format, record: Incoming) -> Record {
     };
     let spare: Coordinates = at.clone();
     catch_unwind(AssertUnwindSafe(|| format.decode(at, &payload.0)))
-        .unwrap_or(Record::Quarantined(spare, QuarantineCode::InvalidPayload))
+        .unwrap_or(Record::Quarantined(spare, QuarantineCode::InvalidPayload.into()))
 }

@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::Float32Type;
+use arrow_array::{Array as _, RecordBatch};
 use lethe_connectors::sink::Due;
-use lethe_core::{Processed, QuarantineCode, RowKind};
+use lethe_core::{Processed, Quarantine, QuarantineCode, RowKind};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, Meter};
 
@@ -196,7 +196,7 @@ impl Measures {
     fn rows(&self, rows: &RecordBatch, sizes: &[usize]) {
         if let Some(kinds) = rows.column_by_name("row_kind") {
             let kinds = kinds.as_string::<i32>();
-            for kind in [RowKind::Note, RowKind::Tombstone, RowKind::Quarantined] {
+            for kind in RowKind::ALL {
                 let of = kinds
                     .iter()
                     .zip(sizes)
@@ -212,8 +212,9 @@ impl Measures {
             }
         }
         if let Some(errors) = rows.column_by_name("error") {
-            for code in errors.as_string::<i32>().iter().flatten() {
-                self.quarantined.add(1, &[KeyValue::new("code", code.to_owned())]);
+            for why in errors.as_string::<i32>().iter().flatten() {
+                let code = Quarantine::code_of(why).to_owned();
+                self.quarantined.add(1, &[KeyValue::new("code", code)]);
             }
         }
         if let Some(reviews) = rows.column_by_name("review") {
@@ -233,8 +234,14 @@ impl Measures {
         let scores = audit
             .column_by_name("scores")
             .map(|column| column.as_list::<i32>());
+        // What became of a message's fields was no member's decision.
+        let is_field = |row| {
+            audit
+                .column_by_name("path")
+                .is_some_and(|path| path.is_valid(row))
+        };
         let mut spans = std::collections::BTreeMap::<(&str, &str), u64>::new();
-        for row in 0..audit.num_rows() {
+        for row in (0..audit.num_rows()).filter(|&row| !is_field(row)) {
             *spans.entry((labels.value(row), names.value(row))).or_default() += 1;
             let said: f32 = scores.map_or(0.0, |scores| {
                 let scores = scores.value(row);
@@ -305,7 +312,7 @@ impl Measures {
 
     /// So that every code, stage, reason and outcome is there from the start, with 0: an alert on a rate needs a first value.
     pub(crate) fn begin(&self) {
-        for kind in [RowKind::Note, RowKind::Tombstone, RowKind::Quarantined] {
+        for kind in RowKind::ALL {
             let outcome = [KeyValue::new("outcome", kind.name())];
             self.records.add(0, &outcome);
             self.note_bytes.add(0, &outcome);

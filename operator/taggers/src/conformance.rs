@@ -108,7 +108,7 @@ fn check_rows(member: &dyn Tagger) {
     let records = vec![
         Record::Tombstone(Coordinates::default()),
         Record::Note(event(SAMPLE)),
-        Record::Quarantined(Coordinates::default(), QuarantineCode::InvalidUtf8),
+        Record::Quarantined(Coordinates::default(), QuarantineCode::InvalidUtf8.into()),
         Record::Note(event("")),
     ];
     let batch = NoteBatch::from_records(records).expect("a test's records fit a batch");

@@ -274,6 +274,7 @@ impl<'v> Builder<'v> {
             identifiers.push(Identifier {
                 label,
                 value: value.into(),
+                authority: None,
             });
             identifiers.len() - 1
         })

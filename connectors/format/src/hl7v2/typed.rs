@@ -347,6 +347,7 @@ impl Draft {
         self.identifiers.push(Identifier {
             label,
             value: value.into(),
+            authority: None,
         });
         Ok(self.identifiers.len() - 1)
     }

@@ -42,7 +42,7 @@ fn a_schema_that_is_not_there_quarantines_its_records_and_is_not_asked_for_each_
     let record = format.decode(Coordinates::default(), NOTE);
     assert!(matches!(
         record,
-        Record::Quarantined(_, QuarantineCode::InvalidPayload)
+        Record::Quarantined(_, why) if why.code == QuarantineCode::InvalidPayload
     ));
 }
 

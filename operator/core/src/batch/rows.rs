@@ -37,6 +37,7 @@ pub(super) struct Rows {
     known_kind: UInt8Builder,
     known_value: StringBuilder,
     known_offsets: Vec<i32>,
+    patient_authority: StringBuilder,
     scratch: Vec<Token>,
     enclosed: Vec<Option<Enclosed>>,
 }
@@ -46,10 +47,10 @@ impl Rows {
     pub(super) fn push(&mut self, record: Record) -> Result<(), BatchError> {
         let (at, kind, error, event) = match record {
             Record::Note(event) => {
-                let kind = if event.kind == EventKind::Delete {
-                    RowKind::Tombstone
-                } else {
-                    RowKind::Note
+                let kind = match event.kind {
+                    EventKind::Delete => RowKind::Tombstone,
+                    _ if event.structured => RowKind::Structured,
+                    _ => RowKind::Note,
                 };
                 (event.at.clone(), kind, None, event)
             }
@@ -62,9 +63,12 @@ impl Rows {
                     ..NoteEvent::default()
                 },
             ),
-            Record::Quarantined(at, code) => {
-                (at, RowKind::Quarantined, Some(code.name()), NoteEvent::default())
-            }
+            Record::Quarantined(at, why) => (
+                at,
+                RowKind::Quarantined,
+                Some(why.to_string()),
+                NoteEvent::default(),
+            ),
         };
         let text = event.text.expose();
         self.text_bytes += text.len();
@@ -86,6 +90,8 @@ impl Rows {
         for (builder, value) in self.strings.iter_mut().zip(carried) {
             builder.append_option(value);
         }
+        self.patient_authority
+            .append_option(event.patient_authority.as_deref());
         self.enclosed.push(event.enclosed);
         self.version.append_option(event.version);
         self.authored_at.push(event.authored_at);
@@ -150,6 +156,7 @@ impl Rows {
             list(self.token_offsets, Arc::new(tokens))?,
             list(self.sentence_offsets, Arc::new(self.sentences.finish()))?,
             list(self.known_offsets, Arc::new(known))?,
+            Arc::new(self.patient_authority.finish()),
         ];
         let batch = NoteBatch::of(RecordBatch::try_new(NoteBatch::schema(), columns)?);
         Ok(if self.enclosed.iter().any(Option::is_some) {

@@ -21,7 +21,7 @@ fn records() -> Vec<Record> {
             ..NoteEvent::default()
         }),
         Record::Tombstone(at(8)),
-        Record::Quarantined(at(9), QuarantineCode::InvalidUtf8),
+        Record::Quarantined(at(9), QuarantineCode::InvalidUtf8.into()),
         Record::Note(NoteEvent {
             at: at(11),
             text: "né en 1950".into(),

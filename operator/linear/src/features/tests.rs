@@ -111,7 +111,7 @@ fn rows_that_are_no_notes_have_no_tokens() {
             text: "Ana Ruiz".into(),
             ..NoteEvent::default()
         }),
-        Record::Quarantined(Coordinates::default(), QuarantineCode::InvalidUtf8),
+        Record::Quarantined(Coordinates::default(), QuarantineCode::InvalidUtf8.into()),
     ];
     let columns = extractor().columns(&NoteBatch::from_records(records).unwrap());
     assert_eq!(columns.notes, [0..0, 0..2, 2..2]);

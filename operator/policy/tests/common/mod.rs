@@ -35,7 +35,7 @@ pub(crate) fn policy(toml: &str) -> Result<Policy, PolicyError> {
 
 /// A redactor by that policy.
 pub(crate) fn redactor(toml: &str) -> Redactor {
-    Redactor::by(policy(toml).unwrap().replacer, Carried(Vec::new()))
+    Redactor::by(policy(toml).unwrap().replacer, Carried::new(Vec::new()))
 }
 
 /// A note with spans in braces, each after its label: `{PATIENT|Ada Okafor} came`. The text, and what was decided.

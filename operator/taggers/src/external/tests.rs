@@ -131,7 +131,7 @@ fn it_keeps_the_promises_of_a_member_on_awkward_texts() {
     records.push(Record::Tombstone(Coordinates::default()));
     records.push(Record::Quarantined(
         Coordinates::default(),
-        QuarantineCode::InvalidUtf8,
+        QuarantineCode::InvalidUtf8.into(),
     ));
     let batch = NoteBatch::from_records(records).unwrap();
     let together = member.tag(&batch);
