@@ -4,14 +4,16 @@
 
 mod chain_common;
 
-use lethe_connectors::inspect::{Lost, Place, Voter, WhySpan, by_member, inspect, why};
+use lethe_connectors::inspect::{
+    Lost, Place, Scope, Voter, WhySpan, by_member, inspect, inspect_within, why,
+};
 use lethe_connectors::sink::bridge;
 use lethe_connectors::store::Memory;
 use lethe_core::{Reason, Review};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 
 use chain_common::voted::{Said, store, voted};
-use chain_common::{chain, files, fingerprints, open, rewritten, rows, store_of, write};
+use chain_common::{chain, fields, files, fingerprints, open, rewritten, rows, store_of, write};
 
 fn place(at: &str) -> Place {
     at.parse().unwrap()
@@ -67,6 +69,49 @@ async fn a_span_tells_who_voted_how_sure_what_was_needed_and_what_it_beat() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
+}
+
+#[tokio::test]
+async fn a_field_of_a_message_is_answered_for_as_a_span_is() {
+    let store = fields::store().await;
+    let paths = async |at: &str| {
+        let told = why(&store, &place(at)).await.unwrap().unwrap();
+        let paths: Vec<_> = told.fields.iter().map(|field| field.path.clone()).collect();
+        (told.spans.len(), paths)
+    };
+    let all = ["PID-5.1", "PID-5.2", "PID-50"].map(str::to_owned).to_vec();
+    assert_eq!(paths("notes-in/3@0").await, (1, all.clone()));
+    assert_eq!(paths("notes-in/3@0:PID-5").await, (0, all[..2].to_vec()));
+    assert_eq!(paths("notes-in/3@0:0").await, (1, Vec::new()));
+    assert_eq!(paths("notes-in/3@1").await, (0, all));
+    let told = why(&store, &place("notes-in/3@1"))
+        .await
+        .unwrap()
+        .unwrap()
+        .to_string();
+    for part in [
+        "notes-in/3@1: structured, 0 spans redacted",
+        "field PID-5.1: PATIENT (45 CFR 164.514(b)(2)(i)(A))\n    action tag, rule name",
+        "field PID-50: not recognised as an identifier\n    action remove, rule not on the list",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn audit_rows_of_fields_are_no_redactions_and_the_dataset_is_intact() {
+    let store = fields::store().await;
+    let scope = Scope {
+        audit: true,
+        ..Scope::default()
+    };
+    let report = inspect_within(&store, scope, |_| {}).await.unwrap();
+    assert!(report.is_intact(), "{report}");
+    let chain = &report.chains[0];
+    assert_eq!((chain.notes, chain.structured), (1, 1));
+    assert!(report.to_string().contains("1 structured messages"), "{report}");
+    let members = by_member(&store, |_| {}, |_| {}).await.unwrap();
+    assert_eq!(members.spans, 1);
 }
 
 #[tokio::test]

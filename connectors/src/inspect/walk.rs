@@ -262,7 +262,11 @@ impl<'a> Walk<'a> {
             ("tombstones", footer.tombstones, found("tombstone")),
             ("quarantined rows", footer.quarantined, found("quarantined")),
             ("structured rows", footer.structured, found("structured")),
-            ("redacted spans", footer.audit_rows, redactions),
+            (
+                "redacted spans",
+                footer.audit_rows - footer.audit_fields,
+                redactions,
+            ),
             ("notes to review", footer.review, review),
         ] {
             self.hold(&tail.file, of, footer, found);

@@ -51,6 +51,7 @@ pub async fn bridge(
         structured: 0,
         audit: None,
         audit_rows: 0,
+        audit_fields: 0,
         audit_digest: None,
         previous,
         review: 0,

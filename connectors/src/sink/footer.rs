@@ -121,6 +121,8 @@ pub struct Footer {
     pub audit: Option<String>,
     /// Rows of the audit file.
     pub audit_rows: u64,
+    /// Rows of the audit file that are of fields of messages, not of redacted spans.
+    pub audit_fields: u64,
     /// SHA-256 of the audit file, hex; none in files from before chains had digests.
     pub audit_digest: Option<String>,
     /// SHA-256 of the notes file before it, hex; none in a chain's first file, and in files from before chains had digests.
@@ -163,6 +165,7 @@ impl Footer {
         put("structured", self.structured.to_string());
         put("skipped", self.skipped().to_string());
         put("audit_rows", self.audit_rows.to_string());
+        put("audit_fields", self.audit_fields.to_string());
         if let Some(audit) = &self.audit {
             put("audit", audit.clone());
         }
@@ -202,6 +205,11 @@ impl Footer {
             let parsed = text(key)?.parse::<i64>().ok().filter(|number| *number >= 0);
             parsed.ok_or_else(|| format!("lethe.{key} of the footer is no count"))
         };
+        // Earlier versions wrote fewer counts.
+        let count = |key: &str| match text(key) {
+            Ok(_) => number(key).map(i64::unsigned_abs),
+            Err(_) => Ok(0),
+        };
         let digest = |key: &str| match text(key) {
             Ok(digest) if is_digest(&digest) => Ok(Some(digest)),
             Ok(_) => Err(format!("lethe.{key} of the footer is no digest")),
@@ -224,18 +232,13 @@ impl Footer {
             notes: number("notes")?.unsigned_abs(),
             tombstones: number("tombstones")?.unsigned_abs(),
             quarantined: number("quarantined")?.unsigned_abs(),
-            structured: match text("structured") {
-                Ok(_) => number("structured")?.unsigned_abs(),
-                Err(_) => 0,
-            },
+            structured: count("structured")?,
             audit: text("audit").ok(),
             audit_rows: number("audit_rows")?.unsigned_abs(),
+            audit_fields: count("audit_fields")?,
             audit_digest: digest("audit_digest")?,
             previous: digest("previous")?,
-            review: match text("review") {
-                Ok(_) => number("review")?.unsigned_abs(),
-                Err(_) => 0,
-            },
+            review: count("review")?,
             fingerprints: Fingerprints::read(|key| text(key).ok()),
             gap: text("gap").ok(),
         };
@@ -267,6 +270,10 @@ impl Footer {
             (
                 footer.audit_digest.is_none() || footer.audit.is_some(),
                 "a digest of an audit file, and no audit file",
+            ),
+            (
+                footer.audit_fields <= footer.audit_rows,
+                "more audit rows of fields than audit rows",
             ),
             (footer.review <= footer.notes, "more notes to review than notes"),
         ];

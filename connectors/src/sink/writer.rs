@@ -25,6 +25,7 @@ struct Counts {
     quarantined: u64,
     structured: u64,
     review: u64,
+    audit_fields: u64,
 }
 
 /// Appends to one chain.
@@ -162,7 +163,7 @@ impl LaneWriter {
             return Ok(());
         };
         self.check_audit(record, audit.record())?;
-        let counts = self.count(record);
+        let counts = self.count(record, audit);
         let written = self.notes.write(record);
         if let Err(error) = written.and_then(|()| self.audit.write(audit.record())) {
             self.spoilt = true;
@@ -220,6 +221,7 @@ impl LaneWriter {
             structured: self.counts.structured,
             audit: (audit_rows > 0).then(|| self.chain.audit_name(self.first, commit)),
             audit_rows,
+            audit_fields: self.counts.audit_fields,
             audit_digest: None,
             previous: self.previous.as_deref().map(str::to_owned),
             review: self.counts.review,
@@ -324,7 +326,7 @@ impl LaneWriter {
         Ok(())
     }
 
-    fn count(&self, record: &RecordBatch) -> Counts {
+    fn count(&self, record: &RecordBatch, audit: &AuditBatch) -> Counts {
         let kinds = record.column(3).as_string::<i32>();
         let mut counts = self.counts;
         for row in 0..kinds.len() {
@@ -336,6 +338,7 @@ impl LaneWriter {
             };
             *count += 1;
         }
+        counts.audit_fields += audit.fields() as u64;
         if let Some(review) = record.column_by_name("review") {
             counts.review += (review.len() - review.null_count()) as u64;
         }

@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+pub mod fields;
 pub mod voted;
 
 use std::sync::{Arc, LazyLock};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::builder::{
     Float32Builder, Int32Builder, Int64Builder, ListBuilder, StringBuilder, UInt32Builder,
 };
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{Array as _, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use crate::{BatchError, Change, Changed, Decision, Enclosed, LabelSet, MemberSet, NoteBatch, Redacted};
@@ -67,6 +67,12 @@ impl AuditBatch {
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.0.num_rows()
+    }
+
+    /// Number of rows that are of fields of messages.
+    pub fn fields(&self) -> usize {
+        let paths = self.0.column_by_name("path");
+        paths.map_or(0, |paths| paths.len() - paths.null_count())
     }
 
     /// Whether there is no row.
@@ -296,9 +302,9 @@ impl Trail {
 
 #[cfg(test)]
 mod tests {
+    use arrow_array::StructArray;
     use arrow_array::cast::AsArray;
     use arrow_array::types::Float32Type;
-    use arrow_array::{Array as _, StructArray};
 
     use super::*;
     use crate::{Annotation, Annotations, Carried, LabelId, Redactor, Span, Voting};

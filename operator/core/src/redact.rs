@@ -247,7 +247,9 @@ fn close(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Envelope, EnvelopeError, Identifier, MemberSet, NoteEvent, Record};
+    use crate::{Change, Changed, Envelope, EnvelopeError, Identifier, MemberSet, NoteEvent, Record};
+    use arrow_array::Array as _;
+    use arrow_array::cast::AsArray as _;
     use proptest::prelude::*;
 
     fn decision(labels: &LabelSet, label: &str, start: u32, end: u32) -> Decision {
@@ -306,6 +308,89 @@ mod tests {
         let batch = NoteBatch::from_texts(["a"]).unwrap();
         let told = redactor.redact(&labels, &[], &batch, &[Ok(Vec::new())]);
         assert!(matches!(told, Err(BatchError::Unavailable("the vault is away"))));
+    }
+
+    /// A message of one name and one note of the sender's, in which only the name comes back.
+    struct Card([Identifier; 1], [Change; 2]);
+
+    impl Envelope for Card {
+        fn parts(&self) -> &[Span] {
+            &[]
+        }
+
+        fn identifiers(&self) -> &[Identifier] {
+            &self.0
+        }
+
+        fn changes(&self) -> &[Change] {
+            &self.1
+        }
+
+        fn close(&self, _: &[&str], identifiers: &[&str]) -> Result<Vec<u8>, EnvelopeError> {
+            Ok(format!("card of {}", identifiers[0]).into_bytes())
+        }
+    }
+
+    #[test]
+    fn a_message_without_narrative_is_a_row_without_text_and_its_fields_are_audited() {
+        let labels = LabelSet::i2b2_2014();
+        let redactor = Redactor::new(&labels, Action::Tag, Carried::default());
+        let name = Identifier {
+            label: "PATIENT",
+            value: "Ruiz^Ana".into(),
+            authority: None,
+        };
+        let change = |path: &'static str, rule, what| Change {
+            path: path.into(),
+            rule,
+            what,
+        };
+        let changes = [
+            change("PID-5", "name", Changed::Replaced(0)),
+            change("PID-10", "not in the table", Changed::Removed),
+        ];
+        let event = NoteEvent {
+            note_id: "m-1".into(),
+            note_type: Some("Letter to Mrs Ruiz".to_owned()),
+            structured: true,
+            enclosed: Some(Enclosed(Arc::new(Card([name], changes)))),
+            ..NoteEvent::default()
+        };
+        let batch = NoteBatch::from_records([Record::Note(event)]).unwrap();
+        let (rows, audit, quarantined) = redactor.redact(&labels, &[], &batch, &[Ok(Vec::new())]).unwrap();
+        assert!(quarantined.is_empty());
+        let cell = |name: &str| {
+            let column = rows.record().column_by_name(name).unwrap();
+            column
+                .is_valid(0)
+                .then(|| column.as_string::<i32>().value(0).to_owned())
+        };
+        assert_eq!(cell("row_kind").as_deref(), Some("structured"));
+        assert_eq!(cell("note_type").as_deref(), Some("OTHER"));
+        assert_eq!(cell("text"), None);
+        let message = rows.record().column_by_name("message").unwrap();
+        assert_eq!(message.as_binary::<i32>().value(0), b"card of [PATIENT]");
+        let redactions = rows.record().column_by_name("redactions").unwrap();
+        assert_eq!(
+            redactions
+                .as_primitive::<arrow_array::types::UInt32Type>()
+                .value(0),
+            0
+        );
+        let column = |name: &str| -> Vec<String> {
+            let column = audit.record().column_by_name(name).unwrap();
+            column
+                .as_string::<i32>()
+                .iter()
+                .flatten()
+                .map(str::to_owned)
+                .collect()
+        };
+        assert_eq!(column("path"), ["PID-5", "PID-10"]);
+        assert_eq!(column("action"), ["tag", "remove"]);
+        assert_eq!(column("label"), ["PATIENT", ""]);
+        assert_eq!(column("hipaa"), ["A", ""]);
+        assert_eq!(column("rule"), ["name", "not in the table"]);
     }
 
     /// Two parts and a name, put together again with bars.
