@@ -319,9 +319,9 @@ pub(crate) struct InspectArgs {
     /// dataset still holds what it held then
     #[arg(long = "head", value_name = "DIGEST|FILE")]
     pub(crate) heads: Vec<String>,
-    /// Tell why each span of a note was redacted, or the one that covers a byte of the redacted text; with --audit, after the
-    /// inspection
-    #[arg(long, value_name = "TOPIC/PARTITION@OFFSET[:BYTE]")]
+    /// Explain what was redacted in a record: all of it, the span that covers a byte of the redacted text (:BYTE), or a field
+    /// of its message (:FIELD, for instance :PID-5); with --audit, after the inspection
+    #[arg(long, value_name = "TOPIC/PARTITION@OFFSET[:BYTE|:FIELD]")]
     pub(crate) why: Option<lethe_connectors::inspect::Place>,
     /// Tell what each member voted for, and what it alone caught, by label; with --audit, after the inspection
     #[arg(long)]
