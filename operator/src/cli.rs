@@ -198,6 +198,10 @@ pub(crate) struct RedactArgs {
     /// What the input is: one text, or documents, one JSON object a line with the note under `text`
     #[arg(long, default_value = "text")]
     pub(crate) format: InputFormat,
+    /// With --format jsonl, let this key of the documents out as it is; all but the text and the metadata that the policy
+    /// carries is dropped otherwise. Refused under safe-harbor and limited-data-set
+    #[arg(long, value_name = "KEY")]
+    pub(crate) keep: Vec<String>,
 }
 
 #[derive(Args)]

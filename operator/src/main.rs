@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod config;
 mod exit;
+mod gate;
 mod logging;
 mod pipeline;
 mod progress;

@@ -201,7 +201,11 @@ fn what_each_member_alone_caught_is_counted_and_listed() {
 #[test]
 fn a_note_on_which_a_sure_member_was_outvoted_is_flagged_for_review() {
     let place = Place::new();
-    let out = streamed(&place, 20, "[engine.vote]\nthreshold = 2\n");
+    let out = streamed(
+        &place,
+        20,
+        "[engine]\nacknowledge = [\"rules-only\"]\nvote = { threshold = 2 }\n",
+    );
     let said = inspect(&out, &["--audit"]).expect(0).out;
     assert!(said.contains("to review: "), "{said}");
     let row = Dataset::read(&out).rows()[0].clone();

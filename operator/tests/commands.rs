@@ -41,9 +41,9 @@ fn a_text_is_redacted_from_standard_input_to_standard_output() {
 }
 
 #[test]
-fn documents_are_redacted_line_by_line_and_keep_their_other_fields() {
-    let document = json!({"doc_id": 7, "text": NOTE, "known": [{"kind": "name", "value": "Zorvane"}], "ward": {"bed": 3}});
-    let ended = Lethe::new(["redact", "--format", "jsonl"])
+fn documents_are_redacted_line_by_line_and_keep_only_what_was_asked_for() {
+    let document = json!({"doc_id": 7, "text": NOTE, "known": [{"kind": "name", "value": "Zorvane"}], "ward": {"bed": 3}, "mrn": 4471902});
+    let ended = Lethe::new(["redact", "--format", "jsonl", "--keep", "ward"])
         .end_with(format!("{document}\n{document}\n"))
         .expect(0);
     let lines: Vec<Value> = ended
@@ -55,11 +55,108 @@ fn documents_are_redacted_line_by_line_and_keep_their_other_fields() {
     for line in lines {
         assert_eq!(line["doc_id"], 7);
         assert_eq!(line["ward"], json!({"bed": 3}));
+        assert!(line.get("mrn").is_none(), "a key that nobody asked for came out");
         assert!(
             line.get("known").is_none(),
             "the patient's identifiers came out with the note"
         );
         assert!(!line["text"].as_str().unwrap().contains("555-0142"));
+    }
+}
+
+#[test]
+fn no_key_of_a_document_comes_out_under_a_shipped_policy() {
+    const KEYS: [&str; 31] = [
+        "patient_id",
+        "mrn",
+        "MRN",
+        "patient_name",
+        "name",
+        "note_id",
+        "doc_id",
+        "id",
+        "_id",
+        "encounter_id",
+        "csn",
+        "author_id",
+        "provider",
+        "attending",
+        "note_type",
+        "type",
+        "dob",
+        "birth_date",
+        "address",
+        "phone",
+        "email",
+        "ssn",
+        "file_name",
+        "path",
+        "url",
+        "comment",
+        "meta",
+        "Zq Canary-key",
+        "version",
+        "authored_at",
+        "text_original",
+    ];
+    let place = Place::new();
+    let key = place.write("keys.toml", "[[keys]]\nid = \"k1\"\nstate = \"current\"\nsecret = \"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\"\n");
+    std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let mut documents = String::new();
+    for nested in [false, true] {
+        let mut document =
+            json!({"text": "Afebrile. Plan: fluids.", "known": [{"kind": "patient", "value": "Zqcanary"}]});
+        for (i, key) in KEYS.into_iter().enumerate() {
+            let canary = json!(format!("Zqcanary{i} 55501{i:02}"));
+            document[key] = match key {
+                // An event may have its id under one of the two names, and these fields are of one type only.
+                "note_id" | "doc_id" if (key == "doc_id") == nested => json!("Zqcanary 5550100"),
+                "note_id" | "doc_id" => continue,
+                "version" => json!(5_550_199),
+                "authored_at" => json!("2031-05-17T05:55:01.555Z"),
+                "note_type" | "patient_id" | "encounter_id" | "author_id" => canary,
+                _ if nested => json!({"value": [canary]}),
+                _ => canary,
+            };
+        }
+        documents += &format!("{document}\n");
+    }
+    for policy in ["safe-harbor.toml", "safe-harbor-linked.toml", "research.toml"] {
+        let shipped = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../docs/policies")
+            .join(policy);
+        let policy_text = std::fs::read_to_string(shipped).unwrap();
+        let policy_text = policy_text
+            .replace("\"keys.toml\"", &quoted(&key))
+            .replace("\"codes.db\"", &quoted(&place.at("codes.db")));
+        let file = place.write(policy, policy_text);
+        let ended = Lethe::new(["redact", "--format", "jsonl", "--policy", file.to_str().unwrap()])
+            .end_with(documents.clone())
+            .expect(0);
+        assert_eq!(ended.out.lines().count(), 2, "{policy}");
+        for out in [&ended.out, &ended.err] {
+            let lower = out.to_lowercase();
+            assert!(
+                !lower.contains("zq") && !lower.contains("55501") && !lower.contains("2031"),
+                "{policy}: {out}"
+            );
+        }
+        let refused = Lethe::new([
+            "redact",
+            "--format",
+            "jsonl",
+            "--keep",
+            "mrn",
+            "--policy",
+            file.to_str().unwrap(),
+        ]);
+        assert!(
+            refused
+                .end_with(documents.clone())
+                .expect(2)
+                .err
+                .contains("--keep mrn")
+        );
     }
 }
 

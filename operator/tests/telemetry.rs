@@ -174,7 +174,11 @@ fn a_lane_that_halts_and_a_note_to_look_at_are_counted_and_shown() {
     topic.fill(events(20));
     let place = Place::new();
     let out = place.at("out");
-    let config = topic.source() + TELEMETRY + &folder_sink(&out) + ROLL + "[engine.vote]\nthreshold = 2\n";
+    let config = topic.source()
+        + TELEMETRY
+        + &folder_sink(&out)
+        + ROLL
+        + "[engine]\nacknowledge = [\"rules-only\"]\nvote = { threshold = 2 }\n";
     let config = place.write("lethe.toml", config);
     Lethe::through(&config).end().expect(0);
     topic.fill((20..60).map(event));

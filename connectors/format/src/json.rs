@@ -155,9 +155,36 @@ pub(crate) fn byte_of(json: &str, error: &serde_json::Error) -> usize {
     (line + error.column()).min(json.len())
 }
 
-/// The event of that name.
+/// Names of events, in lower case: the first of each kind is the one that is written to output.
+pub const EVENT_NAMES: [(&str, EventKind); 14] = [
+    ("create", EventKind::Create),
+    ("created", EventKind::Create),
+    ("insert", EventKind::Create),
+    ("new", EventKind::Create),
+    ("add", EventKind::Create),
+    ("amend", EventKind::Amend),
+    ("amended", EventKind::Amend),
+    ("update", EventKind::Amend),
+    ("updated", EventKind::Amend),
+    ("replace", EventKind::Amend),
+    ("delete", EventKind::Delete),
+    ("deleted", EventKind::Delete),
+    ("remove", EventKind::Delete),
+    ("retract", EventKind::Delete),
+];
+
+/// The event of that name, whatever its case.
+///
+/// ```
+/// use lethe_core::EventKind;
+/// use lethe_format::event_kind;
+///
+/// assert_eq!(event_kind("Update"), Some(EventKind::Amend));
+/// assert_eq!(event_kind("resurrect"), None);
+/// ```
 pub fn event_kind(name: &str) -> Option<EventKind> {
-    [EventKind::Create, EventKind::Amend, EventKind::Delete]
-        .into_iter()
-        .find(|kind| kind.name() == name)
+    let known = EVENT_NAMES
+        .iter()
+        .find(|(known, _)| name.eq_ignore_ascii_case(known));
+    known.map(|(_, kind)| *kind)
 }

@@ -1,35 +1,97 @@
 //! The `known` field: the patient's own identifiers, as a list of `{kind, value}` or an object of kind to value(s).
 //!
-//! A kind that Lethe does not know counts as [`KnownKind::Other`]: what a feed sends as an identifier is one, and dropping
-//! it, or the note, for its label's sake would help nobody.
+//! An event with a kind that does not exist is refused: its value would be searched for as the wrong thing, and stay in the
+//! text without a word.
 
 use lethe_core::{Known, KnownKind};
+
+use crate::Problem;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
-/// The kind of that name, the common abbreviations among them.
-pub fn kind_named(name: &str) -> Option<KnownKind> {
-    Some(match name {
-        "patient" | "name" | "alias" => KnownKind::Patient,
-        "relative" | "contact" => KnownKind::Relative,
-        "clinician" => KnownKind::Clinician,
-        "medical_record" | "mrn" => KnownKind::MedicalRecord,
-        "birth_date" | "dob" => KnownKind::BirthDate,
-        "phone" => KnownKind::Phone,
-        "address" => KnownKind::Address,
-        "email" => KnownKind::Email,
-        "social_security" | "ssn" => KnownKind::SocialSecurity,
-        "health_plan" => KnownKind::HealthPlan,
-        "account" => KnownKind::Account,
-        "organization" | "employer" => KnownKind::Organization,
-        "other" => KnownKind::Other,
-        _ => return None,
-    })
-}
+/// Names of kinds, in lower case with `_` between words: the first of each kind is its own, others are synonyms.
+pub const KIND_NAMES: [(&str, KnownKind); 60] = [
+    ("patient", KnownKind::Patient),
+    ("patient_name", KnownKind::Patient),
+    ("name", KnownKind::Patient),
+    ("full_name", KnownKind::Patient),
+    ("alias", KnownKind::Patient),
+    ("surname", KnownKind::Patient),
+    ("last_name", KnownKind::Patient),
+    ("family_name", KnownKind::Patient),
+    ("maiden_name", KnownKind::Patient),
+    ("first_name", KnownKind::Patient),
+    ("given_name", KnownKind::Patient),
+    ("relative", KnownKind::Relative),
+    ("relative_name", KnownKind::Relative),
+    ("contact", KnownKind::Relative),
+    ("next_of_kin", KnownKind::Relative),
+    ("guardian", KnownKind::Relative),
+    ("clinician", KnownKind::Clinician),
+    ("clinician_name", KnownKind::Clinician),
+    ("provider", KnownKind::Clinician),
+    ("provider_name", KnownKind::Clinician),
+    ("doctor", KnownKind::Clinician),
+    ("physician", KnownKind::Clinician),
+    ("attending", KnownKind::Clinician),
+    ("nurse", KnownKind::Clinician),
+    ("author", KnownKind::Clinician),
+    ("medical_record", KnownKind::MedicalRecord),
+    ("medical_record_number", KnownKind::MedicalRecord),
+    ("mrn", KnownKind::MedicalRecord),
+    ("birth_date", KnownKind::BirthDate),
+    ("date_of_birth", KnownKind::BirthDate),
+    ("birthdate", KnownKind::BirthDate),
+    ("dob", KnownKind::BirthDate),
+    ("phone", KnownKind::Phone),
+    ("phone_number", KnownKind::Phone),
+    ("telephone", KnownKind::Phone),
+    ("mobile", KnownKind::Phone),
+    ("fax", KnownKind::Phone),
+    ("address", KnownKind::Address),
+    ("street", KnownKind::Address),
+    ("email", KnownKind::Email),
+    ("e_mail", KnownKind::Email),
+    ("email_address", KnownKind::Email),
+    ("social_security", KnownKind::SocialSecurity),
+    ("social_security_number", KnownKind::SocialSecurity),
+    ("ssn", KnownKind::SocialSecurity),
+    ("health_plan", KnownKind::HealthPlan),
+    ("insurance", KnownKind::HealthPlan),
+    ("member_id", KnownKind::HealthPlan),
+    ("policy_number", KnownKind::HealthPlan),
+    ("account", KnownKind::Account),
+    ("account_number", KnownKind::Account),
+    ("encounter", KnownKind::Account),
+    ("organization", KnownKind::Organization),
+    ("organisation", KnownKind::Organization),
+    ("employer", KnownKind::Organization),
+    ("school", KnownKind::Organization),
+    ("other", KnownKind::Other),
+    ("other_id", KnownKind::Other),
+    ("id", KnownKind::Other),
+    ("identifier", KnownKind::Other),
+];
 
-/// The kind of that name; any other name counts as an identifier of some other kind.
-pub(crate) fn kind(name: &str) -> KnownKind {
-    kind_named(name).unwrap_or(KnownKind::Other)
+/// The kind of that name, whatever its case and whatever stands between its words.
+///
+/// ```
+/// use lethe_core::KnownKind;
+/// use lethe_format::kind_named;
+///
+/// assert_eq!(kind_named("Date of birth"), Some(KnownKind::BirthDate));
+/// assert_eq!(kind_named("badge"), None);
+/// ```
+pub fn kind_named(name: &str) -> Option<KnownKind> {
+    let plain = |byte: u8| match byte {
+        b' ' | b'-' => b'_',
+        byte => byte.to_ascii_lowercase(),
+    };
+    let is = |known: &str| known.len() == name.len() && known.bytes().eq(name.bytes().map(plain));
+    KIND_NAMES
+        .iter()
+        .find(|(known, _)| is(known))
+        .map(|(_, kind)| *kind)
 }
 
 /// Adds an identifier. Empty ones identify nobody and are left out.
@@ -43,7 +105,36 @@ pub(crate) fn push(into: &mut Vec<Known>, kind: KnownKind, value: &str) {
 }
 
 /// Reads the whole field into the list. Null is an empty list.
-pub(crate) struct KnownSeed<'a>(pub(crate) &'a mut Vec<Known>);
+pub(crate) struct KnownSeed<'a> {
+    pub(crate) into: &'a mut Vec<Known>,
+    /// Set if what is wrong is more than a type.
+    pub(crate) problem: &'a mut Option<Problem>,
+}
+
+/// Gives the identifiers their kind. Where there are none, an unknown kind has nothing to protect.
+///
+/// # Errors
+/// [`Problem::UnknownKind`] if there is no such kind.
+pub(crate) fn set_kind(identifiers: &mut [Known], kind: Option<KnownKind>) -> Result<(), Problem> {
+    match kind {
+        _ if identifiers.is_empty() => {}
+        Some(kind) => identifiers.iter_mut().for_each(|known| known.kind = kind),
+        None => return Err(Problem::UnknownKind),
+    }
+    Ok(())
+}
+
+impl KnownSeed<'_> {
+    /// Gives the identifiers from `first` on the kind of that name.
+    fn name<E: Error>(&mut self, first: usize, name: &str) -> Result<(), E> {
+        let identifiers = self.into.get_mut(first..).unwrap_or_default();
+        set_kind(identifiers, kind_named(name)).map_err(|problem| {
+            *self.problem = Some(problem);
+            // The words go nowhere: the problem is reported.
+            E::custom("unknown kind")
+        })
+    }
+}
 
 impl<'de> DeserializeSeed<'de> for KnownSeed<'_> {
     type Value = ();
@@ -61,16 +152,28 @@ impl<'de> Visitor<'de> for KnownSeed<'_> {
         Ok(())
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        while seq.next_element_seed(EntrySeed(self.0))?.is_some() {}
+        let Self { into, problem } = self;
+        while seq
+            .next_element_seed(
+                KnownSeed {
+                    into: &mut *into,
+                    problem: &mut *problem,
+                }
+                .entry(),
+            )?
+            .is_some()
+        {}
         Ok(())
     }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         let mut seen = std::collections::HashSet::new();
         while let Some(name) = map.next_key::<String>()? {
+            let first = self.into.len();
             map.next_value_seed(ValuesSeed {
-                kind: kind(&name),
-                into: self.0,
+                kind: KnownKind::Other,
+                into: &mut *self.into,
             })?;
+            self.name(first, &name)?;
             if !seen.insert(name) {
                 return Err(A::Error::custom("duplicate"));
             }
@@ -80,7 +183,13 @@ impl<'de> Visitor<'de> for KnownSeed<'_> {
 }
 
 /// One `{kind, value}`; keys besides these two are ignored.
-struct EntrySeed<'a>(&'a mut Vec<Known>);
+struct EntrySeed<'a>(KnownSeed<'a>);
+
+impl<'a> KnownSeed<'a> {
+    const fn entry(self) -> EntrySeed<'a> {
+        EntrySeed(self)
+    }
+}
 
 impl<'de> DeserializeSeed<'de> for EntrySeed<'_> {
     type Value = ();
@@ -95,18 +204,19 @@ impl<'de> Visitor<'de> for EntrySeed<'_> {
         f.write_str("an identifier")
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let first = self.0.len();
+        let mut seed = self.0;
+        let first = seed.into.len();
         let (mut named, mut valued) = (None, false);
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "kind" if named.is_some() => return Err(A::Error::custom("duplicate")),
-                "kind" => named = Some(kind(&map.next_value::<String>()?)),
+                "kind" => named = Some(map.next_value::<String>()?),
                 "value" if valued => return Err(A::Error::custom("duplicate")),
                 "value" => {
                     valued = true;
                     map.next_value_seed(ValuesSeed {
                         kind: KnownKind::Other,
-                        into: self.0,
+                        into: &mut *seed.into,
                     })?;
                 }
                 _ => {
@@ -115,11 +225,10 @@ impl<'de> Visitor<'de> for EntrySeed<'_> {
             }
         }
         // The value may stand before its kind.
-        let Some(kind) = named.filter(|_| valued) else {
+        let Some(name) = named.filter(|_| valued) else {
             return Err(A::Error::custom("missing"));
         };
-        self.0[first..].iter_mut().for_each(|known| known.kind = kind);
-        Ok(())
+        seed.name(first, &name)
     }
 }
 

@@ -53,7 +53,7 @@ impl Draft {
             Field::NoteType => self.event.note_type = Some(value.to_owned()),
             Field::Event => self.event.kind = event_kind(value).ok_or(Problem::UnknownEvent)?,
             Field::AuthoredAt => {
-                let at = value.parse::<jiff::Timestamp>().map_err(|_| Problem::NotADate)?;
+                let at = value.parse::<jiff::Timestamp>().map_err(|_| not_a_date(value))?;
                 self.event.authored_at = Some(at.as_millisecond());
             }
             Field::NoteId | Field::PatientId | Field::EncounterId | Field::AuthorId => {
@@ -112,6 +112,12 @@ impl Draft {
     }
 }
 
+/// What is wrong with a text that is no instant: a date or a time of day without an offset from UTC is the usual one.
+fn not_a_date(value: &str) -> Problem {
+    let local = value.parse::<jiff::civil::DateTime>().is_ok() || value.parse::<jiff::civil::Date>().is_ok();
+    if local { Problem::NoZone } else { Problem::NotADate }
+}
+
 /// Reads one object along the trie.
 pub(crate) struct ObjectSeed<'a> {
     pub(crate) children: &'a Children,
@@ -142,10 +148,15 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut seen = 0_u32;
-        while let Some(child) = map.next_key_seed(KeySeed(self.children))? {
-            let Some(child) = child else {
-                map.next_value::<IgnoredAny>()?;
-                continue;
+        let mut misspelt = None;
+        while let Some(key) = map.next_key_seed(KeySeed(self.children))? {
+            let child = match key {
+                Key::Child(child) => child,
+                Key::Other(near) => {
+                    misspelt = misspelt.or(near.filter(|_| self.top));
+                    map.next_value::<IgnoredAny>()?;
+                    continue;
+                }
             };
             let node = &self.children[child].1;
             // At most eleven children: ten fields and one more name of the id.
@@ -176,27 +187,58 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
                 })?,
             }
         }
+        // A key beside the one that it is close to is a key of its own.
+        if let Some(field) = misspelt.filter(|field| self.draft.seen & field.bit() == 0) {
+            self.draft.reading = Some(field);
+            return Err(self.draft.fail(Problem::UnknownKey));
+        }
         Ok(())
     }
 }
 
+/// What a key names.
+enum Key {
+    /// The child of this place.
+    Child(usize),
+    /// None of the children; a field whose name is misspelt, if it is close to one that protects the note.
+    Other(Option<Field>),
+}
+
+/// Fields that a note does without and is worse protected: a misspelt one would be ignored in silence.
+const GUARDED: [Field; 2] = [Field::Known, Field::PatientId];
+
 /// Which child a key names.
 struct KeySeed<'a>(&'a Children);
 
+impl KeySeed<'_> {
+    fn near(&self, key: &str) -> Option<Field> {
+        // A mapped field stands under a name of the feed's own choice.
+        let is_here = |field: &Field| {
+            let mut children = self.0.iter();
+            children
+                .any(|(name, node)| name == field.name() && matches!(node, Node::Leaf(leaf) if leaf == field))
+        };
+        let key = key.to_ascii_lowercase();
+        let is_near = |field: &Field| key.len() <= 16 && strsim::osa_distance(&key, field.name()) <= 1;
+        GUARDED.into_iter().find(|field| is_near(field) && is_here(field))
+    }
+}
+
 impl<'de> DeserializeSeed<'de> for KeySeed<'_> {
-    type Value = Option<usize>;
+    type Value = Key;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
 impl Visitor<'_> for KeySeed<'_> {
-    type Value = Option<usize>;
+    type Value = Key;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
     fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
-        Ok(self.0.iter().position(|(name, _)| name == key))
+        let child = self.0.iter().position(|(name, _)| name == key);
+        Ok(child.map_or_else(|| Key::Other(self.near(key)), Key::Child))
     }
 }
 
@@ -211,7 +253,11 @@ impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         if self.field == Field::Known {
             self.draft.seen |= self.field.bit();
-            return KnownSeed(&mut self.draft.event.known).deserialize(deserializer);
+            let known = KnownSeed {
+                into: &mut self.draft.event.known,
+                problem: &mut self.draft.problem,
+            };
+            return known.deserialize(deserializer);
         }
         deserializer.deserialize_any(self)
     }

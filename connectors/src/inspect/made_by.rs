@@ -287,6 +287,8 @@ mod tests {
             dictionaries: "a".into(),
             tokenizer: "a".into(),
             program: "a".into(),
+            acknowledged: Some("a".into()),
+            kept: Some("a".into()),
         };
         let names: Vec<_> = all.entries().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, Fingerprints::NAMES);

@@ -54,6 +54,19 @@ pub enum ChainError {
         /// As it is now.
         ours: String,
     },
+    /// The chain was written under a stricter mode than the policy's.
+    #[error(
+        "{file} was written under mode `{before}`, and the policy's is now `{now}`, which protects less: give the output a new \
+         place, or say `engine.acknowledge = [\"weaker-mode\"]` if readers of the dataset know"
+    )]
+    WeakerMode {
+        /// The chain's last file.
+        file: String,
+        /// Its mode.
+        before: String,
+        /// The policy's.
+        now: String,
+    },
     /// A gap file that does not fit the chain.
     #[error("a gap from offset {from} to {to} does not fit: the chain {chain} goes on at {next}")]
     Gap {

@@ -38,11 +38,16 @@ pub struct Fingerprints {
     pub tokenizer: String,
     /// Version of the program.
     pub program: String,
+    /// Weaker protection that the configuration acknowledges ([`Acknowledgement`](super::Acknowledgement) names, with commas
+    /// between), if any.
+    pub acknowledged: Option<String>,
+    /// Metadata of the sender's that the policy keeps, with its reasons, if any.
+    pub kept: Option<String>,
 }
 
 impl Fingerprints {
     /// What each is called.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 13] = [
         "cluster",
         "topic_id",
         "config",
@@ -54,6 +59,8 @@ impl Fingerprints {
         "dictionaries",
         "tokenizer",
         "program",
+        "acknowledged",
+        "kept",
     ];
 
     /// Name and value of each that is known.
@@ -70,6 +77,8 @@ impl Fingerprints {
             &self.dictionaries,
             &self.tokenizer,
             &self.program,
+            self.acknowledged.as_deref().unwrap_or_default(),
+            self.kept.as_deref().unwrap_or_default(),
         ];
         Self::NAMES
             .into_iter()
@@ -92,6 +101,8 @@ impl Fingerprints {
             dictionaries: of("dictionaries").unwrap_or_default(),
             tokenizer: of("tokenizer").unwrap_or_default(),
             program: of("program").unwrap_or_default(),
+            acknowledged: of("acknowledged"),
+            kept: of("kept"),
         }
     }
 }

@@ -13,6 +13,7 @@
 //! Invariants: a file is never changed. [`Receipt`]s come only from a durable write. The notes file is written after
 //! its audit. No text of a note stands in a footer, a statistic or an error.
 
+mod acknowledgement;
 mod bridge;
 mod chain;
 mod digest;
@@ -25,6 +26,7 @@ mod sealed;
 mod tail;
 mod writer;
 
+pub use acknowledgement::Acknowledgement;
 pub use bridge::bridge;
 pub use chain::ChainId;
 pub(crate) use digest::digest_file;

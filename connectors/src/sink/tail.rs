@@ -1,7 +1,8 @@
 //! Where a chain ends.
 
+use super::acknowledgement::strictness;
 use super::footer::read_footer_at;
-use super::{ChainError, ChainId, Fingerprints, Footer};
+use super::{Acknowledgement, ChainError, ChainId, Fingerprints, Footer};
 use crate::store::Store;
 
 /// The last file of a chain.
@@ -21,9 +22,18 @@ impl Tail {
     /// Whether offsets still mean what they meant when the file was written.
     ///
     /// # Errors
-    /// [`ChainError::AnotherLog`] if cluster or topic are known, then and now, and are not the same.
+    /// [`ChainError::AnotherLog`] if cluster or topic are known, then and now, and are not the same;
+    /// [`ChainError::WeakerMode`] if the policy's mode protects less than the last file's and that is not acknowledged.
     pub fn check_log(&self, now: &Fingerprints) -> Result<(), ChainError> {
         let then = &self.footer.fingerprints;
+        let weaker = strictness(now.mode.as_deref()) < strictness(then.mode.as_deref());
+        if weaker && !Acknowledgement::WeakerMode.is_in(now) {
+            return Err(ChainError::WeakerMode {
+                file: self.file.clone(),
+                before: then.mode.clone().unwrap_or_default(),
+                now: now.mode.clone().unwrap_or_else(|| "none".to_owned()),
+            });
+        }
         for (field, theirs, ours) in [
             ("cluster id", &then.cluster, &now.cluster),
             ("topic id", &then.topic_id, &now.topic_id),

@@ -39,6 +39,8 @@ pub fn fingerprints() -> Fingerprints {
         dictionaries: "d1c7".into(),
         tokenizer: "1".into(),
         program: "0.1.0".into(),
+        acknowledged: None,
+        kept: None,
     }
 }
 

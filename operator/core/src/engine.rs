@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::{
-    Annotations, AuditBatch, BatchError, Combine, Decision, LabelId, LabelSet, Lookups, MemberSet, Merging,
-    NoteBatch, NoteView, Outcome, QuarantineCode, Redacted, RedactedBatch, Redactor, Review, ReviewRule,
-    Span, Sweep, TagError, Tagger, Unredacted,
+    Annotations, AuditBatch, BatchError, Carried, Combine, Decision, LabelId, LabelSet, Lookups, MemberSet,
+    Merging, NoteBatch, NoteView, Outcome, QuarantineCode, Redacted, RedactedBatch, Redactor, Review,
+    ReviewRule, Span, Sweep, TagError, Tagger, Unredacted,
 };
 
 /// Members, and how they are combined and acted upon. Shared by every lane; synchronous and pure.
@@ -82,6 +82,11 @@ impl Engine {
     /// The members' names, in the order of their votes.
     pub fn members(&self) -> &[String] {
         &self.names
+    }
+
+    /// The metadata that goes to the output.
+    pub const fn carried(&self) -> &Carried {
+        self.redactor.carried()
     }
 
     /// Of each member that keeps something between batches, its name and what became of its lookups.
@@ -223,7 +228,7 @@ fn code(error: TagError) -> QuarantineCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Action, Carried, LabelId, Voting, tag_each};
+    use crate::{Action, LabelId, Voting, tag_each};
     use arrow_array::Array;
     use arrow_array::cast::AsArray;
 

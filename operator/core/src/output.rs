@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, StringBuilder, UInt32Builder};
 use arrow_array::cast::AsArray as _;
+use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 
 use crate::{BatchError, NoteBatch, NoteTypes, QuarantineCode, Reason, Redacted, Review, RowKind};
 
 /// Metadata that a policy may carry from the event to the output row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CarriedField {
     /// The source's note id.
@@ -95,8 +96,26 @@ impl Carried {
         Self { note_types, ..self }
     }
 
-    fn has(&self, field: CarriedField) -> bool {
+    /// Whether this field is carried.
+    pub fn has(&self, field: CarriedField) -> bool {
         self.fields.contains(&field)
+    }
+
+    /// What leaves of a version: a small count. A larger number may be a date or a record's number.
+    pub const fn version(&self, version: i64) -> Option<i64> {
+        if 0 <= version && version <= Self::LAST_VERSION {
+            Some(version)
+        } else {
+            None
+        }
+    }
+
+    /// The largest version that is carried.
+    pub const LAST_VERSION: i64 = 9_999;
+
+    /// What leaves of a kind of note: [`NoteTypes::pass`].
+    pub fn note_type<'a>(&self, kind: &'a str) -> &'a str {
+        self.note_types.pass(kind)
     }
 }
 
@@ -294,6 +313,15 @@ fn carry(
         });
         return Ok(Arc::new(StringArray::from_iter(passed)));
     }
+    if field == CarriedField::Version {
+        let versions = column.as_primitive::<Int64Type>().iter().zip(row_kind);
+        let passed = versions.map(|(version, &row)| {
+            version
+                .filter(|_| row != RowKind::Quarantined.name())
+                .and_then(|version| carried.version(version))
+        });
+        return Ok(Arc::new(Int64Array::from_iter(passed)));
+    }
     if !row_kind.contains(&RowKind::Quarantined.name()) {
         return Ok(Arc::clone(column));
     }
@@ -303,15 +331,6 @@ fn carry(
     let empty = |row: usize| kept.is_valid(row);
     // Rebuilt rather than masked: a masked value would still be in the column's buffer, and so in the file.
     Ok(match field {
-        CarriedField::Version => {
-            let from = arrow_array::cast::AsArray::as_primitive::<arrow_array::types::Int64Type>(column);
-            Arc::new(Int64Array::from_iter((0..batch.len()).map(|row| {
-                nulls
-                    .as_ref()
-                    .is_none_or(|n| n.is_valid(row))
-                    .then(|| from.value(row))
-            })))
-        }
         CarriedField::AuthoredAt => {
             let from = arrow_array::cast::AsArray::as_primitive::<crate::AuthoredAt>(column);
             let values = (0..batch.len()).map(|row| {

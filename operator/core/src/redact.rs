@@ -89,6 +89,11 @@ impl Redactor {
         Self { replacer, carried }
     }
 
+    /// The metadata that goes to the output.
+    pub const fn carried(&self) -> &Carried {
+        &self.carried
+    }
+
     /// Redacts one note. `decisions` must be sorted and free of overlaps, as the vote leaves them.
     ///
     /// # Errors

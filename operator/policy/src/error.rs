@@ -24,6 +24,9 @@ pub enum PolicyError {
         /// What is wrong, and what to do.
         why: String,
     },
+    /// Several things are wrong; each is one of the others.
+    #[error("{}", lines(.0))]
+    Several(Vec<PolicyError>),
     /// Something that it names is not there or does not fit.
     #[error("{origin}: key `{key}`: {why}")]
     Key {
@@ -34,4 +37,20 @@ pub enum PolicyError {
         /// What is wrong, and what to do.
         why: String,
     },
+}
+
+fn lines(errors: &[PolicyError]) -> String {
+    let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+impl PolicyError {
+    /// One error for all of these; none if there are none.
+    pub(crate) fn of(mut errors: Vec<Self>) -> Result<(), Self> {
+        match errors.len() {
+            0 => Ok(()),
+            1 => Err(errors.remove(0)),
+            _ => Err(Self::Several(errors)),
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use lethe_core::hex;
+use lethe_core::{CarriedField, hex};
 use lethe_surrogates::Language;
 use lethe_surrogates::dates::Order;
 use serde::{Deserialize, Serialize};
@@ -247,6 +247,10 @@ pub struct PolicyFile {
     /// What is done to some labels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, Operation>,
+    /// Metadata of the sender's that leaves as it is, with the reason why it may. The reasons stand in the metadata of every
+    /// file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub keep: BTreeMap<CarriedField, String>,
     /// Notes without a patient.
     #[serde(default)]
     pub patient: Patient,

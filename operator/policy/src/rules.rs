@@ -31,17 +31,18 @@ const RULES: &[(Mode, &[Rule])] = &[
     (Mode::LimitedDataSet, &[kept_direct_identifiers]),
 ];
 
-/// Holds a policy against the rules of its mode. `carried` is the metadata that goes to the output as it is.
+/// Checks a policy against the rules of its mode. `carried` is the metadata that goes to the output as it is.
 ///
 /// # Errors
-/// [`PolicyError::Rule`] with the clause; [`PolicyError::Key`] for a label that the set does not have or an operation that
-/// its spans do not allow.
+/// All that is wrong, not only the first: [`PolicyError::Rule`] with the clause; [`PolicyError::Key`] for a label that the set
+/// does not have or an operation that its spans do not allow; [`PolicyError::Several`] if there is more than one.
 pub fn check(
     policy: &PolicyFile,
     origin: &str,
     labels: &LabelSet,
     carried: &[CarriedField],
 ) -> Result<(), PolicyError> {
+    let mut errors = Vec::new();
     let key = |key: String, why: String| PolicyError::Key {
         origin: origin.to_owned(),
         key,
@@ -53,19 +54,25 @@ pub fn check(
         clause,
         why,
     };
-    if let Some(name) = policy.labels.keys().find(|name| labels.by_name(name).is_none()) {
+    for name in policy.labels.keys().filter(|name| labels.by_name(name).is_none()) {
         let names: Vec<&str> = labels.labels().iter().map(|label| label.name.as_str()).collect();
         let why = format!(
             "label set `{}` has no such label; it has {}",
             labels.id(),
             names.join(", ")
         );
-        return Err(key(format!("labels.{name}"), why));
+        errors.push(key(format!("labels.{name}"), why));
     }
-    determined(policy).map_or(Ok(()), |fault| Err(rule("determination".to_owned(), fault)))?;
+    errors.extend(determined(policy).map(|fault| rule("determination".to_owned(), fault)));
     if policy.shift.days == 0 || (policy.shift.weekday && policy.shift.days < 7) {
         let why = "too few: no date would be shifted; give at least 1, or 7 to keep days of the week";
-        return Err(key("shift.days".to_owned(), why.to_owned()));
+        errors.push(key("shift.days".to_owned(), why.to_owned()));
+    }
+    for (field, reason) in &policy.keep {
+        if reason.trim().is_empty() {
+            let why = "has no reason; say why the identifier may leave, since the files' metadata repeat it";
+            errors.push(key(format!("keep.{}", field.name()), why.to_owned()));
+        }
     }
     let rules = RULES.iter().find(|(mode, _)| *mode == policy.mode);
     for (label, role) in labels.labels().iter().zip(roles(labels)) {
@@ -76,7 +83,7 @@ pub fn check(
             ("default".to_owned(), format!("for label {}: ", label.name))
         };
         if let Some(why) = unfit(operation, &role) {
-            return Err(key(place, of + &why));
+            errors.push(key(place.clone(), format!("{of}{why}")));
         }
         let wish = Wish {
             operation,
@@ -85,28 +92,32 @@ pub fn check(
         };
         for broken in rules.into_iter().flat_map(|(_, rules)| *rules) {
             if let Some((clause, why)) = broken(&wish) {
-                return Err(rule(place, (clause, of + &why)));
+                errors.push(rule(place.clone(), (clause, format!("{of}{why}"))));
             }
         }
     }
     for field in carried {
-        let fault = carried_field(policy.mode, *field);
-        fault.map_or(Ok(()), |fault| {
-            Err(rule(format!("carry.{}", field.name()), fault))
-        })?;
+        if let Some((clause, why)) = carried_field(policy, *field) {
+            errors.push(PolicyError::Rule {
+                origin: "the configuration".to_owned(),
+                key: "engine.redaction.carry".to_owned(),
+                clause,
+                why,
+            });
+        }
     }
-    Ok(())
+    PolicyError::of(errors)
 }
 
-/// The metadata that a policy's mode lets go to the output, where nobody says which.
-pub fn carried_by_default(mode: Mode) -> Vec<CarriedField> {
+/// The metadata that a policy lets go to the output unless the configuration says otherwise.
+pub fn carried_by_default(policy: &PolicyFile) -> Vec<CarriedField> {
     [
         CarriedField::NoteId,
         CarriedField::Version,
         CarriedField::NoteType,
     ]
     .into_iter()
-    .filter(|field| carried_field(mode, *field).is_none())
+    .filter(|field| carried_field(policy, *field).is_none())
     .collect()
 }
 
@@ -221,9 +232,15 @@ fn determined(policy: &PolicyFile) -> Option<Fault> {
     })
 }
 
-/// What may not go to the output as it is.
-fn carried_field(mode: Mode, field: CarriedField) -> Option<Fault> {
-    let clause = match (mode, field) {
+/// Metadata that may not go to the output as it is. A note's id may if the policy gives a reason (`[keep]`): it is the
+/// sender's, and often holds a record number or a date.
+fn carried_field(policy: &PolicyFile, field: CarriedField) -> Option<Fault> {
+    let clause = match (policy.mode, field) {
+        (Mode::SafeHarbor | Mode::LimitedDataSet, CarriedField::NoteId)
+            if policy.keep.contains_key(&field) =>
+        {
+            return None;
+        }
         (Mode::SafeHarbor, CarriedField::PatientId) => IDENTIFIERS[7].0,
         (Mode::SafeHarbor, CarriedField::AuthoredAt) => IDENTIFIERS[2].0,
         (Mode::SafeHarbor, CarriedField::NoteId | CarriedField::EncounterId | CarriedField::AuthorId) => {
@@ -231,14 +248,18 @@ fn carried_field(mode: Mode, field: CarriedField) -> Option<Fault> {
         }
         (Mode::LimitedDataSet, CarriedField::PatientId) => "164.514(e)(2)(vii)",
         (Mode::LimitedDataSet, CarriedField::EncounterId) => "164.514(e)(2)(ix)",
+        (Mode::LimitedDataSet, CarriedField::NoteId) => "164.514(e)(2)(vii)",
         _ => return None,
+    };
+    let name = field.name();
+    let otherwise = if field == CarriedField::NoteId {
+        ", or say in the policy why it identifies nobody: `[keep]`, `note_id = \"REASON\"`"
+    } else {
+        ""
     };
     Some((
         clause,
-        format!(
-            "`{}` identifies; leave it out of `engine.redaction.carry`",
-            field.name()
-        ),
+        format!("`{name}` identifies; leave it out of the list{otherwise}"),
     ))
 }
 

@@ -11,7 +11,7 @@ fn every_policy_that_is_shown_can_be_used() {
         let path = entry.unwrap().path();
         let name = path.display().to_string();
         let file = PolicyFile::parse(&std::fs::read_to_string(&path).unwrap(), &name).unwrap();
-        let carried = carried_by_default(file.mode);
+        let carried = carried_by_default(&file);
         check(&file, &name, &LabelSet::i2b2_2014(), &carried).unwrap();
         seen += 1;
     }

@@ -7,9 +7,7 @@ use lethe_core::{Engine, NoteBatch};
 
 use super::documents::{create, explain, process, read_text, recipe};
 use crate::cli::{InputFormat, RedactArgs};
-
-/// Keys of a document whose content is the note's or the patient's own: they do not leave with it.
-const WITHHELD: [&str; 2] = ["known", "spans"];
+use crate::gate::Gate;
 
 /// Redacts a text, or the text of each document.
 pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
@@ -21,6 +19,7 @@ pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
     if args.format == InputFormat::Text {
         return text(&recipe.engine, &args.input, &args.output);
     }
+    let gate = Gate::new(recipe.engine.carried().clone(), recipe.mode, &args.keep)?;
     let documents = process(
         &recipe.engine,
         &args.input,
@@ -29,13 +28,11 @@ pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
             let redacted = engine
                 .redact(batch, row, outcome)
                 .map_err(|code| anyhow::anyhow!(explain(code)))?;
-            for key in WITHHELD {
-                document.shift_remove(key);
-            }
-            document.insert("text".to_owned(), redacted.text.into());
+            *document = gate.pass(document, redacted.text);
             Ok(())
         },
     )?;
+    gate.report();
     tracing::info!("{documents} documents redacted");
     Ok(())
 }

@@ -302,6 +302,8 @@ pub(crate) fn fingerprints(config: &Config, recipe: &Recipe, cluster: Option<Str
         dictionaries: recipe.dictionary.clone(),
         tokenizer: lethe_core::TOKENIZER_VERSION.to_string(),
         program: env!("CARGO_PKG_VERSION").to_owned(),
+        acknowledged: recipe.acknowledged.clone(),
+        kept: recipe.kept.clone(),
     }
 }
 

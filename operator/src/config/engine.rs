@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lethe_connectors::sink::Acknowledgement;
 use lethe_core::{
-    Action, Agreement, Carried, CarriedField, Engine, LabelSet, MemberSet, Merging, Plain, Redactor,
-    ReviewRule, Sweep, Voting, hex,
+    Action, Agreement, Carried, CarriedField, Engine, LabelSet, MemberSet, Merging, NoteTypes, Plain,
+    Redactor, ReviewRule, Sweep, Voting, hex,
 };
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Bundle, SIGNATURE, Signers, Versions};
 use lethe_members::registry::{MemberConfig, default_rules};
-use lethe_policy::carried_by_default;
+use lethe_policy::{PolicyFile, carried_by_default};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
@@ -37,6 +38,8 @@ pub(crate) struct EngineConfig {
     pub(crate) members: Option<Vec<MemberConfig>>,
     /// Allows an empty list of members: for measuring the stream alone. Notes come out as they went in.
     pub(crate) pass_through: bool,
+    /// Weaker protection that is wanted all the same: without it the settings that bring it about are refused.
+    pub(crate) acknowledge: Vec<Acknowledgement>,
     /// How members are combined.
     pub(crate) vote: Option<VoteConfig>,
     /// What is done to what was found, where no policy says it, and what goes to the output beside it.
@@ -92,6 +95,8 @@ pub(crate) struct RedactionConfig {
     pub(crate) labels: BTreeMap<String, Action>,
     /// Metadata carried from the event to the output row.
     pub(crate) carry: Option<Vec<CarriedField>>,
+    /// Kinds of notes that leave as they are, besides those that ship; any other is written as `OTHER`.
+    pub(crate) note_types: Vec<String>,
 }
 
 /// What is done to what is found.
@@ -100,6 +105,7 @@ struct Act {
     sweep: Option<Sweep>,
     digest: String,
     mode: Option<&'static str>,
+    kept: Option<String>,
 }
 
 /// An engine, and what it was made of, for the output's footers.
@@ -114,6 +120,10 @@ pub(crate) struct Recipe {
     pub(crate) policy: String,
     /// The rule of 45 CFR 164.514 that the policy is under, if there is one.
     pub(crate) mode: Option<&'static str>,
+    /// Weaker protection that the configuration acknowledges.
+    pub(crate) acknowledged: Option<String>,
+    /// Metadata that the policy keeps, with its reasons.
+    pub(crate) kept: Option<String>,
     /// The digest of the bundle, if it is one's.
     pub(crate) bundle: Option<String>,
     /// What [`EngineConfig::stamp`] said before it was built.
@@ -170,11 +180,7 @@ impl EngineConfig {
         let labels = Arc::new(label_set(labels, "key `engine.labels`")?);
         let vote = self.vote.clone().unwrap_or_default();
         let configs = self.members.clone().unwrap_or_else(default_rules);
-        if configs.is_empty() && !self.pass_through {
-            return Err(usage(
-                "key `engine.members`: without members notes come out unredacted; leave the key out for the rule members, or say `pass_through = true`",
-            ));
-        }
+        self.check_acknowledged(configs.is_empty())?;
         let (mut members, mut identities) = (Vec::new(), Vec::new());
         let refuse = |error| usage(format!("key `engine.members`: {error}"));
         for config in &configs {
@@ -244,6 +250,8 @@ impl EngineConfig {
             dictionary: hex(dictionary.digest()),
             policy: act.digest,
             mode: act.mode,
+            acknowledged: Acknowledgement::written(&self.acknowledge),
+            kept: act.kept,
             bundle: None,
             stamp,
             engine: Arc::new(engine.sweeping(act.sweep).reviewing(self.review)),
@@ -302,6 +310,8 @@ impl EngineConfig {
             dictionary: hex(dictionary.digest()),
             policy: act.digest,
             mode: act.mode,
+            acknowledged: Acknowledgement::written(&self.acknowledge),
+            kept: act.kept,
             bundle: Some(digest),
             stamp,
             engine: Arc::new(engine.sweeping(act.sweep).reviewing(self.review)),
@@ -327,6 +337,7 @@ impl EngineConfig {
                 sweep: None,
                 digest: hex(&Sha256::digest(plain.as_bytes())),
                 mode: None,
+                kept: None,
             });
         };
         if self.redaction.action.is_some() || !self.redaction.labels.is_empty() {
@@ -334,23 +345,58 @@ impl EngineConfig {
                 "keys `engine.redaction.action` and `engine.redaction.labels`: the policy says what is done; leave them out",
             ));
         }
-        let default = || carried_by_default(source.file.mode);
+        let default = || carried_by_default(&source.file);
         let carried = self.redaction.carry.clone().unwrap_or_else(default);
         let policy = source.build(labels, dictionary, &carried)?;
         Ok(Act {
-            redactor: Redactor::by(policy.replacer, Carried::new(carried)),
+            redactor: Redactor::by(policy.replacer, self.carried(Some(carried))),
             sweep: policy.sweep,
             digest: policy.digest,
             mode: Some(policy.mode.name()),
+            kept: kept(&source.file),
         })
     }
 
+    /// The metadata that is carried; the default if none is named.
+    fn carried(&self, fields: Option<Vec<CarriedField>>) -> Carried {
+        let added = self.redaction.note_types.iter().map(String::as_str);
+        fields
+            .map_or_else(Carried::default, Carried::new)
+            .with_note_types(NoteTypes::default().with(added))
+    }
+
+    /// Refuses settings that replace the built-in bundle by less, unless that is acknowledged.
+    fn check_acknowledged(&self, no_member: bool) -> anyhow::Result<()> {
+        let acknowledges = |what| self.acknowledge.contains(&what);
+        if no_member {
+            return match (self.pass_through, acknowledges(Acknowledgement::NotRedacted)) {
+                (true, true) => Ok(()),
+                (false, _) => Err(usage(
+                    "key `engine.members`: without members notes come out unredacted; leave the key out for the built-in bundle, or say `pass_through = true` and `acknowledge = [\"not-redacted\"]`",
+                )),
+                (true, false) => Err(usage(
+                    "key `engine.pass_through`: notes would come out as they went in; leave it out, or say `acknowledge = [\"not-redacted\"]`",
+                )),
+            };
+        }
+        let keys = [
+            ("vote", self.vote.is_some()),
+            ("labels", self.labels.is_some()),
+            ("pass_through", self.pass_through),
+        ];
+        match keys.iter().find(|(_, given)| *given) {
+            Some((key, _)) if self.members.is_none() && !acknowledges(Acknowledgement::RulesOnly) => {
+                let bundle = lethe_bundles::DEFAULT;
+                Err(usage(format!(
+                    "key `engine.{key}`: without `bundle` or `members` it would replace the built-in bundle `{bundle}` by the rule members alone, which miss far more; name a bundle or the members, or say `acknowledge = [\"rules-only\"]`"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn plain(&self, labels: &LabelSet) -> anyhow::Result<Redactor> {
-        let carried = self
-            .redaction
-            .carry
-            .clone()
-            .map_or_else(Carried::default, Carried::new);
+        let carried = self.carried(self.redaction.carry.clone());
         let mut plain = Plain::new(labels, self.redaction.action.unwrap_or_default());
         for (name, &action) in &self.redaction.labels {
             let label = labels.by_name(name).ok_or_else(|| {
@@ -384,6 +430,15 @@ pub(crate) fn label_set(name: &str, asked: &str) -> anyhow::Result<LabelSet> {
     }
 }
 
+/// The metadata that a policy keeps, with its reasons, as files have it.
+fn kept(policy: &PolicyFile) -> Option<String> {
+    let kept = policy.keep.iter();
+    let kept: Vec<String> = kept
+        .map(|(field, reason)| format!("{}: {reason}", field.name()))
+        .collect();
+    (!kept.is_empty()).then(|| kept.join("; "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -397,6 +452,7 @@ mod tests {
             };
             let config = EngineConfig {
                 vote: Some(vote),
+                acknowledge: vec![Acknowledgement::RulesOnly],
                 ..EngineConfig::default()
             };
             config.build().map(|_| ()).map_err(|error| error.to_string())
@@ -411,6 +467,46 @@ mod tests {
     }
 
     #[test]
+    fn no_setting_replaces_the_built_in_bundle_without_a_word() {
+        let built = |toml: &str| {
+            let config: EngineConfig = toml::from_str(toml).unwrap();
+            config
+                .build()
+                .map(|recipe| recipe.acknowledged)
+                .map_err(|error| error.to_string())
+        };
+        for (setting, key) in [
+            ("vote = { threshold = 1 }", "engine.vote"),
+            ("pass_through = true", "engine.pass_through"),
+            ("labels = \"meddocan\"", "engine.labels"),
+            ("members = []\npass_through = true", "engine.pass_through"),
+            ("members = []", "engine.members"),
+        ] {
+            let refused = built(setting).unwrap_err();
+            assert!(
+                refused.contains(key) && refused.contains("acknowledge"),
+                "{refused}"
+            );
+        }
+        for (setting, acknowledged) in [
+            (
+                "vote = { threshold = 1 }\nacknowledge = [\"rules-only\"]",
+                Some("rules-only"),
+            ),
+            (
+                "members = []\npass_through = true\nacknowledge = [\"not-redacted\"]",
+                Some("not-redacted"),
+            ),
+            (
+                "members = [{ kind = \"pattern\" }]\nvote = { threshold = 1 }",
+                None,
+            ),
+        ] {
+            assert_eq!(built(setting), Ok(acknowledged.map(str::to_owned)), "{setting}");
+        }
+    }
+
+    #[test]
     fn a_member_can_be_no_surer_than_sure() {
         let built = |sure| {
             let vote = VoteConfig {
@@ -419,6 +515,7 @@ mod tests {
             };
             let config = EngineConfig {
                 vote: Some(vote),
+                acknowledge: vec![Acknowledgement::RulesOnly],
                 ..EngineConfig::default()
             };
             config.build().map(|_| ()).map_err(|error| error.to_string())

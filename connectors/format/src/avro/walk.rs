@@ -6,12 +6,12 @@
 
 use std::borrow::Cow;
 
-use lethe_core::{Known, KnownKind, NoteEvent};
+use lethe_core::{KnownKind, NoteEvent};
 
 use super::shape::{Id, Shape, Type};
 use crate::cursor::Cursor;
 use crate::fields::{Children, Field, Mapping, Node, a_leaf};
-use crate::known::{kind, push};
+use crate::known::{kind_named, push, set_kind};
 use crate::visit::Draft;
 use crate::{Diagnosis, Problem};
 
@@ -182,11 +182,11 @@ impl<'s, 'p> Walk<'s, 'p> {
                 self.within(|walk| walk.known(chosen))
             }
             Type::Array(items) => self.within(|walk| walk.items(*items, |walk| walk.entry(*items))),
-            Type::Map(values) => self.within(|walk| walk.pairs(|walk, key| walk.values(kind(key), *values))),
+            Type::Map(values) => self.within(|walk| walk.pairs(|walk, key| walk.named(key, *values))),
             Type::Record(fields) => self.within(|walk| {
                 fields
                     .iter()
-                    .try_for_each(|(name, field)| walk.values(kind(name), *field))
+                    .try_for_each(|(name, field)| walk.named(name, *field))
             }),
             _ => Err(Problem::WrongType),
         }
@@ -206,7 +206,7 @@ impl<'s, 'p> Walk<'s, 'p> {
                 for (name, field) in fields {
                     match name.as_str() {
                         "kind" => match self.scalar(*field, true)? {
-                            Scalar::Text(name) => named = Some(kind(&name)),
+                            Scalar::Text(name) => named = Some(kind_named(&name)),
                             _ => return Err(Problem::WrongType),
                         },
                         "value" => {
@@ -218,13 +218,22 @@ impl<'s, 'p> Walk<'s, 'p> {
                 }
                 // The value may stand before its kind.
                 let kind = named.filter(|_| valued).ok_or(Problem::WrongType)?;
-                self.draft.event.known[first..]
-                    .iter_mut()
-                    .for_each(|known: &mut Known| known.kind = kind);
-                Ok(())
+                self.kind(first, kind)
             }
             _ => Err(Problem::WrongType),
         }
+    }
+
+    /// The identifiers of a kind of that name.
+    fn named(&mut self, name: &str, id: Id) -> Step {
+        let first = self.draft.event.known.len();
+        self.values(KnownKind::Other, id)?;
+        self.kind(first, kind_named(name))
+    }
+
+    /// Gives the identifiers from `first` on their kind.
+    fn kind(&mut self, first: usize, kind: Option<KnownKind>) -> Step {
+        set_kind(self.draft.event.known.get_mut(first..).unwrap_or_default(), kind)
     }
 
     /// A string, an integer, or a list of these.

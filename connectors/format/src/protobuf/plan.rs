@@ -5,7 +5,7 @@ use lethe_core::KnownKind;
 use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
 
 use crate::fields::{Children, Field, Node};
-use crate::known::kind;
+use crate::known::kind_named;
 
 /// A message as far as it is mapped.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ pub(super) enum Slot {
     /// A map of kind to value.
     Map(Value),
     /// A message whose fields are kinds; those without a way to read them must not be there.
-    Kinds(Vec<(u32, KnownKind, Option<Value>)>),
+    Kinds(Vec<(u32, Option<KnownKind>, Option<Value>)>),
     /// What the field cannot be made of.
     Wrong(Field),
 }
@@ -134,7 +134,7 @@ fn known(field: &FieldDescriptor) -> Option<Slot> {
     }
     let kinds = message.fields().map(|field| {
         let value = value(&field.kind(), false).filter(|_| !field.is_map());
-        (field.number(), kind(field.name()), value)
+        (field.number(), kind_named(field.name()), value)
     });
     Some(Slot::Kinds(kinds.collect()))
 }

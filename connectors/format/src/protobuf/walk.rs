@@ -9,7 +9,7 @@ use lethe_core::{KnownKind, NoteEvent};
 use super::plan::{Message, Slot, Value};
 use crate::cursor::{Cursor, unzigzag};
 use crate::fields::{Field, Mapping};
-use crate::known::{kind, push};
+use crate::known::{kind_named, push, set_kind};
 use crate::visit::Draft;
 use crate::{Diagnosis, Problem};
 
@@ -115,7 +115,7 @@ fn known<'a>(slot: &'a Slot, cursor: &mut Cursor<'a>, draft: &mut Draft) -> Step
                 kind: (mapped, how), ..
             } if *mapped == number => {
                 if let Scalar::Text(name) = scalar(how, cursor, wire)? {
-                    named = Some(kind(name));
+                    named = Some(kind_named(name));
                 }
             }
             Slot::Entries {
@@ -124,12 +124,13 @@ fn known<'a>(slot: &'a Slot, cursor: &mut Cursor<'a>, draft: &mut Draft) -> Step
             // In a map's entry field 1 is the key and field 2 the value.
             Slot::Map(_) if number == 1 => {
                 if let Scalar::Text(name) = scalar(&Value::Text, cursor, wire)? {
-                    key_of_map = Some(kind(name));
+                    key_of_map = Some(kind_named(name));
                 }
             }
             Slot::Map(how) if number == 2 => values(how, KnownKind::Other, cursor)?,
             Slot::Kinds(kinds) => match kinds.iter().find(|(mapped, ..)| *mapped == number) {
-                Some((_, of, Some(how))) => values(how, *of, cursor)?,
+                Some((_, Some(of), Some(how))) => values(how, *of, cursor)?,
+                Some((_, None, _)) => return Err(Problem::UnknownKind),
                 Some((_, _, None)) => return Err(Problem::WrongType),
                 None => skip(cursor, number, wire, 0)?,
             },
@@ -137,12 +138,10 @@ fn known<'a>(slot: &'a Slot, cursor: &mut Cursor<'a>, draft: &mut Draft) -> Step
         }
     }
     // The value may stand before its kind.
-    if let Some(kind) = named.or(key_of_map) {
-        draft.event.known[first..]
-            .iter_mut()
-            .for_each(|known| known.kind = kind);
+    match named.or(key_of_map) {
+        Some(kind) => set_kind(draft.event.known.get_mut(first..).unwrap_or_default(), kind),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Every value of a field that may be a list: a number may be one of many in one stretch of bytes.

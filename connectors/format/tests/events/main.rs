@@ -59,7 +59,7 @@ fn an_event_with_every_field_is_read_whole() {
 #[test]
 fn known_identifiers_may_be_an_object_of_kind_to_values() {
     let event = read(
-        r#"{"note_id":"n","text":"t","known":{"patient":["Ola Berg","O. Berg"],"mrn":5512,"phone":null,"badge":"B7","email":" "}}"#,
+        r#"{"note_id":"n","text":"t","known":{"patient":["Ola Berg","O. Berg"],"mrn":5512,"phone":null,"Other-ID":"B7","email":" "}}"#,
     )
     .unwrap();
     let known: Vec<_> = event.known.iter().map(|k| (k.kind, k.value.expose())).collect();
@@ -72,6 +72,38 @@ fn known_identifiers_may_be_an_object_of_kind_to_values() {
             (KnownKind::Other, "B7"),
         ]
     );
+}
+
+#[test]
+fn an_unknown_kind_of_identifier_is_refused_and_the_row_says_so() {
+    for known in [r#"{"badge":"B7"}"#, r#"[{"kind":"badge","value":"B7"}]"#] {
+        let payload = format!(r#"{{"note_id":"n","text":"t","known":{known}}}"#);
+        let diagnosis = json("").read(payload.as_bytes()).unwrap_err();
+        assert_eq!(diagnosis.quarantine().to_string(), "invalid_payload:known:kind");
+    }
+    let refused = json("").read(br#"{"note_id":"n","text":"t","authored_at":"2024-03-01"}"#);
+    assert_eq!(
+        refused.unwrap_err().quarantine().to_string(),
+        "invalid_payload:authored_at:zone"
+    );
+}
+
+#[test]
+fn a_misspelt_key_that_would_protect_the_note_is_refused() {
+    for key in ["knowm", "konwn", "Known", "patientid", "patient_ids"] {
+        let payload = format!(r#"{{"note_id":"n","{key}":"B7","text":"t"}}"#);
+        let refused = json("").read(payload.as_bytes()).unwrap_err();
+        assert_eq!(refused.problem, Problem::UnknownKey, "{key}");
+    }
+    for payload in [
+        r#"{"note_id":"n","unknowns":1,"text":"t"}"#,
+        r#"{"note_id":"n","knowm":1,"known":[],"text":"t"}"#,
+        r#"{"note_id":"n","texts":1,"text":"t"}"#,
+    ] {
+        assert!(json("").read(payload.as_bytes()).is_ok(), "{payload}");
+    }
+    let mapped = json("fields = { known = \"ids\" }");
+    assert!(mapped.read(br#"{"note_id":"n","known":[],"text":"t"}"#).is_ok());
 }
 
 #[test]
@@ -118,7 +150,8 @@ fn a_date_may_be_milliseconds_or_rfc_3339_and_nothing_else() {
         ("1709269199250", Ok(1_709_269_199_250)),
         ("-1", Ok(-1)),
         ("\"2024-03-01T04:59:59.250Z\"", Ok(1_709_269_199_250)),
-        ("\"2024-03-01T04:59:59\"", Err(Problem::NotADate)),
+        ("\"2024-03-01T04:59:59\"", Err(Problem::NoZone)),
+        ("\"2024-03-01\"", Err(Problem::NoZone)),
         ("\"yesterday\"", Err(Problem::NotADate)),
         ("1.5", Err(Problem::WrongType)),
         ("18446744073709551615", Err(Problem::WrongType)),

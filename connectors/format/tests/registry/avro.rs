@@ -141,11 +141,11 @@ fn a_moment_is_milliseconds_whatever_its_unit() {
         "local-timestamp-millis",
         Value::LocalTimestampMillis(1_709_251_199_250),
     );
-    assert_eq!(nowhere.unwrap_err(), (Some("authored_at"), Problem::NotADate));
+    assert_eq!(nowhere.unwrap_err(), (Some("authored_at"), Problem::NoZone));
     let day = r#"{"type":"int","logicalType":"date"}"#;
     assert_eq!(
         with("authored_at", day, Value::Date(0)).unwrap_err().problem,
-        Problem::NotADate
+        Problem::NoZone
     );
     let written = with(
         "authored_at",

@@ -9,7 +9,7 @@ fn told(mode: &str, lines: &str) -> String {
 
 fn told_of(labels: &LabelSet, mode: &str, lines: &str, carried: Option<CarriedField>) -> String {
     let policy = PolicyFile::parse(&format!("mode = \"{mode}\"\n{lines}"), "policy.toml").unwrap();
-    let carried = carried.map_or_else(|| carried_by_default(policy.mode), |field| vec![field]);
+    let carried = carried.map_or_else(|| carried_by_default(&policy), |field| vec![field]);
     match check(&policy, "policy.toml", labels, &carried) {
         Ok(()) => "allowed".to_owned(),
         Err(error) => error.to_string(),
@@ -233,9 +233,40 @@ fn section_164_514_b_2_i_metadata_that_identify_are_not_carried() {
         );
     }
     assert_eq!(
-        carried_by_default(Mode::SafeHarbor),
+        carried_by_default(&PolicyFile::parse("mode = \"safe-harbor\"", "policy.toml").unwrap()),
         [CarriedField::Version, CarriedField::NoteType]
     );
+}
+
+#[test]
+fn an_id_of_the_senders_is_kept_only_with_a_reason() {
+    let set = LabelSet::i2b2_2014();
+    for mode in ["safe-harbor", "limited-data-set"] {
+        let told = |lines| told_of(&set, mode, lines, Some(CarriedField::NoteId));
+        assert!(
+            told("").contains("the configuration: key `engine.redaction.carry`"),
+            "{}",
+            told("")
+        );
+        assert_eq!(told("[keep]\nnote_id = \"a counter of the archive\""), "allowed");
+        assert!(told("[keep]\nnote_id = \" \"").contains("key `keep.note_id`"));
+    }
+    let kept = "[keep]\npatient_id = \"for the registry\"";
+    assert!(told_of(&set, "safe-harbor", kept, Some(CarriedField::PatientId)).contains("(H)"));
+}
+
+#[test]
+fn everything_that_is_wrong_is_said_at_once() {
+    let lines = ["PATIENT", "DOCTOR", "CITY"]
+        .map(|name| label(name, "keep"))
+        .join("\n");
+    let told = told_of(
+        &LabelSet::i2b2_2014(),
+        "safe-harbor",
+        &lines,
+        Some(CarriedField::PatientId),
+    );
+    assert_eq!(told.lines().count(), 4, "{told}");
 }
 
 #[test]
