@@ -18,12 +18,15 @@
 //! is about. If there is, it is left out, of the message that is given back too. A name that stands twice in an
 //! object is refused: which of the two holds cannot be known.
 //!
-//! Given back, the message holds what the `table` module lists and nothing else. Numbers keep their value, not their trailing
+//! Given back, the message holds what the `table` module lists and nothing else. A code passes if it has the shape of its
+//! code system or stands in `terminology.tsv`; displays, extensions and units that are not of UCUM are dropped. Each
+//! resource is labelled `PSEUDED` in `meta.security`. Numbers keep their value, not their trailing
 //! zeros. Requests that search ("Patient?identifier=...") keep only the type they are for. References to resources that are not
 //! given back lead nowhere.
 
 mod attachment;
 mod build;
+mod codes;
 mod dates;
 mod event;
 mod ids;
@@ -32,14 +35,16 @@ mod names;
 mod node;
 mod table;
 mod tree;
+mod ucum;
 mod value;
 
 use std::sync::Arc;
 
-use lethe_core::{Enclosed, Envelope, EnvelopeError, EventKind, Identifier, NoteEvent, Span};
+use lethe_core::{Change, Enclosed, Envelope, EnvelopeError, EventKind, Identifier, NoteEvent, Span};
 use serde::Deserialize;
 
 use self::build::Builder;
+use self::codes::LocalSystems;
 use self::index::Index;
 use self::node::{Filling, Node};
 use crate::{Diagnosis, Format, MAX_NOTE_BYTES, Problem};
@@ -52,6 +57,8 @@ pub struct FhirConfig {
     pub max_note_bytes: usize,
     /// Whether the message is kept with the note, to be given back redacted. Default: no.
     pub keep_message: bool,
+    /// Code systems of the site, by URI, whose codes pass although Lethe does not know them. Default: none.
+    pub code_systems: Vec<String>,
     /// What identifies the patient.
     pub patient_id: PatientIdFrom,
 }
@@ -73,6 +80,7 @@ impl Default for FhirConfig {
         Self {
             max_note_bytes: MAX_NOTE_BYTES,
             keep_message: false,
+            code_systems: Vec::new(),
             patient_id: PatientIdFrom::default(),
         }
     }
@@ -80,20 +88,22 @@ impl Default for FhirConfig {
 
 impl FhirConfig {
     /// The decoder.
-    pub const fn build(&self) -> FhirFormat {
+    pub fn build(&self) -> FhirFormat {
         FhirFormat {
             max_note_bytes: self.max_note_bytes,
             keep_message: self.keep_message,
+            code_systems: LocalSystems(self.code_systems.as_slice().into()),
             patient_id: self.patient_id,
         }
     }
 }
 
 /// Decodes FHIR resources.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FhirFormat {
     max_note_bytes: usize,
     keep_message: bool,
+    code_systems: LocalSystems,
     patient_id: PatientIdFrom,
 }
 
@@ -112,7 +122,13 @@ impl Format for FhirFormat {
         let mut event = event::of(&root, &index, self.patient_id).map_err(|(f, p)| fail(Some(f), p))?;
         let authored = event.authored_at.and_then(event::day);
         let narrative = event.kind != EventKind::Delete;
-        let mut found = Builder::new(&index, self.max_note_bytes, narrative, authored);
+        let mut found = Builder::new(
+            &index,
+            self.max_note_bytes,
+            narrative,
+            authored,
+            &self.code_systems,
+        );
         let node = found.message(&root).map_err(|(f, p)| fail(Some(f), p))?;
         if narrative && !found.has_body {
             if let Some((field, problem)) = found.unread {
@@ -131,6 +147,7 @@ impl Format for FhirFormat {
                 parts: found.parts,
                 identifiers: found.identifiers,
                 ids: found.ids,
+                changes: found.changes,
             })));
         }
         event.text = found.text.into();
@@ -146,6 +163,7 @@ struct Message {
     identifiers: Vec<Identifier>,
     /// Which identifiers are ids.
     ids: Vec<usize>,
+    changes: Vec<Change>,
 }
 
 impl Envelope for Message {
@@ -155,6 +173,10 @@ impl Envelope for Message {
 
     fn identifiers(&self) -> &[Identifier] {
         &self.identifiers
+    }
+
+    fn changes(&self) -> &[Change] {
+        &self.changes
     }
 
     fn close(&self, parts: &[&str], identifiers: &[&str]) -> Result<Vec<u8>, EnvelopeError> {

@@ -35,12 +35,10 @@ pub(super) enum Form {
     Comparator,
     /// How confidential a document is.
     Confidentiality,
-    /// A code of a code system: no white space around it.
-    Code,
-    /// The name of a code.
-    Display,
-    /// An absolute URI without white space.
-    Uri,
+    /// A unit of UCUM.
+    Unit,
+    /// The URI of UCUM.
+    UnitSystem,
     /// The URI of one of HL7's own name spaces.
     OwnUri,
     /// A tag of a language (RFC 5646).
@@ -83,6 +81,8 @@ pub(super) enum Rule {
     /// A business identifier: its label and kind unless its type says otherwise.
     Identifier(&'static str, KnownKind),
     Name(Who),
+    /// A code with its system: kept if the code fits the system, without its display.
+    Coding,
     /// A quantity, unless it is an age over 89.
     Quantity,
     /// A telephone number or the like.
