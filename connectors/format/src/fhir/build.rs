@@ -19,9 +19,9 @@ use super::codes::LocalSystems;
 use super::ids::{self, Target};
 use super::index::Index;
 use super::node::{Field, Node};
-use super::table::{BUNDLE, Element, Form, Need, QUANTITY, RESOURCES, Rule, Who};
+use super::table::{BUNDLE, Element, Form, Need, QUANTITY, Rule, Who};
 use super::value::{Object, str_of};
-use super::{dates, index};
+use super::{dates, index, table};
 use crate::Problem;
 
 /// Between two parts of the narrative.
@@ -105,7 +105,7 @@ impl<'v> Builder<'v> {
         let Some(kind) = index::kind_of(resource).filter(|&kind| kind != "Bundle") else {
             return Ok(None);
         };
-        let Some((_, elements)) = RESOURCES.iter().find(|(name, _)| *name == kind) else {
+        let Some(elements) = table::elements(kind) else {
             return Ok(None);
         };
         let outer = std::mem::replace(&mut self.within, (Some(kind), contained));
@@ -191,6 +191,10 @@ impl<'v> Builder<'v> {
         Ok(match (rule, value) {
             (Rule::Keep(form), value) => form.fits(value).then(|| Node::Kept(value.clone())),
             (Rule::Object(elements), Value::Object(object)) => self.object(elements, object, Vec::new())?,
+            (Rule::Standard(name), Value::Object(object)) => match table::elements(name) {
+                Some(elements) => self.object(elements, object, Vec::new())?,
+                None => None,
+            },
             (Rule::Resource, Value::Object(object)) => self.resource(object, false)?,
             (Rule::Contained, Value::Object(object)) => self.resource(object, true)?,
             (Rule::Text, Value::String(text)) => self.part(text, false)?.map(Node::Part),

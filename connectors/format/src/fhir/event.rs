@@ -97,7 +97,14 @@ fn patient_id<'v>(
     index: &Index<'v>,
     from: PatientIdFrom,
 ) -> Option<(&'v str, Option<&'v str>)> {
-    let subject = object(note, "subject");
+    if str_of(note, "resourceType") == Some("Patient") && from == PatientIdFrom::ResourceId {
+        if let Some(id) = str_of(note, "id") {
+            return Some((id, None));
+        }
+    }
+    let subject = ["subject", "patient", "beneficiary"]
+        .into_iter()
+        .find_map(|name| object(note, name));
     let address = subject.and_then(|subject| str_of(subject, "reference"));
     let target = address.and_then(ids::target);
     let patient = match (address, index.patients.as_slice()) {

@@ -79,7 +79,11 @@ const KINDS: [&str; 52] = [
 
 /// The type of that name.
 pub(super) fn kind(name: &str) -> Option<&'static str> {
-    KINDS.iter().find(|&&kind| kind == name).copied()
+    KINDS
+        .iter()
+        .find(|&&kind| kind == name)
+        .copied()
+        .or_else(|| super::table::resource(name))
 }
 
 /// Whether it is a URI of HL7's own: a profile of a base resource, or one of the naming systems that are known.

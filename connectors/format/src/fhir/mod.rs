@@ -1,7 +1,7 @@
 //! The `fhir` format: a resource of FHIR R4 in JSON, and back.
 //!
-//! A payload is a `DocumentReference`, `DiagnosticReport`, `Observation` or `Composition`, or a `Bundle` with at least one
-//! of them. It is one note: its narratives, an empty line between them, in the order of the entries. Who is who is
+//! A payload is a resource of any type of R4B, or a `Bundle` of them. One without narrative is a structured record. If a
+//! `Composition`, `DocumentReference`, `DiagnosticReport` or `Observation` is among them, it is the note: its narratives, an empty line between them, in the order of the entries. Who is who is
 //! learned from the patients, relatives, practitioners, encounters, organizations and locations that it contains.
 //!
 //! | field | from the first composition, else document, report, observation |
@@ -150,6 +150,7 @@ impl Format for FhirFormat {
                 changes: found.changes,
             })));
         }
+        event.structured = narrative && found.text.is_empty();
         event.text = found.text.into();
         event.known = found.known;
         Ok(event)

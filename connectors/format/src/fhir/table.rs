@@ -6,11 +6,13 @@
 mod forms;
 mod people;
 mod resources;
+mod standard;
 mod types;
 
 use lethe_core::KnownKind;
 
 pub(super) use resources::{BUNDLE, RESOURCES};
+pub(super) use standard::{elements, resource};
 pub(super) use types::{ADDRESS, IDENTIFIER, QUANTITY, TELECOM, THING_ID};
 
 /// Whose element it is: under which label names and the like are replaced.
@@ -35,6 +37,8 @@ pub(super) enum Form {
     Comparator,
     /// How confidential a document is.
     Confidentiality,
+    /// One of these codes, separated by spaces: a required binding.
+    OneOf(&'static str),
     /// A unit of UCUM.
     Unit,
     /// The URI of UCUM.
@@ -59,6 +63,8 @@ pub(super) enum Rule {
     Keep(Form),
     /// Its elements, each by its own rule.
     Object(&'static [Element]),
+    /// The elements that the published definitions list under that name.
+    Standard(&'static str),
     /// A resource, by its type.
     Resource,
     /// A resource within another: its id is its own matter.

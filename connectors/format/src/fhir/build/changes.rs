@@ -16,7 +16,7 @@ impl Rule {
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Keep(_) => "not of its shape",
-            Self::Object(_) | Self::Resource | Self::Contained => "not in the table",
+            Self::Object(_) | Self::Standard(_) | Self::Resource | Self::Contained => "not in the table",
             Self::Text | Self::Body | Self::Narrative => "narrative",
             Self::Attachment(_) => "attachment",
             Self::Id | Self::FullUrl | Self::RequestUrl => "id",

@@ -108,6 +108,7 @@ impl Form {
             Self::Word => WORDS.contains(&text),
             Self::Comparator => ["<", "<=", ">=", ">"].contains(&text),
             Self::Confidentiality => CONFIDENTIALITY.contains(&text),
+            Self::OneOf(codes) => codes.split(' ').any(|code| code == text),
             Self::Unit => ucum::is_unit(text),
             Self::UnitSystem => text == "http://unitsofmeasure.org",
             Self::OwnUri => {
