@@ -97,10 +97,9 @@ fn patient_id<'v>(
     index: &Index<'v>,
     from: PatientIdFrom,
 ) -> Option<(&'v str, Option<&'v str>)> {
-    if str_of(note, "resourceType") == Some("Patient") && from == PatientIdFrom::ResourceId {
-        if let Some(id) = str_of(note, "id") {
-            return Some((id, None));
-        }
+    let is_patient = str_of(note, "resourceType") == Some("Patient");
+    if let (true, PatientIdFrom::ResourceId, Some(id)) = (is_patient, from, str_of(note, "id")) {
+        return Some((id, None));
     }
     let subject = ["subject", "patient", "beneficiary"]
         .into_iter()
