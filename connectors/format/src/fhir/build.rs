@@ -1,23 +1,27 @@
 //! One walk over a message, by the table: its narrative, its identifiers, and what of it comes back.
 
+mod changes;
 mod people;
+mod security;
 
-pub(super) use people::identifier_kind;
+pub(super) use people::{authority, identifier_kind};
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use jiff::ToSpan;
 use jiff::civil::Date;
-use lethe_core::{Identifier, Known, KnownKind, Span};
+use lethe_core::{Change, Identifier, Known, KnownKind, Span};
 use serde_json::Value;
 
 use super::attachment::{self, Fault};
+use super::codes::LocalSystems;
 use super::ids::{self, Target};
 use super::index::Index;
 use super::node::{Field, Node};
-use super::table::{BUNDLE, Element, Form, Need, QUANTITY, RESOURCES, Rule, Who};
+use super::table::{BUNDLE, Element, Form, Need, QUANTITY, Rule, Who};
 use super::value::{Object, str_of};
-use super::{dates, index};
+use super::{dates, index, table};
 use crate::Problem;
 
 /// Between two parts of the narrative.
@@ -31,12 +35,17 @@ pub(super) struct Builder<'v> {
     narrative: bool,
     /// When the note was written: against it an age is told.
     authored: Option<Date>,
+    local: &'v LocalSystems,
+    /// Where the walk is, by the names of elements, and by which rule.
+    path: Vec<&'static str>,
+    rule: &'static str,
+    pub(super) changes: Vec<Change>,
     /// The resource that the walk is in, and whether it lies within another.
     within: (Option<&'static str>, bool),
     pub(super) text: String,
     pub(super) parts: Vec<Span>,
     pub(super) identifiers: Vec<Identifier>,
-    numbers: HashMap<(&'static str, String), usize>,
+    numbers: HashMap<(&'static str, String, Option<Arc<str>>), usize>,
     /// Which identifiers are logical ids.
     pub(super) ids: Vec<usize>,
     id_numbers: HashMap<usize, usize>,
@@ -54,12 +63,17 @@ impl<'v> Builder<'v> {
         max_note_bytes: usize,
         narrative: bool,
         authored: Option<Date>,
+        local: &'v LocalSystems,
     ) -> Self {
         Self {
             index,
             max_note_bytes,
             narrative,
             authored,
+            local,
+            path: vec!["Bundle"],
+            rule: "message",
+            changes: Vec::new(),
             within: (None, false),
             text: String::new(),
             parts: Vec::new(),
@@ -91,11 +105,17 @@ impl<'v> Builder<'v> {
         let Some(kind) = index::kind_of(resource).filter(|&kind| kind != "Bundle") else {
             return Ok(None);
         };
-        let Some((_, elements)) = RESOURCES.iter().find(|(name, _)| *name == kind) else {
+        let Some(elements) = table::elements(kind) else {
             return Ok(None);
         };
         let outer = std::mem::replace(&mut self.within, (Some(kind), contained));
-        let node = self.object(elements, resource, vec![Field::kept("resourceType", kind.into())]);
+        let path = std::mem::replace(&mut self.path, vec![kind]);
+        let mut node = self.object(elements, resource, vec![Field::kept("resourceType", kind.into())]);
+        // Contained resources have no security labels (FHIR R4, invariant dom-5).
+        if let (Ok(Some(Node::Object(fields))), false) = (&mut node, contained) {
+            security::label(fields);
+        }
+        self.path = path;
         self.within = outer;
         node
     }
@@ -105,13 +125,27 @@ impl<'v> Builder<'v> {
         &mut self,
         elements: &'static [Element],
         object: &Object,
+        fields: Vec<Field>,
+    ) -> Result<Option<Node>, Fault> {
+        self.note_unlisted(elements, object, &fields);
+        self.fields(elements, object, fields)
+    }
+
+    /// As [`Self::object`], for an object whose other members are handled elsewhere.
+    fn fields(
+        &mut self,
+        elements: &'static [Element],
+        object: &Object,
         mut fields: Vec<Field>,
     ) -> Result<Option<Node>, Fault> {
         for element in elements {
             let Some(value) = object.get(element.name).filter(|value| !value.is_null()) else {
                 continue;
             };
-            let node = self.value(element.rule, value)?;
+            self.path.push(element.name);
+            let node = self.value(element.rule, value);
+            self.path.pop();
+            let node = node?;
             match (&node, element.need) {
                 (None, Need::Optional) => continue,
                 (None, Need::Pivot) => return Ok(None),
@@ -143,9 +177,24 @@ impl<'v> Builder<'v> {
     }
 
     fn one(&mut self, rule: Rule, value: &Value) -> Result<Option<Node>, Fault> {
+        let outer = std::mem::replace(&mut self.rule, rule.word());
+        let before = self.changes.len();
+        let node = self.by_rule(rule, value);
+        if matches!(node, Ok(None)) && self.changes.len() == before {
+            self.removed(self.rule);
+        }
+        self.rule = outer;
+        node
+    }
+
+    fn by_rule(&mut self, rule: Rule, value: &Value) -> Result<Option<Node>, Fault> {
         Ok(match (rule, value) {
             (Rule::Keep(form), value) => form.fits(value).then(|| Node::Kept(value.clone())),
             (Rule::Object(elements), Value::Object(object)) => self.object(elements, object, Vec::new())?,
+            (Rule::Standard(name), Value::Object(object)) => match table::elements(name) {
+                Some(elements) => self.object(elements, object, Vec::new())?,
+                None => None,
+            },
             (Rule::Resource, Value::Object(object)) => self.resource(object, false)?,
             (Rule::Contained, Value::Object(object)) => self.resource(object, true)?,
             (Rule::Text, Value::String(text)) => self.part(text, false)?.map(Node::Part),
@@ -164,6 +213,7 @@ impl<'v> Builder<'v> {
                 let kind = url.split('?').next().and_then(ids::kind);
                 kind.map(|kind| Node::Kept(kind.into()))
             }),
+            (Rule::Coding, Value::Object(object)) => self.coding(object),
             (Rule::Reference(who), Value::Object(object)) => self.reference(who, object)?,
             (Rule::Identifier(label, kind), Value::Object(object)) => self.identifier(label, kind, object)?,
             (Rule::Name(who), Value::Object(object)) => self.name(who, object),
@@ -253,7 +303,7 @@ impl<'v> Builder<'v> {
                 let Some(part) = self.part(&document.text, true)? else {
                     return Ok(None);
                 };
-                let beside = match self.object(BESIDE, object, Vec::new())? {
+                let beside = match self.fields(BESIDE, object, Vec::new())? {
                     Some(Node::Object(fields)) => fields,
                     _ => Vec::new(),
                 };
@@ -267,17 +317,26 @@ impl<'v> Builder<'v> {
         }
     }
 
-    /// The number of an identifier. The same value under the same label is one identifier.
+    /// The number of an identifier that no authority assigned.
     fn number(&mut self, label: &'static str, value: &str) -> usize {
+        self.number_of(label, value, None)
+    }
+
+    /// The number of an identifier. The same value under the same label and authority is one identifier.
+    fn number_of(&mut self, label: &'static str, value: &str, authority: Option<Arc<str>>) -> usize {
         let (identifiers, numbers) = (&mut self.identifiers, &mut self.numbers);
-        *numbers.entry((label, value.to_owned())).or_insert_with(|| {
-            identifiers.push(Identifier {
-                label,
-                value: value.into(),
-                authority: None,
+        let number = *numbers
+            .entry((label, value.to_owned(), authority.clone()))
+            .or_insert_with(|| {
+                identifiers.push(Identifier {
+                    label,
+                    value: value.into(),
+                    authority,
+                });
+                identifiers.len() - 1
             });
-            identifiers.len() - 1
-        })
+        self.changed(number);
+        number
     }
 
     /// The number, among the ids, of the id of a resource of that type.
@@ -352,6 +411,16 @@ fn is_great_age(quantity: &Object) -> bool {
 }
 
 impl Field {
+    const fn of(name: &'static str, node: Node) -> Self {
+        Self {
+            name,
+            node: Some(node),
+            need: Need::Optional,
+            primitive: false,
+            list: false,
+        }
+    }
+
     fn kept(name: &'static str, value: Value) -> Self {
         Self {
             name,

@@ -5,7 +5,7 @@ use lethe_core::{EventKind, KnownKind, NoteEvent, Sensitive};
 use serde_json::Value;
 
 use super::attachment::Fault;
-use super::build::identifier_kind;
+use super::build::{authority, identifier_kind};
 use super::ids::{self, Target};
 use super::index::Index;
 use super::value::{Object, object, objects, str_of};
@@ -38,10 +38,12 @@ pub(super) fn of(root: &Object, index: &Index<'_>, from: PatientIdFrom) -> Resul
     let context = object(note, "context");
     let encounter = object(note, "encounter").or_else(|| object(context?, "encounter"));
     let author = object(note, "author").or_else(|| object(note, "performer"));
+    let patient = patient_id(note, index, from);
     Ok(NoteEvent {
         note_id: note_id(root, note).ok_or(("id", Problem::Missing))?.into(),
         version,
-        patient_id: patient_id(note, index, from),
+        patient_id: patient.as_ref().map(|(id, _)| Sensitive::from(*id)),
+        patient_authority: patient.and_then(|(_, system)| system).map(authority),
         encounter_id: encounter.and_then(|to| referred(to, index, note)),
         note_type: concept.and_then(concept_name).map(str::to_owned),
         author_id: author.and_then(|to| referred(to, index, note)),
@@ -89,8 +91,19 @@ fn note_id<'v>(root: &'v Object, note: &'v Object) -> Option<&'v str> {
         .or_else(of_entry)
 }
 
-fn patient_id(note: &Object, index: &Index<'_>, from: PatientIdFrom) -> Option<Sensitive> {
-    let subject = object(note, "subject");
+/// The patient's id, with the system that it is of where it is a business identifier.
+fn patient_id<'v>(
+    note: &'v Object,
+    index: &Index<'v>,
+    from: PatientIdFrom,
+) -> Option<(&'v str, Option<&'v str>)> {
+    let is_patient = str_of(note, "resourceType") == Some("Patient");
+    if let (true, PatientIdFrom::ResourceId, Some(id)) = (is_patient, from, str_of(note, "id")) {
+        return Some((id, None));
+    }
+    let subject = ["subject", "patient", "beneficiary"]
+        .into_iter()
+        .find_map(|name| object(note, name));
     let address = subject.and_then(|subject| str_of(subject, "reference"));
     let target = address.and_then(ids::target);
     let patient = match (address, index.patients.as_slice()) {
@@ -105,10 +118,8 @@ fn patient_id(note: &Object, index: &Index<'_>, from: PatientIdFrom) -> Option<S
             .flat_map(|patient| objects(patient, "identifier"));
         let of_record =
             |identifier: &&Object| matches!(identifier_kind(identifier), Some((_, KnownKind::MedicalRecord)));
-        let number = identifiers
-            .find(of_record)
-            .and_then(|identifier| str_of(identifier, "value"));
-        let named = || str_of(object(subject?, "identifier")?, "value");
+        let number = identifiers.find(of_record).and_then(with_system);
+        let named = || with_system(object(subject?, "identifier")?);
         number.or_else(named)
     };
     let own = || match target {
@@ -117,10 +128,14 @@ fn patient_id(note: &Object, index: &Index<'_>, from: PatientIdFrom) -> Option<S
         _ => str_of(patient?, "id"),
     };
     match from {
-        PatientIdFrom::ResourceId => own().or_else(record),
+        PatientIdFrom::ResourceId => own().map(|id| (id, None)).or_else(record),
         PatientIdFrom::MedicalRecord => record(),
     }
-    .map(Sensitive::from)
+}
+
+/// An identifier's value and system.
+fn with_system(identifier: &Object) -> Option<(&str, Option<&str>)> {
+    Some((str_of(identifier, "value")?, str_of(identifier, "system")))
 }
 
 /// The id that a reference leads to, or the identifier in its place.

@@ -79,7 +79,22 @@ const KINDS: [&str; 52] = [
 
 /// The type of that name.
 pub(super) fn kind(name: &str) -> Option<&'static str> {
-    KINDS.iter().find(|&&kind| kind == name).copied()
+    KINDS
+        .iter()
+        .find(|&&kind| kind == name)
+        .copied()
+        .or_else(|| super::table::resource(name))
+}
+
+/// Whether it is a URI of HL7's own: a profile of a base resource, or one of the naming systems that are known.
+pub(super) fn is_own_uri(uri: &str) -> bool {
+    if let Some(name) = uri.strip_prefix("http://hl7.org/fhir/StructureDefinition/") {
+        return kind(name).is_some();
+    }
+    matches!(
+        uri.strip_prefix("http://hl7.org/fhir/sid/"),
+        Some("us-ssn" | "us-npi" | "us-medicare" | "us-mbi")
+    )
 }
 
 /// What the reference refers to; none for a search, or anything else that is no reference to one resource.

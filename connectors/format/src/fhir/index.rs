@@ -14,7 +14,10 @@ const NOTES: usize = 4;
 /// The resources of a message.
 pub(super) struct Index<'v> {
     /// Those that can be a note: compositions first, then documents, reports, observations; otherwise in their order.
+    /// Without one of these, every resource: the message is structured.
     pub(super) notes: Vec<&'v Object>,
+    /// The resources that cannot be a note.
+    others: Vec<&'v Object>,
     pub(super) patients: Vec<&'v Object>,
     by_reference: HashMap<String, &'v Object>,
 }
@@ -23,6 +26,7 @@ impl<'v> Index<'v> {
     pub(super) fn new(root: &'v Object) -> Self {
         let mut index = Self {
             notes: Vec::new(),
+            others: Vec::new(),
             patients: Vec::new(),
             by_reference: HashMap::new(),
         };
@@ -35,6 +39,9 @@ impl<'v> Index<'v> {
         } else {
             index.add(root, None);
         }
+        if index.notes.is_empty() {
+            index.notes.append(&mut index.others);
+        }
         index.notes.sort_by_key(|note| rank(note));
         index
     }
@@ -45,6 +52,8 @@ impl<'v> Index<'v> {
         };
         if rank(resource) < NOTES {
             self.notes.push(resource);
+        } else if kind_of(resource).is_some_and(|kind| kind != "Bundle") {
+            self.others.push(resource);
         }
         if kind == "Patient" {
             self.patients.push(resource);
@@ -83,8 +92,7 @@ impl<'v> Index<'v> {
 
 /// The resource's type, if it is one that is known.
 pub(super) fn kind_of(resource: &Object) -> Option<&'static str> {
-    let name = str_of(resource, "resourceType")?;
-    RESOURCES.iter().map(|(kind, _)| *kind).find(|&kind| kind == name)
+    super::table::resource(str_of(resource, "resourceType")?)
 }
 
 fn rank(resource: &Object) -> usize {

@@ -1,7 +1,7 @@
 //! The `fhir` format: a resource of FHIR R4 in JSON, and back.
 //!
-//! A payload is a `DocumentReference`, `DiagnosticReport`, `Observation` or `Composition`, or a `Bundle` with at least one
-//! of them. It is one note: its narratives, an empty line between them, in the order of the entries. Who is who is
+//! A payload is a resource of any type of R4B, or a `Bundle` of them. One without narrative is a structured record. If a
+//! `Composition`, `DocumentReference`, `DiagnosticReport` or `Observation` is among them, it is the note: its narratives, an empty line between them, in the order of the entries. Who is who is
 //! learned from the patients, relatives, practitioners, encounters, organizations and locations that it contains.
 //!
 //! | field | from the first composition, else document, report, observation |
@@ -18,12 +18,15 @@
 //! is about. If there is, it is left out, of the message that is given back too. A name that stands twice in an
 //! object is refused: which of the two holds cannot be known.
 //!
-//! Given back, the message holds what the `table` module lists and nothing else. Numbers keep their value, not their trailing
+//! Given back, the message holds what the `table` module lists and nothing else. A code passes if it has the shape of its
+//! code system or stands in `terminology.tsv`; displays, extensions and units that are not of UCUM are dropped. Each
+//! resource is labelled `PSEUDED` in `meta.security`. Numbers keep their value, not their trailing
 //! zeros. Requests that search ("Patient?identifier=...") keep only the type they are for. References to resources that are not
 //! given back lead nowhere.
 
 mod attachment;
 mod build;
+mod codes;
 mod dates;
 mod event;
 mod ids;
@@ -32,14 +35,16 @@ mod names;
 mod node;
 mod table;
 mod tree;
+mod ucum;
 mod value;
 
 use std::sync::Arc;
 
-use lethe_core::{Enclosed, Envelope, EnvelopeError, EventKind, Identifier, NoteEvent, Span};
+use lethe_core::{Change, Enclosed, Envelope, EnvelopeError, EventKind, Identifier, NoteEvent, Span};
 use serde::Deserialize;
 
 use self::build::Builder;
+use self::codes::LocalSystems;
 use self::index::Index;
 use self::node::{Filling, Node};
 use crate::{Diagnosis, Format, MAX_NOTE_BYTES, Problem};
@@ -52,6 +57,8 @@ pub struct FhirConfig {
     pub max_note_bytes: usize,
     /// Whether the message is kept with the note, to be given back redacted. Default: no.
     pub keep_message: bool,
+    /// Code systems of the site, by URI, whose codes pass although Lethe does not know them. Default: none.
+    pub code_systems: Vec<String>,
     /// What identifies the patient.
     pub patient_id: PatientIdFrom,
 }
@@ -73,6 +80,7 @@ impl Default for FhirConfig {
         Self {
             max_note_bytes: MAX_NOTE_BYTES,
             keep_message: false,
+            code_systems: Vec::new(),
             patient_id: PatientIdFrom::default(),
         }
     }
@@ -80,20 +88,22 @@ impl Default for FhirConfig {
 
 impl FhirConfig {
     /// The decoder.
-    pub const fn build(&self) -> FhirFormat {
+    pub fn build(&self) -> FhirFormat {
         FhirFormat {
             max_note_bytes: self.max_note_bytes,
             keep_message: self.keep_message,
+            code_systems: LocalSystems(self.code_systems.as_slice().into()),
             patient_id: self.patient_id,
         }
     }
 }
 
 /// Decodes FHIR resources.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FhirFormat {
     max_note_bytes: usize,
     keep_message: bool,
+    code_systems: LocalSystems,
     patient_id: PatientIdFrom,
 }
 
@@ -112,7 +122,13 @@ impl Format for FhirFormat {
         let mut event = event::of(&root, &index, self.patient_id).map_err(|(f, p)| fail(Some(f), p))?;
         let authored = event.authored_at.and_then(event::day);
         let narrative = event.kind != EventKind::Delete;
-        let mut found = Builder::new(&index, self.max_note_bytes, narrative, authored);
+        let mut found = Builder::new(
+            &index,
+            self.max_note_bytes,
+            narrative,
+            authored,
+            &self.code_systems,
+        );
         let node = found.message(&root).map_err(|(f, p)| fail(Some(f), p))?;
         if narrative && !found.has_body {
             if let Some((field, problem)) = found.unread {
@@ -131,8 +147,10 @@ impl Format for FhirFormat {
                 parts: found.parts,
                 identifiers: found.identifiers,
                 ids: found.ids,
+                changes: found.changes,
             })));
         }
+        event.structured = narrative && found.text.is_empty();
         event.text = found.text.into();
         event.known = found.known;
         Ok(event)
@@ -146,6 +164,7 @@ struct Message {
     identifiers: Vec<Identifier>,
     /// Which identifiers are ids.
     ids: Vec<usize>,
+    changes: Vec<Change>,
 }
 
 impl Envelope for Message {
@@ -155,6 +174,10 @@ impl Envelope for Message {
 
     fn identifiers(&self) -> &[Identifier] {
         &self.identifiers
+    }
+
+    fn changes(&self) -> &[Change] {
+        &self.changes
     }
 
     fn close(&self, parts: &[&str], identifiers: &[&str]) -> Result<Vec<u8>, EnvelopeError> {

@@ -6,11 +6,13 @@
 mod forms;
 mod people;
 mod resources;
+mod standard;
 mod types;
 
 use lethe_core::KnownKind;
 
 pub(super) use resources::{BUNDLE, RESOURCES};
+pub(super) use standard::{elements, resource};
 pub(super) use types::{ADDRESS, IDENTIFIER, QUANTITY, TELECOM, THING_ID};
 
 /// Whose element it is: under which label names and the like are replaced.
@@ -35,12 +37,12 @@ pub(super) enum Form {
     Comparator,
     /// How confidential a document is.
     Confidentiality,
-    /// A code of a code system: no white space around it.
-    Code,
-    /// The name of a code.
-    Display,
-    /// An absolute URI without white space.
-    Uri,
+    /// One of these codes, separated by spaces: a required binding.
+    OneOf(&'static str),
+    /// A unit of UCUM.
+    Unit,
+    /// The URI of UCUM.
+    UnitSystem,
     /// The URI of one of HL7's own name spaces.
     OwnUri,
     /// A tag of a language (RFC 5646).
@@ -61,6 +63,8 @@ pub(super) enum Rule {
     Keep(Form),
     /// Its elements, each by its own rule.
     Object(&'static [Element]),
+    /// The elements that the published definitions list under that name.
+    Standard(&'static str),
     /// A resource, by its type.
     Resource,
     /// A resource within another: its id is its own matter.
@@ -83,6 +87,8 @@ pub(super) enum Rule {
     /// A business identifier: its label and kind unless its type says otherwise.
     Identifier(&'static str, KnownKind),
     Name(Who),
+    /// A code with its system: kept if the code fits the system, without its display.
+    Coding,
     /// A quantity, unless it is an age over 89.
     Quantity,
     /// A telephone number or the like.

@@ -208,10 +208,10 @@ fn what_is_no_note_is_refused() {
         (Some("resourceType"), Problem::Missing)
     );
     assert_eq!(
-        refused(&json!({"resourceType": "Patient", "id": "x"})),
+        refused(&json!({"resourceType": "Okafor", "id": "x"})),
         (Some("resourceType"), Problem::Unsupported)
     );
-    let bundle = json!({"resourceType": "Bundle", "type": "batch", "entry": [{"resource": {"resourceType": "Patient"}}]});
+    let bundle = json!({"resourceType": "Bundle", "type": "batch", "entry": [{"resource": {"resourceType": "Okafor"}}]});
     assert_eq!(
         refused(&bundle),
         (Some("Bundle.entry.resource"), Problem::Missing)
@@ -220,6 +220,64 @@ fn what_is_no_note_is_refused() {
     assert_eq!(refused(&nameless), (Some("id"), Problem::Missing));
     let twice = r#"{"resourceType":"Observation","id":"a","id":"b","valueString":"x"}"#;
     assert_eq!(try_read(twice).unwrap_err().problem, Problem::Duplicate);
+}
+
+#[test]
+fn a_resource_without_narrative_is_a_structured_record() {
+    for (kind, patient) in [
+        ("Condition", "subject"),
+        ("AllergyIntolerance", "patient"),
+        ("Coverage", "beneficiary"),
+    ] {
+        let mut resource = json!({"resourceType": kind, "id": "x1"});
+        resource[patient] = json!({"reference": "Patient/p7"});
+        let event = try_read(&resource.to_string()).unwrap();
+        assert!(event.structured && event.text.expose().is_empty(), "{kind}");
+        assert_eq!(event.note_id.expose(), "x1");
+        assert_eq!(event.patient_id.unwrap().expose(), "p7");
+    }
+}
+
+#[test]
+fn no_word_number_or_date_survives_in_any_element_of_any_resource() {
+    let rows = include_str!("../../src/fhir/elements.tsv").lines();
+    let rows: Vec<Vec<&str>> = rows
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split('\t').collect())
+        .collect();
+    let of_resources = rows.iter().filter(|row| row[3].contains('R'));
+    let resources: std::collections::BTreeSet<&str> = of_resources.map(|row| row[0]).collect();
+    assert!(resources.len() > 130, "{}", resources.len());
+    let concept =
+        json!({"coding": [{"system": "http://loinc.org", "code": "Zyxwvut", "display": "Zyxwvut"}]});
+    let reference =
+        json!({"reference": "Zyxwvut", "display": "Zyxwvut", "value": "Zyxwvut", "system": "Zyxwvut"});
+    let marks = [
+        ("Zyxwvut", json!("Zyxwvut")),
+        ("7654321", json!("7654321")),
+        ("7654321", json!(7_654_321)),
+        ("1999-03-07", json!("1999-03-07")),
+        ("Zyxwvut", concept),
+        ("Zyxwvut", reference),
+    ];
+    let mut read = 0;
+    for row in rows
+        .iter()
+        .filter(|row| resources.contains(row[0]) && row[1] != "contained")
+    {
+        for (mark, value) in &marks {
+            let mut resource = json!({"resourceType": row[0], "id": "x1"});
+            resource[row[1]] = value.clone();
+            let Ok(event) = try_read(&resource.to_string()) else {
+                continue;
+            };
+            read += 1;
+            let count = event.enclosed.as_ref().unwrap().0.parts().len();
+            let closed = super::close_with(&event, &vec!["[redacted]"; count], super::tag);
+            assert!(!closed.to_string().contains(mark), "{}.{}", row[0], row[1]);
+        }
+    }
+    assert!(read > 10_000, "{read}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Elements that say who somebody is and where to find them.
 
+use std::sync::Arc;
+
 use lethe_core::KnownKind;
 use serde_json::Value;
 
@@ -69,14 +71,13 @@ impl Builder<'_> {
         let named = reference.get("type").filter(|kind| Form::Kind.fits(kind));
         push("type", named.map(|kind| Node::Kept(kind.clone())), true);
         let identifier = reference.get("identifier");
-        push(
-            "identifier",
-            identifier
-                .map(|value| self.one(THING_ID, value))
-                .transpose()?
-                .flatten(),
-            false,
-        );
+        self.path.push("identifier");
+        let identifier = identifier.map(|value| self.one(THING_ID, value)).transpose();
+        self.path.pop();
+        push("identifier", identifier?.flatten(), false);
+        if reference.contains_key("display") && who.label().is_none() {
+            self.removed_at("display", "display");
+        }
         let display = str_of(reference, "display").and_then(|display| {
             self.know(who.known()?, display);
             Some(Node::Label(self.number(who.label()?, display)))
@@ -97,7 +98,8 @@ impl Builder<'_> {
         };
         let (label, kind) = identifier_kind(identifier).unwrap_or((label, kind));
         self.know(kind, value);
-        let number = self.number(label, value);
+        let authority = str_of(identifier, "system").map(authority);
+        let number = self.number_of(label, value, authority);
         self.beside(IDENTIFIER, identifier, number)
     }
 
@@ -162,6 +164,14 @@ impl Builder<'_> {
             self.know(KnownKind::Address, whole);
         }
         self.object(ADDRESS, address, Vec::new())
+    }
+}
+
+/// The authority that a system names; an object identifier also in its bare form.
+pub(in crate::fhir) fn authority(system: &str) -> Arc<str> {
+    match system.strip_prefix("urn:oid:") {
+        Some(oid) => format!("oid:{oid}\nsystem:{system}").into(),
+        None => format!("system:{system}").into(),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Form, Rule};
-use crate::fhir::ids;
+use crate::fhir::{ids, ucum};
 
 /// The longest code, name of a code, or URI that is kept.
 const MAX_KEPT: usize = 256;
@@ -98,7 +98,7 @@ impl Form {
     pub(in crate::fhir) fn fits(self, value: &Value) -> bool {
         let text = match (self, value) {
             (Self::Bool, value) => return value.is_boolean(),
-            (Self::Number, value) => return value.is_number(),
+            (Self::Number, value) => return is_bounded(value),
             (_, Value::String(text)) if text.len() <= MAX_KEPT && !text.is_empty() => text.as_str(),
             _ => return false,
         };
@@ -108,16 +108,12 @@ impl Form {
             Self::Word => WORDS.contains(&text),
             Self::Comparator => ["<", "<=", ">=", ">"].contains(&text),
             Self::Confidentiality => CONFIDENTIALITY.contains(&text),
-            Self::Code => text.trim() == text && !text.contains(char::is_control),
-            Self::Display => !text.contains(char::is_control),
-            Self::Uri => {
-                text.contains(':') && !text.contains(['@', '?']) && all(|byte| byte.is_ascii_graphic())
-            }
+            Self::OneOf(codes) => codes.split(' ').any(|code| code == text),
+            Self::Unit => ucum::is_unit(text),
+            Self::UnitSystem => text == "http://unitsofmeasure.org",
             Self::OwnUri => {
-                ["http://hl7.org/", "http://terminology.hl7.org/"]
-                    .iter()
-                    .any(|own| text.starts_with(own))
-                    && Self::Uri.fits(value)
+                // The rest of the path could be a name.
+                ids::is_own_uri(text)
             }
             Self::Language => text.split('-').enumerate().all(|(i, tag)| match i {
                 0 => matches!(tag.len(), 2 | 3) && tag.bytes().all(|byte| byte.is_ascii_lowercase()),
@@ -129,6 +125,17 @@ impl Form {
             Self::Kind => ids::kind(text).is_some(),
         }
     }
+}
+
+/// Whether it is a number too short to be an identifier: six digits before the point and nine in all.
+fn is_bounded(value: &Value) -> bool {
+    let Value::Number(number) = value else {
+        return false;
+    };
+    let text = number.to_string();
+    let whole = text.split('.').next().unwrap_or_default();
+    let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).count();
+    !text.contains('e') && digits(whole) <= 6 && digits(&text) <= 9
 }
 
 impl Rule {

@@ -13,7 +13,7 @@ pub(super) const PLACE_REF: Rule = Rule::Reference(Who::Institution);
 pub(super) const REF: Rule = Rule::Reference(Who::Thing);
 pub(in crate::fhir) const THING_ID: Rule = Rule::Identifier("IDNUM", KnownKind::Other);
 pub(super) const PERIOD: Rule = Rule::Object(&[el("start", Rule::Date), el("end", Rule::Date)]);
-pub(super) const CODING: Rule = Rule::Object(CODING_ELEMENTS);
+pub(super) const CODING: Rule = Rule::Coding;
 /// A coded value, without the words that somebody wrote for it.
 pub(super) const CODES: Rule = Rule::Object(&[el("coding", CODING)]);
 /// A coded value that may be nothing but words: these are narrative.
@@ -30,25 +30,18 @@ pub(super) const ANNOTATION: Rule = Rule::Object(&[
 pub(super) const META: Rule = Rule::Object(&[
     el("versionId", Rule::Keep(Form::Version)),
     el("lastUpdated", Rule::Instant),
-    el("profile", Rule::Keep(Form::Uri)),
+    el("profile", Rule::Keep(Form::OwnUri)),
     el("security", CODING),
     el("tag", CODING),
 ]);
-
-static CODING_ELEMENTS: &[Element] = &[
-    el("system", Rule::Keep(Form::Uri)),
-    el("code", Rule::Keep(Form::Code)),
-    el("display", Rule::Keep(Form::Display)),
-    el("userSelected", BOOL),
-];
 
 /// A quantity's elements.
 pub(in crate::fhir) static QUANTITY: &[Element] = &[
     el("value", NUMBER),
     el("comparator", Rule::Keep(Form::Comparator)),
-    el("unit", Rule::Keep(Form::Display)),
-    el("system", Rule::Keep(Form::Uri)),
-    el("code", Rule::Keep(Form::Code)),
+    el("unit", Rule::Keep(Form::Unit)),
+    el("system", Rule::Keep(Form::UnitSystem)),
+    el("code", Rule::Keep(Form::Unit)),
 ];
 
 /// What of a postal address can be given back.
