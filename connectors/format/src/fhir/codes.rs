@@ -21,10 +21,10 @@ static TERMINOLOGY: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLoc
 
 /// The code systems that the configuration adds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LocalSystems(pub(super) Arc<[String]>);
+pub(crate) struct LocalSystems(pub(crate) Arc<[String]>);
 
 /// Whether the code fits its system. A code of an unknown system could be anything and does not.
-pub(super) fn fits(system: &str, code: &str, local: &LocalSystems) -> bool {
+pub(crate) fn fits(system: &str, code: &str, local: &LocalSystems) -> bool {
     if code.is_empty() || code.len() > MAX_CODE {
         return false;
     }

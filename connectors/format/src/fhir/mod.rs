@@ -26,7 +26,7 @@
 
 mod attachment;
 mod build;
-mod codes;
+pub(crate) mod codes;
 mod dates;
 mod event;
 mod ids;
@@ -35,7 +35,7 @@ mod names;
 mod node;
 mod table;
 mod tree;
-mod ucum;
+pub(crate) mod ucum;
 mod value;
 
 use std::sync::Arc;

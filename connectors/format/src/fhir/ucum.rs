@@ -21,7 +21,7 @@ const PREFIXES: [&str; 14] = [
 const SMALL: [&str; 5] = ["n", "p", "f", "a", "z"];
 
 /// Whether the text is a unit: atoms with prefixes and exponents, joined by dots and slashes.
-pub(super) fn is_unit(text: &str) -> bool {
+pub(crate) fn is_unit(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= MAX_UNIT
         && text

@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use lethe_core::{Envelope, EnvelopeError, Identifier, Span};
+use lethe_core::{Change, Envelope, EnvelopeError, Identifier, Span};
 
 use super::charset::Charset;
 use super::escape::Codec;
@@ -57,6 +57,7 @@ pub(super) struct Skeleton {
     pub(super) holes: Vec<(usize, Hole)>,
     pub(super) parts: Vec<Span>,
     pub(super) identifiers: Vec<Identifier>,
+    pub(super) changes: Vec<Change>,
 }
 
 /// MSH-18 of a message whose own character set has not all the letters of what replaces.
@@ -69,6 +70,10 @@ impl Envelope for Skeleton {
 
     fn identifiers(&self) -> &[Identifier] {
         &self.identifiers
+    }
+
+    fn changes(&self) -> &[Change] {
+        &self.changes
     }
 
     fn close(&self, parts: &[&str], identifiers: &[&str]) -> Result<Vec<u8>, EnvelopeError> {

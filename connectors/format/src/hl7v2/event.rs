@@ -22,6 +22,24 @@ pub(super) fn is_withdrawn(observation: &Segment<'_>) -> bool {
     matches!(observation.field(11), "D" | "X" | "W")
 }
 
+/// Whether messages of this type are read. One that says no type is read by what is in it.
+///
+/// # Errors
+/// [`Problem::Unsupported`] for a type that is not on the list: acknowledgements, queries, master files and others of no patient.
+pub(super) fn supported(codec: &Codec, segments: &[Segment<'_>]) -> Result<(), Refused> {
+    const TYPES: [&str; 22] = [
+        "ADT", "BAR", "DFT", "MDM", "OMG", "OMI", "OML", "OMP", "ORL", "ORM", "ORR", "ORU", "OUL", "PPR",
+        "RAS", "RDE", "RDS", "REF", "RGV", "SIU", "SRM", "VXU",
+    ];
+    let head = segments.iter().find(|segment| segment.name == "MSH");
+    let kind = head.map_or("", |msh| codec.separators.component(msh.field(9), 1));
+    if kind.is_empty() || TYPES.contains(&kind) {
+        Ok(())
+    } else {
+        Err(("MSH-9", Problem::Unsupported))
+    }
+}
+
 /// What happened to the note: for MDM by its trigger event (chapter 9), for all else by the status of its observations.
 ///
 /// | MDM | event |

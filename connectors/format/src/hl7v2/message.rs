@@ -123,6 +123,14 @@ pub(super) struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
+    /// The numbers of the fields that are not empty.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = usize> + use<'_, 'a> {
+        let fields = self.fields.iter().enumerate().skip(1);
+        fields
+            .filter(|(_, raw)| !raw.is_empty())
+            .map(|(number, _)| number)
+    }
+
     /// Field `n`, from 1; empty if there is none.
     pub(super) fn field(&self, n: usize) -> &'a str {
         self.fields.get(n).copied().unwrap_or_default()

@@ -23,6 +23,7 @@
 //! segments, fields, parts and identifiers are counted against limits.
 
 mod charset;
+mod codes;
 mod envelope;
 mod escape;
 mod event;
@@ -32,6 +33,7 @@ mod table;
 mod time;
 mod typed;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::tz::Offset;
@@ -40,6 +42,7 @@ use serde::Deserialize;
 
 use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
 pub use charset::Charset;
+use codes::Codes;
 use envelope::{Hole, Skeleton};
 use escape::Codec;
 use message::{Segment, Separators};
@@ -66,6 +69,8 @@ pub struct Hl7v2Config {
     /// Whether numeric observations (OBX-5 of NM and SN) come back as they are. They may be ages over 89 and numbers of
     /// people, which nothing here can tell from a laboratory's.
     pub keep_numbers: bool,
+    /// Codes that leave besides those that ship, by HL7 table (`0069`) or by code system (`99LOCAL`).
+    pub codes: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for Hl7v2Config {
@@ -77,6 +82,7 @@ impl Default for Hl7v2Config {
             utc_offset: None,
             charset: Charset::Utf8,
             keep_numbers: false,
+            codes: BTreeMap::new(),
         }
     }
 }
@@ -94,6 +100,7 @@ impl Hl7v2Config {
         });
         Ok(Hl7v2Format {
             utc_offset: utc_offset.transpose()?,
+            codes: Codes::new(&self.codes),
             config: self.clone(),
         })
     }
@@ -104,6 +111,7 @@ impl Hl7v2Config {
 pub struct Hl7v2Format {
     config: Hl7v2Config,
     utc_offset: Option<Offset>,
+    codes: Codes,
 }
 
 impl Format for Hl7v2Format {
@@ -149,9 +157,11 @@ type Refused = (usize, &'static str, Problem);
 impl Hl7v2Format {
     fn event(&self, codec: &Codec, declared: String, segments: &[Segment<'_>]) -> Result<NoteEvent, Refused> {
         let start = |(field, problem)| (0, field, problem);
+        event::supported(codec, segments).map_err(start)?;
+        check_patient(codec, segments)?;
         let kind = event::kind(codec, segments).map_err(start)?;
         let facts = event::facts(codec, segments, &self.config, self.utc_offset).map_err(start)?;
-        let mut draft = Draft::new(*codec);
+        let mut draft = Draft::new(*codec, self.codes.clone(), self.config.keep_message);
         let mut narrative = Narrative::new(self.config.max_note_bytes, self.config.keep_numbers);
         // Whether what comes is part of the note: of the order, and of the observation within it.
         let (mut ordered, mut observed) = (true, true);
@@ -164,26 +174,23 @@ impl Hl7v2Format {
                 "DSC" if !segment.field(1).is_empty() => {
                     return Err((segment.at, "DSC-1", Problem::Fragmented));
                 }
-                "MSH" if !segment.field(14).is_empty() => {
+                "MSH" if !matches!(segment.field(14).trim(), "" | "\"\"") => {
                     return Err((segment.at, "MSH-14", Problem::Fragmented));
                 }
                 _ => {}
             }
             let Some(rows) = table::of(segment.name) else {
+                draft.removed(Some(segment.name.to_owned()), "segment not on the list");
                 continue;
             };
             let live = ordered && observed && kind != EventKind::Delete;
             write(segment, rows, live, &mut draft, &mut narrative)
                 .map_err(|(field, problem)| (segment.at, field, problem))?;
         }
-        if kind != EventKind::Delete && narrative.text.trim().is_empty() {
-            let problem = if narrative.left_out {
-                Problem::Unsupported
-            } else {
-                Problem::Missing
-            };
+        let structured = kind != EventKind::Delete && narrative.text.trim().is_empty();
+        if structured && narrative.left_out {
             let last = segments.last().map_or(0, |segment| segment.at);
-            return Err((last, "OBX-5", problem));
+            return Err((last, "OBX-5", Problem::NotText));
         }
         let enclosed = self.config.keep_message.then(|| {
             Enclosed(Arc::new(Skeleton {
@@ -193,10 +200,12 @@ impl Hl7v2Format {
                 holes: draft.holes,
                 parts: narrative.parts,
                 identifiers: draft.identifiers,
+                changes: draft.changes,
             }))
         });
         Ok(NoteEvent {
             kind,
+            structured,
             text: narrative.text.into(),
             known: draft.known,
             enclosed,
@@ -227,6 +236,7 @@ fn write<'a>(
             .text
             .extend(std::iter::repeat_n(draft.codec.separators.field, separators));
         field = row.field;
+        draft.enter(row.name, rule_name(row.rule));
         let done = match row.rule {
             Rule::Charset => {
                 draft.hole(Hole::Charset);
@@ -241,11 +251,92 @@ fn write<'a>(
         match row.name {
             "PID-7" => know_date(draft, raw),
             "PID-23" => know_place(draft, raw),
+            "MSH-4" | "MSH-6" | "EVN-7" | "PV1-39" => know_facility(draft, raw, 1),
+            "PV1-3" | "PV1-6" | "PV1-42" => know_facility(draft, raw, 4),
             _ => {}
+        }
+    }
+    for number in segment.numbers() {
+        if rows.iter().all(|row| row.field != number) {
+            draft.removed(
+                Some(format!("{}-{number}", segment.name)),
+                "field not on the list",
+            );
         }
     }
     draft.hole(Hole::End);
     Ok(())
+}
+
+/// A rule's name, as the audit has it.
+const fn rule_name(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Date => "date",
+        Rule::Name(_) => "name",
+        Rule::Person => "person",
+        Rule::Address(_) => "address",
+        Rule::Id(..) => "id",
+        Rule::Phone(_) => "phone",
+        Rule::Organization(_) => "organization",
+        Rule::Location => "location",
+        Rule::Text(_) => "text",
+        Rule::Narrative | Rule::Value => "narrative",
+        _ => "shape",
+    }
+}
+
+/// Checks the fields that say whose message it is. Interfaces shift fields; what stands there then is somebody's, and no
+/// rule below was made for it.
+fn check_patient(codec: &Codec, segments: &[Segment<'_>]) -> Result<(), Refused> {
+    let separators = codec.separators;
+    for pid in segments.iter().filter(|segment| segment.name == "PID") {
+        let fails = |name| (pid.at, name, Problem::NotItsType);
+        let all = |field: usize, fits: &dyn Fn(&str) -> bool| {
+            let values = separators.repetitions(pid.field(field));
+            let firsts = values.map(|one| separators.components(one).next().unwrap_or_default());
+            let firsts = firsts.filter(|first| !message::is_null(first));
+            // An escape sequence that cannot be undone is refused as such when the field is written.
+            let firsts = firsts.filter_map(|first| codec.line(first).ok());
+            firsts.filter(|first| !first.is_empty()).all(|first| fits(&first))
+        };
+        if !all(3, &is_an_id) {
+            return Err(fails("PID-3"));
+        }
+        if !all(5, &is_a_name) {
+            return Err(fails("PID-5"));
+        }
+        if !all(7, &|date| Stamp::read(date.trim()).is_some()) {
+            return Err(fails("PID-7"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether it may be an id: a word with a digit in it, or a tag that stands in the place of one.
+fn is_an_id(raw: &str) -> bool {
+    if raw.starts_with('[') && raw.ends_with(']') {
+        return true;
+    }
+    raw.bytes().any(|byte| byte.is_ascii_digit()) && raw.len() <= 64 && !raw.trim().contains([' ', '@', ','])
+}
+
+/// Whether it may be a family name: letters, and fewer digits than a number of anything has.
+fn is_a_name(raw: &str) -> bool {
+    let digits = raw.bytes().filter(u8::is_ascii_digit).count();
+    raw.chars().any(char::is_alphabetic) && digits < 4 && !raw.contains('@')
+}
+
+/// A facility that the head of the message names, which the narrative may name too. Short codes are left out: they are words
+/// of other meanings.
+fn know_facility(draft: &mut Draft, raw: &str, component: usize) {
+    let separators = draft.codec.separators;
+    let named = separators.component(raw, component);
+    let named = separators.subs(named).next().unwrap_or_default();
+    if let Ok(text) = draft.codec.line(named)
+        && text.chars().filter(|c| c.is_alphabetic()).count() > 3
+    {
+        draft.know(KnownKind::Organization, &text);
+    }
 }
 
 /// The birth date, which the narrative may have in any form.

@@ -12,6 +12,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use lethe_core::Span;
 
 use super::charset::Charset;
+use super::codes::is_range;
 use super::envelope::Encoding;
 use super::escape::{Codec, unhex};
 use super::message::{Segment, is_null};
@@ -95,10 +96,18 @@ impl<'a> Narrative<'a> {
             "XTN" | "TN" => draft.field(raw, Rule::Phone(false)),
             "CX" | "CK" | "EI" => draft.field(raw, Rule::Id("IDNUM", false)),
             "XON" => draft.field(raw, Rule::Organization("ORGANIZATION")),
-            "NM" | "SN" | "TM" => Ok(()),
+            "NM" | "SN" | "TM" => {
+                if !raw.is_empty() {
+                    draft.removed(None, "number");
+                }
+                Ok(())
+            }
             // A pointer to a document elsewhere, and whatever else there is.
             _ => {
-                self.left_out |= !raw.is_empty();
+                if !raw.is_empty() {
+                    self.left_out = true;
+                    draft.removed(None, "no text");
+                }
                 Ok(())
             }
         }
@@ -163,7 +172,8 @@ impl<'a> Narrative<'a> {
                         draft.part(n, part, Encoding::Text);
                     }
                 }
-                1 | 3 | 4 | 6 => draft.code(n, component),
+                1 | 4 => draft.code(n, &components, ""),
+                3 | 6 => draft.system(n, &components, ""),
                 _ => {}
             }
         }
@@ -191,9 +201,9 @@ impl<'a> Narrative<'a> {
         };
         self.begin(group);
         let part = self.add(&text)?;
-        draft.code(2, kind);
-        draft.code(3, subtype);
-        draft.code(4, ed.at(4));
+        draft.table(2, kind, "0191");
+        draft.table(3, subtype, "0291");
+        draft.table(4, ed.at(4), "0299");
         draft.part(5, part, encoding);
         Ok(())
     }
@@ -296,13 +306,15 @@ fn letters(codec: &Codec, bytes: &[u8]) -> Result<(String, Charset), Problem> {
 /// A number (NM), or a comparison of two (SN), as it is.
 fn number(raw: &str, draft: &mut Draft) {
     let components: Vec<&str> = draft.codec.separators.components(raw).take(4).collect();
-    let numeric = |text: &str| {
-        text.bytes()
-            .all(|byte| byte.is_ascii_digit() || b" <>=+-./:".contains(&byte))
+    // SN is a comparator, a number, a separator and a number.
+    let fits = |text: &str| {
+        matches!(
+            text,
+            "<" | ">" | "<=" | ">=" | "=" | "<>" | "-" | "+" | "/" | ":" | "."
+        ) || is_range(text)
     };
-    if components.iter().all(|component| numeric(component)) {
-        for n in 1..=components.len() {
-            draft.code(n, Parts(&components).at(n));
-        }
+    let components = Parts(&components);
+    for n in 1..=4 {
+        draft.shaped(n, components.at(n), fits, "not a short number");
     }
 }

@@ -9,11 +9,22 @@
 pub(super) enum Rule {
     /// As it is, if it is a number of up to four digits: a set id.
     Number,
-    /// As it is, each component that is one short word of letters, digits and ` ./_+-*:<>`: a code of an HL7 table.
-    Code,
-    /// As it is, six components of it: a code, its text and its system, twice, each where there is a code. What the
-    /// sender's user typed (a text without a code, the original text in component 9) is not among them.
-    Coded,
+    /// As it is, the first component, if it is a code of this HL7 table.
+    Table(&'static str),
+    /// As it is, the message's type, event and structure, if they are codes of tables 0076 and 0003.
+    MessageType,
+    /// As they are, the two codes of a coded element (CE, CWE) with their systems, each if it is a code of this table or of a
+    /// system that it names; never its texts, which are what somebody typed or may be.
+    Coded(&'static str),
+    /// As a coded element of no table. What does not fit is replaced by `L1`, `L2`, ... by its first place in the message, so
+    /// that observations of one kind stay alike and the required field is not empty.
+    Observation,
+    /// As it is, if it is a number of up to four digits; else `S1`, `S2`, ... likewise.
+    SubId,
+    /// As it is, the code of a unit of UCUM.
+    Unit,
+    /// As it is, if it is a range of short numbers.
+    Range,
     /// As it is: the separators.
     Separators,
     /// The character set that the message is written in.
@@ -103,8 +114,8 @@ macro_rules! segments {
 }
 
 use Rule::{
-    Address, Charset, Code, Coded, Date, Id, Location, Name, Narrative, Number, Organization, Person, Phone,
-    Separators, Text, Value,
+    Address, Charset, Coded, Date, Id, Location, MessageType, Name, Narrative, Number, Observation,
+    Organization, Person, Phone, Range, Separators, SubId, Table, Text, Unit, Value,
 };
 use Whose::{Patient, Relative};
 
@@ -115,21 +126,19 @@ segments! {
         4 Text("HOSPITAL"), "the sending facility";
         6 Text("HOSPITAL"), "the receiving facility";
         7 Date, "when it was sent";
-        9 Code, "the message's type and event";
+        9 MessageType, "the message's type and event";
         10 Id("IDNUM", false), "the control id leads to the sender's copy";
-        11 Code, "production, training or test";
-        12 Code, "HL7's version";
-        15 Code, "whether it is acknowledged";
-        16 Code, "whether it is acknowledged";
-        17 Code, "the country, which is larger than a state";
+        11 Table("0103"), "production, training or test";
+        12 Table("0104"), "HL7's version";
+        15 Table("0155"), "whether it is acknowledged";
+        16 Table("0155"), "whether it is acknowledged";
         18 Charset, "without it nothing can be read";
-        19 Coded, "the language it is written in";
     }
     "EVN" {
-        1 Code, "the event";
+        1 Table("0003"), "the event";
         2 Date, "when it was recorded";
         3 Date, "when it was planned";
-        4 Code, "its reason, by table 0062";
+        4 Table("0062"), "its reason, by table 0062";
         5 Person, "who triggered it";
         6 Date, "when it occurred";
         7 Text("HOSPITAL"), "where it occurred";
@@ -142,7 +151,7 @@ segments! {
         5 Name(Patient), "the patient's names";
         6 Name(Relative), "the mother's maiden name";
         7 Date, "the date of birth";
-        8 Code, "sex by table 0001: no identifier, and reading needs it";
+        8 Table("0001"), "sex by table 0001: no identifier, and reading needs it";
         9 Name(Patient), "aliases";
         11 Address(true), "addresses";
         12 Text("LOCATION-OTHER"), "the county";
@@ -154,7 +163,7 @@ segments! {
         21 Id("MEDICALRECORD", true), "the mother's ids";
         23 Text("LOCATION-OTHER"), "the place of birth";
         29 Date, "the date of death";
-        30 Code, "whether the patient died: no identifier";
+        30 Table("0136"), "whether the patient died: no identifier";
     }
     "PD1" {
         3 Organization("HOSPITAL"), "the practice";
@@ -163,11 +172,11 @@ segments! {
     "NK1" {
         1 Number, "set id";
         2 Name(Relative), "the relative's name";
-        3 Coded, "the relationship, by table 0063";
+        3 Coded("0063"), "the relationship, by table 0063";
         4 Address(true), "the relative's address";
         5 Phone(true), "the relative's telephone";
         6 Phone(true), "the relative's telephone at work";
-        7 Coded, "the contact's role, by table 0131";
+        7 Coded("0131"), "the contact's role, by table 0131";
         8 Date, "since when";
         9 Date, "until when";
         10 Text("PROFESSION"), "the relative's profession";
@@ -183,21 +192,21 @@ segments! {
     }
     "PV1" {
         1 Number, "set id";
-        2 Code, "in-patient, out-patient and so on";
+        2 Table("0004"), "in-patient, out-patient and so on";
         3 Location, "where the patient lies";
-        4 Code, "elective, emergency and so on";
+        4 Table("0007"), "elective, emergency and so on";
         5 Id("ACCOUNT", true), "the number before admission";
         6 Location, "where the patient lay";
         7 Person, "attending";
         8 Person, "referring";
         9 Person, "consulting";
-        10 Code, "the hospital's service, by table 0069";
+        10 Table("0069"), "the hospital's service, by table 0069";
         11 Location, "where the patient lies for now";
-        14 Code, "where admitted from, by table 0023";
+        14 Table("0023"), "where admitted from, by table 0023";
         17 Person, "admitting";
-        18 Code, "the patient's type";
+        18 Table("0018"), "the patient's type";
         19 Id("ACCOUNT", true), "the visit's number";
-        36 Code, "discharged how, by table 0112";
+        36 Table("0112"), "discharged how, by table 0112";
         37 Text("LOCATION-OTHER"), "discharged where to";
         39 Text("HOSPITAL"), "the facility";
         42 Location, "where the patient will lie";
@@ -214,11 +223,11 @@ segments! {
         23 Organization("HOSPITAL"), "the clinic";
     }
     "ORC" {
-        1 Code, "what is done to the order";
+        1 Table("0119"), "what is done to the order";
         2 Id("IDNUM", false), "the placer's number";
         3 Id("IDNUM", false), "the filler's number";
         4 Id("IDNUM", false), "the group's number";
-        5 Code, "the order's status";
+        5 Table("0038"), "the order's status";
         9 Date, "when ordered";
         10 Person, "who entered it";
         11 Person, "who verified it";
@@ -236,13 +245,12 @@ segments! {
         1 Number, "set id";
         2 Id("IDNUM", false), "the placer's number";
         3 Id("IDNUM", false), "the filler's number";
-        4 Coded, "what was ordered";
-        5 Code, "priority";
+        4 Coded(""), "what was ordered";
         6 Date, "when requested";
         7 Date, "when observed";
         8 Date, "until when observed";
         10 Person, "who collected";
-        11 Code, "what is done to the specimen";
+        11 Table("0065"), "what is done to the specimen";
         14 Date, "when the specimen came";
         16 Person, "who ordered";
         17 Phone(false), "whom to call back";
@@ -251,30 +259,30 @@ segments! {
         20 Id("IDNUM", false), "the filler's field, which often holds a number";
         21 Id("IDNUM", false), "the filler's field, which often holds a number";
         22 Date, "when reported";
-        24 Code, "the section, by table 0074";
-        25 Code, "the status, by table 0123";
+        24 Table("0074"), "the section, by table 0074";
+        25 Table("0123"), "the status, by table 0123";
         28 Person, "who gets a copy";
         32 Person, "who interpreted";
         33 Person, "who helped to interpret";
         34 Person, "who performed it";
         35 Person, "who transcribed";
         36 Date, "when scheduled";
-        44 Coded, "the procedure";
+        44 Coded(""), "the procedure";
     }
     "OBX" {
         1 Number, "set id";
-        2 Code, "the value's type";
-        3 Coded, "what was observed";
-        4 Code, "which part of it";
+        2 Table("0125"), "the value's type";
+        3 Observation, "what was observed";
+        4 SubId, "which part of it";
         5 Value, "the value";
-        6 Coded, "the unit";
-        7 Code, "a range of reference";
-        8 Code, "flags, by table 0078";
-        10 Code, "the nature of the test, by table 0080";
-        11 Code, "the status, by table 0085";
+        6 Unit, "the unit";
+        7 Range, "a range of reference";
+        8 Table("0078"), "flags, by table 0078";
+        10 Table("0080"), "the nature of the test, by table 0080";
+        11 Table("0085"), "the status, by table 0085";
         14 Date, "when observed";
         16 Person, "who is responsible";
-        17 Coded, "the method";
+        17 Coded(""), "the method";
         18 Id("DEVICE", false), "the device";
         19 Date, "when analysed";
         23 Organization("HOSPITAL"), "who performed it";
@@ -283,14 +291,14 @@ segments! {
     }
     "NTE" {
         1 Number, "set id";
-        2 Code, "the comment's source, by table 0105";
+        2 Table("0105"), "the comment's source, by table 0105";
         3 Narrative, "the comment";
-        4 Coded, "the comment's type, by table 0364";
+        4 Coded("0364"), "the comment's type, by table 0364";
     }
     "TXA" {
         1 Number, "set id";
-        2 Coded, "the document's type, by table 0270";
-        3 Code, "how it is presented, by table 0191";
+        2 Coded("0270"), "the document's type, by table 0270";
+        3 Table("0191"), "how it is presented, by table 0191";
         4 Date, "when the activity was";
         5 Person, "whose activity it was";
         6 Date, "when dictated";
@@ -303,10 +311,10 @@ segments! {
         13 Id("IDNUM", false), "its parent's unique number";
         14 Id("IDNUM", false), "the placer's number";
         15 Id("IDNUM", false), "the filler's number";
-        17 Code, "completion, by table 0271";
-        18 Code, "confidentiality, by table 0272";
-        19 Code, "availability, by table 0273";
-        20 Code, "storage, by table 0275";
+        17 Table("0271"), "completion, by table 0271";
+        18 Table("0272"), "confidentiality, by table 0272";
+        19 Table("0273"), "availability, by table 0273";
+        20 Table("0275"), "storage, by table 0275";
         22 Person, "who authenticated";
         23 Person, "who gets a copy";
     }
@@ -319,8 +327,8 @@ segments! {
         6 Phone(true), "the guarantor's telephone";
         7 Phone(true), "the guarantor's telephone at work";
         8 Date, "the guarantor's date of birth";
-        10 Code, "the guarantor's type";
-        11 Coded, "the relationship, by table 0063";
+        10 Table("0068"), "the guarantor's type";
+        11 Coded("0063"), "the relationship, by table 0063";
         12 Id("SSN", true), "the guarantor's social security number";
         16 Name(Relative), "the guarantor's employer, where it is a person";
         17 Address(false), "the employer's address";
@@ -341,32 +349,147 @@ segments! {
         12 Date, "since when";
         13 Date, "until when";
         16 Name(Relative), "the insured";
-        17 Coded, "the relationship, by table 0063";
+        17 Coded("0063"), "the relationship, by table 0063";
         18 Date, "the insured's date of birth";
         19 Address(true), "the insured's address";
         36 Id("HEALTHPLAN", true), "the policy's number";
         49 Id("HEALTHPLAN", true), "the insured's number";
     }
+    "MRG" {
+        1 Id("MEDICALRECORD", true), "the patient's earlier ids";
+        2 Id("MEDICALRECORD", true), "the patient's earlier alternate ids";
+        3 Id("ACCOUNT", true), "the earlier account";
+        4 Id("MEDICALRECORD", true), "the patient's earlier id";
+        5 Id("ACCOUNT", true), "the earlier visit's number";
+        7 Name(Patient), "the patient's earlier name";
+    }
+    "ROL" {
+        1 Id("IDNUM", false), "the role's id";
+        2 Table("0287"), "what is done to the role";
+        3 Coded("0443"), "the role";
+        4 Person, "who has the role";
+        5 Date, "since when";
+        6 Date, "until when";
+    }
+    "SCH" {
+        1 Id("IDNUM", false), "the placer's appointment number";
+        2 Id("IDNUM", false), "the filler's appointment number";
+        6 Coded(""), "the event's reason";
+        7 Coded("0276"), "the appointment's reason, by table 0276";
+        8 Coded("0277"), "the appointment's type, by table 0277";
+        12 Person, "who asked for the appointment";
+        16 Person, "whom the filler names for questions";
+        20 Person, "who entered it";
+        25 Coded("0278"), "the appointment's status, by table 0278";
+        26 Id("IDNUM", false), "the placer's order number";
+        27 Id("IDNUM", false), "the filler's order number";
+    }
+    "AIS" {
+        1 Number, "set id";
+        3 Coded(""), "the service";
+        4 Date, "when it starts";
+        10 Coded("0278"), "its status, by table 0278";
+    }
+    "AIG" {
+        1 Number, "set id";
+        4 Coded(""), "the resource's type";
+        8 Date, "when it starts";
+        14 Coded("0278"), "its status, by table 0278";
+    }
+    "AIL" {
+        1 Number, "set id";
+        3 Location, "where the appointment is";
+        6 Date, "when it starts";
+        12 Coded("0278"), "its status, by table 0278";
+    }
+    "AIP" {
+        1 Number, "set id";
+        3 Person, "whom the appointment is with";
+        6 Date, "when it starts";
+        12 Coded("0278"), "its status, by table 0278";
+    }
+    "RXA" {
+        1 Number, "set id";
+        2 Number, "the administration's number";
+        3 Date, "from when it was given";
+        4 Date, "until when it was given";
+        5 Coded(""), "what was given";
+        7 Unit, "the dose's unit";
+        10 Person, "who gave it";
+        16 Date, "when the substance expires";
+        17 Coded(""), "who made the substance";
+        20 Table("0322"), "completion, by table 0322";
+        21 Table("0323"), "what is done to the record, by table 0323";
+    }
+    "RXR" {
+        1 Coded("0162"), "the route, by table 0162";
+        2 Coded("0163"), "the site, by table 0163";
+    }
+    "RXO" {
+        1 Coded(""), "what was ordered";
+        4 Unit, "the dose's unit";
+        14 Person, "who ordered it";
+        15 Person, "who verified it";
+    }
+    "RXE" {
+        2 Coded(""), "what is dispensed";
+        5 Unit, "the dose's unit";
+        13 Person, "who ordered it";
+        14 Person, "who verified it";
+        15 Id("IDNUM", false), "the prescription's number";
+        32 Date, "when it was ordered";
+    }
+    "RXD" {
+        1 Number, "the dispense's number";
+        2 Coded(""), "what was dispensed";
+        3 Date, "when it was dispensed";
+        5 Unit, "the dose's unit";
+        7 Id("IDNUM", false), "the prescription's number";
+        10 Person, "who dispensed it";
+    }
+    "FT1" {
+        1 Number, "set id";
+        2 Id("IDNUM", false), "the transaction's id";
+        4 Date, "when it was made";
+        5 Date, "when it was posted";
+        7 Coded(""), "the transaction's code";
+        16 Location, "where the patient lay";
+        19 Coded(""), "the diagnosis";
+        20 Person, "who performed it";
+        21 Person, "who ordered it";
+        25 Coded(""), "the procedure";
+    }
+    "SPM" {
+        1 Number, "set id";
+        2 Id("IDNUM", false), "the specimen's number";
+        4 Coded("0487"), "the specimen's type, by table 0487";
+        17 Date, "when it was collected";
+        18 Date, "when it was received";
+    }
+    "ACC" {
+        1 Date, "when the accident was";
+        3 Text("LOCATION-OTHER"), "where the accident was";
+    }
     "AL1" {
         1 Number, "set id";
-        2 Coded, "the allergy's type";
-        3 Coded, "what it is to";
-        4 Coded, "how severe it is";
+        2 Coded("0127"), "the allergy's type";
+        3 Coded(""), "what it is to";
+        4 Coded("0128"), "how severe it is";
         6 Date, "since when";
     }
     "DG1" {
         1 Number, "set id";
-        2 Code, "the coding system";
-        3 Coded, "the diagnosis";
+        2 Table("0053"), "the coding system";
+        3 Coded(""), "the diagnosis";
         5 Date, "when made";
-        6 Code, "its type";
+        6 Table("0052"), "its type";
         16 Person, "who made it";
         19 Date, "when attested";
     }
     "PR1" {
         1 Number, "set id";
-        2 Code, "the coding system";
-        3 Coded, "the procedure";
+        2 Table("0089"), "the coding system";
+        3 Coded(""), "the procedure";
         5 Date, "when";
         8 Person, "who gave the anaesthesia";
         11 Person, "who operated";
@@ -399,7 +522,7 @@ mod tests {
 
     #[test]
     fn what_is_free_text_or_says_who_it_is_never_comes_back_as_it_is() {
-        let as_it_is = |rule| matches!(rule, Number | Code | Coded | Separators | Charset);
+        let as_it_is = |rule| matches!(rule, Number | Table(_) | Coded(_) | Separators | Charset);
         for (segment, field) in [
             ("PID", 5),
             ("PID", 10),

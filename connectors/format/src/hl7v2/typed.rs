@@ -4,9 +4,12 @@
 //! "Given Second Family Suffix", a date is ISO 8601, an address is its street, its city and so on. Of what else a
 //! field's type has room for (check digits, authorities, validity), nothing stays but short codes of HL7's tables.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
-use lethe_core::{Identifier, Known, KnownKind};
+use lethe_core::{Change, Changed, Identifier, Known, KnownKind};
+
+use super::codes::{Codes, is_range, is_unit};
 
 use super::envelope::{Encoding, Hole, Words};
 use super::escape::Codec;
@@ -22,27 +25,54 @@ pub(super) const MAX_IDENTIFIERS: usize = 1 << 16;
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) codec: Codec,
+    pub(super) codes: Codes,
+    /// What does not come back as it came; nothing is added unless the message is to be given back.
+    pub(super) changes: Vec<Change>,
+    keeps_message: bool,
+    /// The field that is being written, and the rule that is applied to it.
+    place: (&'static str, &'static str),
     pub(super) text: String,
     pub(super) holes: Vec<(usize, Hole)>,
     pub(super) identifiers: Vec<Identifier>,
     pub(super) known: Vec<Known>,
     seen: HashSet<(KnownKind, String)>,
+    /// Values that a number stands in for.
+    stand_ins: HashMap<(char, String), usize>,
     /// What separates the components that are written, and which of them is.
     separator: char,
     at: usize,
 }
 
 impl Draft {
-    pub(super) fn new(codec: Codec) -> Self {
+    pub(super) fn new(codec: Codec, codes: Codes, keeps_message: bool) -> Self {
         Self {
             codec,
+            codes,
+            changes: Vec::new(),
+            keeps_message,
+            place: ("", ""),
             text: String::new(),
             holes: Vec::new(),
             identifiers: Vec::new(),
             known: Vec::new(),
             seen: HashSet::new(),
+            stand_ins: HashMap::new(),
             separator: codec.separators.component,
             at: 1,
+        }
+    }
+
+    /// Goes on to the field of that name.
+    pub(super) const fn enter(&mut self, field: &'static str, rule: &'static str) {
+        self.place = (field, rule);
+    }
+
+    /// Notes that something of the field, or of `path`, is gone.
+    pub(super) fn removed(&mut self, path: Option<String>, rule: &'static str) {
+        if self.keeps_message {
+            let path = path.map_or(Cow::Borrowed(self.place.0), Cow::Owned);
+            let what = Changed::Removed;
+            self.changes.push(Change { path, rule, what });
         }
     }
 
@@ -78,18 +108,43 @@ impl Draft {
         let parts = Parts(&components);
         match rule {
             Rule::Number => {
-                if raw.len() <= 4 && raw.bytes().all(|byte| byte.is_ascii_digit()) {
-                    self.text.push_str(raw);
-                }
+                self.shaped(1, raw, is_short_number, "not a short number");
             }
-            Rule::Code => (1..=components.len()).for_each(|n| self.code(n, parts.at(n))),
-            Rule::Coded => {
+            Rule::Table(table) => {
+                self.table(1, parts.at(1), table);
+                self.only_first(&components);
+            }
+            Rule::MessageType => {
+                self.table(1, parts.at(1), "0076");
+                self.table(2, parts.at(2), "0003");
+                self.structure(parts.at(3));
+            }
+            Rule::Coded(table) => {
                 for code in [1, 4] {
-                    // A text without a code is what somebody typed.
-                    let last = if parts.at(code).is_empty() { 0 } else { code + 2 };
-                    (code..=last).for_each(|n| self.plain(n, parts.at(n)));
+                    self.code(code, &parts, table);
+                    self.system(code + 2, &parts, table);
+                }
+                for text in [2, 5, 7, 8, 9] {
+                    if !parts.at(text).is_empty() {
+                        self.removed(None, "text of a code");
+                    }
                 }
             }
+            Rule::Observation => {
+                let fits = [1, 4].iter().any(|&n| self.fits(n, &parts, ""));
+                if !fits {
+                    self.stand_in('L', raw);
+                    return Ok(());
+                }
+                return self.repetition(raw, Rule::Coded(""));
+            }
+            Rule::SubId if is_short_number(raw) => self.text.push_str(raw),
+            Rule::SubId => self.stand_in('S', raw),
+            Rule::Unit => {
+                self.shaped(1, parts.at(1), is_unit, "not a unit of UCUM");
+                self.only_first(&components);
+            }
+            Rule::Range => self.shaped(1, raw, is_range, "not a range of numbers"),
             Rule::Date => self.date(parts.at(1))?,
             Rule::Name(whose) => self.whole_name(&parts, whose)?,
             Rule::Person => self.person(&parts)?,
@@ -130,21 +185,72 @@ impl Draft {
         self.at = self.at.max(n);
     }
 
-    /// Writes component `n` as it is if it is a code.
-    pub(super) fn code(&mut self, n: usize, raw: &str) {
-        if !raw.is_empty() && is_code(raw) {
+    /// Writes component `n` as it is if it is a code of the table.
+    pub(super) fn table(&mut self, n: usize, raw: &str, table: &str) {
+        let fits = self.codes.in_table(table, raw);
+        self.component(n, raw, fits, "not in its table");
+    }
+
+    /// Writes component `n` as it is if it is of that shape.
+    pub(super) fn shaped(&mut self, n: usize, raw: &str, fits: impl Fn(&str) -> bool, rule: &'static str) {
+        self.component(n, raw, fits(raw), rule);
+    }
+
+    fn component(&mut self, n: usize, raw: &str, fits: bool, rule: &'static str) {
+        if raw.is_empty() {
+            return;
+        }
+        if fits {
             self.go(n);
             self.text.push_str(raw);
+        } else {
+            self.removed(None, rule);
         }
     }
 
-    /// Writes component `n` as it is.
-    fn plain(&mut self, n: usize, raw: &str) {
+    /// Writes a letter and the number of this value among those of the message that are replaced so.
+    fn stand_in(&mut self, letter: char, raw: &str) {
         if !raw.is_empty() {
-            self.go(n);
-            // A line feed within a field would end the segment for those who take it for its end.
-            self.text
-                .extend(raw.chars().map(|c| if c.is_control() { ' ' } else { c }));
+            let next = self.stand_ins.len() + 1;
+            let number = *self.stand_ins.entry((letter, raw.to_owned())).or_insert(next);
+            self.text.extend([letter.to_string(), number.to_string()]);
+            self.removed(None, "not a code of its system");
+        }
+    }
+
+    /// Whether the code that is component `n` is one of its system, which is the second after it, or of the table.
+    fn fits(&self, n: usize, parts: &Parts<'_>, table: &str) -> bool {
+        let (code, system) = (parts.at(n), parts.at(n + 2));
+        self.codes.in_system(system, code) || self.codes.in_table(table, code)
+    }
+
+    /// Writes the code that is component `n` if it fits.
+    pub(super) fn code(&mut self, n: usize, parts: &Parts<'_>, table: &str) {
+        let fits = self.fits(n, parts, table);
+        self.component(n, parts.at(n), fits, "not a code of its system");
+    }
+
+    /// Writes the code system that is component `n`, if the code that is the second before it fits.
+    pub(super) fn system(&mut self, n: usize, parts: &Parts<'_>, table: &str) {
+        let system = parts.at(n);
+        let fits = self.fits(n - 2, parts, table) && self.codes.is_system(system);
+        self.component(n, system, fits, "not a known code system");
+    }
+
+    /// The structure of a message (table 0354): type and event, joined.
+    fn structure(&mut self, raw: &str) {
+        let codes = self.codes.clone();
+        let fits = |raw: &str| match raw.split_once('_') {
+            Some((kind, event)) => codes.in_table("0076", kind) && codes.in_table("0003", event),
+            None => codes.in_table("0076", raw),
+        };
+        self.shaped(3, raw, fits, "not in its table");
+    }
+
+    /// Notes that components after the first are gone, if there are any.
+    fn only_first(&mut self, components: &[&str]) {
+        if components.iter().skip(1).any(|one| !one.is_empty()) {
+            self.removed(None, "component not on the list");
         }
     }
 
@@ -219,7 +325,7 @@ impl Draft {
             let other = self.codec.line(Parts(&family).at(n))?;
             self.know(kind, &other);
         }
-        self.code(7, parts.at(7));
+        self.table(7, parts.at(7), "0200");
         Ok(())
     }
 
@@ -231,7 +337,7 @@ impl Draft {
             return self.id_and_name(&Parts(&subs), "IDNUM");
         }
         self.id_and_name(parts, label_of(parts.at(13)).unwrap_or("IDNUM"))?;
-        self.code(13, parts.at(13));
+        self.table(13, parts.at(13), "0203");
         Ok(())
     }
 
@@ -263,7 +369,7 @@ impl Draft {
         let state = self.whole(4, "STATE", parts.at(4))?;
         let zip = self.whole(5, "ZIP", parts.at(5))?;
         self.whole(6, "COUNTRY", parts.at(6))?;
-        self.code(7, parts.at(7));
+        self.table(7, parts.at(7), "0190");
         for n in 8..=10 {
             self.whole(n, "LOCATION-OTHER", parts.at(n))?;
         }
@@ -283,7 +389,7 @@ impl Draft {
     fn id(&mut self, parts: &Parts<'_>, label: &'static str, known: bool) -> Result<(), Problem> {
         let label = label_of(parts.at(5)).unwrap_or(label);
         let value = self.whole(1, label, parts.at(1))?;
-        self.code(5, parts.at(5));
+        self.table(5, parts.at(5), "0203");
         if known {
             let kind = match label {
                 "MEDICALRECORD" => KnownKind::MedicalRecord,
@@ -319,8 +425,8 @@ impl Draft {
             _ => "PHONE",
         };
         self.whole_value(1, label, &number)?;
-        self.code(2, parts.at(2));
-        self.code(3, parts.at(3));
+        self.table(2, parts.at(2), "0201");
+        self.table(3, parts.at(3), "0202");
         let mail = self.whole(4, "EMAIL", parts.at(4))?;
         if known {
             let kind = if label == "EMAIL" {
@@ -349,7 +455,15 @@ impl Draft {
             value: value.into(),
             authority: None,
         });
-        Ok(self.identifiers.len() - 1)
+        let identifier = self.identifiers.len() - 1;
+        if self.keeps_message {
+            self.changes.push(Change {
+                path: Cow::Borrowed(self.place.0),
+                rule: self.place.1,
+                what: Changed::Replaced(identifier),
+            });
+        }
+        Ok(identifier)
     }
 
     pub(super) fn know(&mut self, kind: KnownKind, value: &str) {
@@ -373,6 +487,11 @@ impl<'a> Parts<'a> {
             .filter(|raw| !is_null(raw))
             .unwrap_or_default()
     }
+}
+
+/// Whether it is a number of up to four digits, or none.
+fn is_short_number(raw: &str) -> bool {
+    raw.len() <= 4 && raw.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Whether it is a short word, or none.

@@ -23,8 +23,8 @@ fn narrative_comes_back_escaped_where_it_was() {
     assert_eq!(
         closed,
         "MSH|^~\\&|||||||ORU^R01||P|2.5.1\r\
-         OBX|1|TX|N|1|<One\\F\\\\S\\\\T\\\\R\\\\E\\>\\.br\\~<Two\\F\\\\S\\\\T\\\\R\\\\E\\>\\.br\\||||||F\r\
-         OBX|2|FT|N|2|<Three\\.br\\loud\\F\\\\S\\\\T\\\\R\\\\E\\>\\.br\\||||||F\r\
+         OBX|1|TX|L1|1|<One\\F\\\\S\\\\T\\\\R\\\\E\\>\\.br\\~<Two\\F\\\\S\\\\T\\\\R\\\\E\\>\\.br\\||||||F\r\
+         OBX|2|FT|L1|2|<Three\\.br\\loud\\F\\\\S\\\\T\\\\R\\\\E\\>\\.br\\||||||F\r\
          NTE|1|L|<Four\\F\\\\S\\\\T\\\\R\\\\E\\>\\.br\\\r"
     );
 }
@@ -127,7 +127,7 @@ fn null_stays_null() {
     );
     let closed = tagged(&read(note));
     assert_eq!(segment(&closed, "PID"), "PID|1||\"\"||^[PATIENT]^^");
-    assert_eq!(segment(&closed, "OBX"), "OBX|1|TX|N||\"\"");
+    assert_eq!(segment(&closed, "OBX"), "OBX|1|TX|L1||\"\"");
 }
 
 #[test]
@@ -159,18 +159,18 @@ fn what_is_not_text_comes_back_empty() {
         closed.split('\r').skip(1).collect::<Vec<_>>(),
         [
             &with("TXA", &[(1, "1"), (2, "DS"), (3, "TX"), (17, "AU")]),
-            "OBX|1|TX|N||Seen.||||||F",
-            "OBX|2|ED|PDF^Scan^L||||||||F",
-            "OBX|3|RP|IMG||||||||F",
-            "OBX|4|NM|A^Age^L|||a^years|||||F",
-            "OBX|5|SN|B",
+            "OBX|1|TX|L1||Seen.||||||F",
+            "OBX|2|ED|L2||||||||F",
+            "OBX|3|RP|L3||||||||F",
+            "OBX|4|NM|L4|||a|||||F",
+            "OBX|5|SN|L5",
             "",
         ]
     );
     let event = format("keep_numbers = true").read(note.as_bytes()).unwrap();
     let closed = tagged(&event);
     assert!(
-        closed.contains("|93|a^years|") && closed.contains("OBX|5|SN|B||>^90\r"),
+        closed.contains("|93|a|") && closed.contains("OBX|5|SN|L5||>^90\r"),
         "{closed}"
     );
 }
@@ -225,7 +225,7 @@ fn typed_observations_are_identifiers() {
     );
     let closed = tagged(&read(note));
     assert!(
-        closed.contains("OBX|1|XPN|N||[PATIENT]^^^\rOBX|2|TS|N\rOBX|3|CX|N||[MEDICALRECORD]^^^^MR\r"),
+        closed.contains("OBX|1|XPN|L1||[PATIENT]^^^\rOBX|2|TS|L1\rOBX|3|CX|L1||[MEDICALRECORD]^^^^MR\r"),
         "{closed}"
     );
 }
@@ -263,14 +263,14 @@ fn other_separators_and_missing_ones_come_back() {
     );
     assert_eq!(
         String::from_utf8(closed).unwrap(),
-        "MSH$%*?!$$[HOSPITAL]$$[HOSPITAL]$$$ORU%R01$[IDNUM]$P$2.3\rPID$1$$$$[PATIENT]%%%\rOBX$1$TX$N$$one?F?|*two?F?|\r"
+        "MSH$%*?!$$[HOSPITAL]$$[HOSPITAL]$$$ORU%R01$[IDNUM]$P$2.3\rPID$1$$$$[PATIENT]%%%\rOBX$1$TX$L1$$one?F?|*two?F?|\r"
     );
     let bare = "MSH|^|a|b|c|d|||ORU^R01|C-2|P|2.3\rOBX|1|TX|N||one~two";
     let closed = close(&read(bare), |part| format!("{part}|\n."), |_, _| String::new());
     assert!(
         String::from_utf8(closed)
             .unwrap()
-            .ends_with("OBX|1|TX|N||one~two  .\r")
+            .ends_with("OBX|1|TX|L1||one~two  .\r")
     );
 }
 
@@ -281,7 +281,7 @@ fn a_withdrawn_note_comes_back_without_its_text() {
     assert!(envelope(&event).parts().is_empty());
     let closed = tagged(&event);
     assert!(
-        !closed.contains("Okafor") && closed.ends_with("OBX|1|TX|N\r"),
+        !closed.contains("Okafor") && closed.ends_with("OBX|1|TX|L1\r"),
         "{closed}"
     );
 }

@@ -120,10 +120,8 @@ fn the_trigger_says_what_happened_to_a_document() {
         EventKind::Amend
     );
     // A notice without its document.
-    assert_eq!(
-        refused(message("MDM^T01", &["TXA|1|DS|TX|||||||||DOC-9"])),
-        (Some("OBX-5"), Problem::Missing)
-    );
+    let notice = read(message("MDM^T01", &["TXA|1|DS|TX|||||||||DOC-9"]));
+    assert!(notice.structured && notice.text.is_empty());
 }
 
 #[test]
@@ -174,6 +172,7 @@ fn the_patients_own_identifiers_are_known() {
     assert_eq!(
         known,
         [
+            (KnownKind::Organization, "NORTHGATE"),
             (KnownKind::MedicalRecord, "4412"),
             (KnownKind::Patient, "Inés María de la Cruz"),
             (KnownKind::Patient, "Cruz"),

@@ -141,12 +141,25 @@ fn what_is_not_text_is_left_out_and_never_the_whole_of_a_note() {
     assert_eq!(text(note), "Seen.");
     assert_eq!(
         refused(message("MDM^T02", &[pdf])),
-        (Some("OBX-5"), Problem::Unsupported)
+        (Some("OBX-5"), Problem::NotText)
     );
-    assert_eq!(
-        refused(message("MDM^T02", &["OBX|1|NM|N||5"])),
-        (Some("OBX-5"), Problem::Missing)
-    );
+}
+
+#[test]
+fn a_message_without_narrative_is_structured() {
+    for (kind, segment) in [
+        ("MDM^T02", "OBX|1|NM|N||5"),
+        ("ORU^R01", "OBX|1|CE|N||168537006^^SCT"),
+        ("ADT^A08", "PID|1||7"),
+        ("SIU^S12", "SCH|A-1"),
+        ("VXU^V04", "RXA|0|1|20240501||08^^CVX"),
+        ("DFT^P03", "FT1|1"),
+        ("ORM^O01", "ORC|NW"),
+    ] {
+        let event = read(message(kind, &[segment]));
+        assert!(event.structured && event.text.is_empty(), "{kind}");
+    }
+    assert!(!read(message("ADT^A08", &["PID|1||7", "NTE|1||Seen."])).structured);
 }
 
 #[test]
@@ -250,8 +263,8 @@ fn what_is_no_message_is_refused() {
     let two = observation("TX", "Seen.").repeat(2);
     assert_eq!(refused(two), (Some("MSH"), Problem::Duplicate));
     assert_eq!(
-        refused(message("ADT^A08", &["PID|1||7"])),
-        (Some("OBX-5"), Problem::Missing)
+        refused(message("MFN^M02", &["NTE|1||Seen."])),
+        (Some("MSH-9"), Problem::Unsupported)
     );
 }
 
@@ -267,6 +280,10 @@ fn messages_in_pieces_are_refused() {
         (Some("DSC-1"), Problem::Fragmented)
     );
     assert_eq!(text(note.clone() + "DSC|"), "The first half");
+    for blank in ["   ", "\"\""] {
+        let whole = note.replace("|2.5.1", &format!("|2.5.1||{blank}"));
+        assert_eq!(text(whole), "The first half");
+    }
     let continued = note.replace("|2.5.1", "|2.5.1||X-1");
     assert_eq!(refused(continued), (Some("MSH-14"), Problem::Fragmented));
 }

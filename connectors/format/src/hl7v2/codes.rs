@@ -1,0 +1,169 @@
+//! Which codes may leave: those of an HL7 table, those that have the shape of a published code system, and those that the
+//! configuration adds. Any other value in a coded field could be a name or a number, since interfaces shift and reuse fields.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
+
+use crate::fhir::codes::{LocalSystems, fits};
+use crate::fhir::ucum;
+
+static TABLES: LazyLock<HashMap<&'static str, HashSet<&'static str>>> = LazyLock::new(|| {
+    let lines = include_str!("tables.tsv").lines();
+    lines
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once('\t'))
+        .map(|(table, codes)| (table, codes.split(' ').collect()))
+        .collect()
+});
+
+/// Names of code systems in CE.3 and CWE.3 (table 0396), and the URIs by which their shapes are known.
+const SYSTEMS: [(&str, &str); 22] = [
+    ("LN", "http://loinc.org"),
+    ("LOINC", "http://loinc.org"),
+    ("SCT", "http://snomed.info/sct"),
+    ("SNM", "http://snomed.info/sct"),
+    ("SNOMED", "http://snomed.info/sct"),
+    ("SNOMED-CT", "http://snomed.info/sct"),
+    ("I10", "http://hl7.org/fhir/sid/icd-10"),
+    ("ICD10", "http://hl7.org/fhir/sid/icd-10"),
+    ("ICD-10", "http://hl7.org/fhir/sid/icd-10"),
+    ("I10C", "http://hl7.org/fhir/sid/icd-10-cm"),
+    ("ICD10CM", "http://hl7.org/fhir/sid/icd-10-cm"),
+    ("I9", "http://hl7.org/fhir/sid/icd-9-cm"),
+    ("I9C", "http://hl7.org/fhir/sid/icd-9-cm"),
+    ("ICD9", "http://hl7.org/fhir/sid/icd-9-cm"),
+    ("C4", "http://www.ama-assn.org/go/cpt"),
+    ("CPT", "http://www.ama-assn.org/go/cpt"),
+    ("CPT4", "http://www.ama-assn.org/go/cpt"),
+    ("RXNORM", "http://www.nlm.nih.gov/research/umls/rxnorm"),
+    ("CVX", "http://hl7.org/fhir/sid/cvx"),
+    ("NDC", "http://hl7.org/fhir/sid/ndc"),
+    ("UCUM", "http://unitsofmeasure.org"),
+    ("ISO+", "http://unitsofmeasure.org"),
+];
+
+/// Codes that the configuration adds, by HL7 table (`0069`) or by code system (`99LOCAL`).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Codes(Arc<BTreeMap<String, HashSet<String>>>);
+
+impl Codes {
+    pub(super) fn new(added: &BTreeMap<String, Vec<String>>) -> Self {
+        let of = |(name, codes): (&String, &Vec<String>)| (name.clone(), codes.iter().cloned().collect());
+        Self(Arc::new(added.iter().map(of).collect()))
+    }
+
+    fn added(&self, name: &str, code: &str) -> bool {
+        self.0.get(name).is_some_and(|codes| codes.contains(code))
+    }
+
+    /// Whether the table has the code.
+    pub(super) fn in_table(&self, table: &str, code: &str) -> bool {
+        TABLES.get(table).is_some_and(|codes| codes.contains(code)) || self.added(table, code)
+    }
+
+    /// Whether the code has the shape of its system, or stands in its table.
+    pub(super) fn in_system(&self, system: &str, code: &str) -> bool {
+        let known = SYSTEMS.iter().find(|(name, _)| *name == system);
+        known.is_some_and(|(_, uri)| fits(uri, code, &LocalSystems::default()))
+            || system
+                .strip_prefix("HL7")
+                .is_some_and(|table| self.in_table(table, code))
+            || self.added(system, code)
+    }
+
+    /// Whether a code system's name may leave.
+    pub(super) fn is_system(&self, system: &str) -> bool {
+        SYSTEMS.iter().any(|(name, _)| *name == system)
+            || system
+                .strip_prefix("HL7")
+                .is_some_and(|table| TABLES.contains_key(table))
+            || self.0.contains_key(system)
+    }
+}
+
+/// Whether it is a unit of UCUM.
+pub(super) fn is_unit(text: &str) -> bool {
+    ucum::is_unit(text)
+}
+
+/// Whether it is a reference range of numbers: `3.5-5.0`, `<5`, `>= 10`.
+pub(super) fn is_range(text: &str) -> bool {
+    let bound = |text: &str| {
+        let number = text.trim().trim_start_matches(['<', '>', '=']).trim();
+        is_amount(number.strip_prefix('-').unwrap_or(number))
+    };
+    // Seven digits with a hyphen after the third are a telephone number.
+    let text = text.trim();
+    if text.len() == 8
+        && text.bytes().enumerate().all(|(i, byte)| {
+            if i == 3 {
+                byte == b'-'
+            } else {
+                byte.is_ascii_digit()
+            }
+        })
+    {
+        return false;
+    }
+    match text.split_once(" - ").or_else(|| text.split_once('-')) {
+        Some((low, high)) if !low.is_empty() => bound(low) && bound(high),
+        _ => bound(text),
+    }
+}
+
+/// Whether it is a decimal number of at most five digits before and four after the point: an amount, and too short for a
+/// record's number.
+fn is_amount(text: &str) -> bool {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str, most: usize| {
+        (1..=most).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    digits(whole, 5) && digits(fraction, 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_passes_by_its_table_its_system_or_the_configuration_alone() {
+        let codes = Codes::default();
+        assert!(codes.in_table("0001", "F") && !codes.in_table("0001", "Voss"));
+        assert!(codes.in_system("LN", "11488-4") && !codes.in_system("LN", "5550142"));
+        assert!(codes.in_system("HL70063", "SIB") && !codes.in_system("L", "SIB"));
+        let added = BTreeMap::from([
+            ("0069".to_owned(), vec!["ORTHO".to_owned()]),
+            ("99WARD".to_owned(), vec!["W1".to_owned()]),
+        ]);
+        let codes = Codes::new(&added);
+        assert!(codes.in_table("0069", "ORTHO") && codes.in_system("99WARD", "W1"));
+        assert!(!codes.in_system("99WARD", "Voss") && codes.is_system("99WARD"));
+    }
+
+    #[test]
+    fn a_range_is_of_short_numbers() {
+        for good in ["3.5-5.0", "<5", ">= 10", "0 - 99.9"] {
+            assert!(is_range(good), "{good}");
+        }
+        for bad in ["555-0142", "5550142", "Voss", "", "19580714-19590714", "a-b"] {
+            assert!(!is_range(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn every_table_has_a_number_and_no_code_twice() {
+        for line in include_str!("tables.tsv")
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+        {
+            let (table, codes) = line.split_once('\t').unwrap();
+            assert!(
+                table.len() == 4 && table.bytes().all(|byte| byte.is_ascii_digit()),
+                "{table}"
+            );
+            let all: Vec<&str> = codes.split(' ').collect();
+            let unique: HashSet<&str> = all.iter().copied().collect();
+            assert_eq!(all.len(), unique.len(), "{table}");
+        }
+    }
+}
