@@ -224,6 +224,35 @@ async fn a_topic_that_was_made_anew_is_refused() {
 }
 
 #[tokio::test]
+async fn a_chain_goes_on_under_a_weaker_mode_only_if_that_is_acknowledged() {
+    let store = Memory::default();
+    write(&store, 0..4).await;
+    let open = async |mode: Option<&str>, acknowledged: Option<&str>| {
+        let weaker = Fingerprints {
+            mode: mode.map(str::to_owned),
+            acknowledged: acknowledged.map(str::to_owned),
+            ..fingerprints()
+        };
+        LaneWriter::open(&store, chain(), 0, weaker, Encoding::default()).await
+    };
+    for mode in [
+        Some("limited-data-set"),
+        Some("expert-determination"),
+        Some("custom"),
+        None,
+    ] {
+        let error = open(mode, None).await.unwrap_err();
+        assert!(matches!(error, ChainError::WeakerMode { .. }), "{error}");
+        assert!(error.to_string().contains("safe-harbor") && error.to_string().contains("acknowledge"));
+        assert!(
+            open(mode, Some("rules-only,weaker-mode")).await.is_ok(),
+            "{mode:?}"
+        );
+    }
+    assert!(open(Some("safe-harbor"), None).await.is_ok());
+}
+
+#[tokio::test]
 async fn no_value_of_a_row_stands_in_the_metadata() {
     let store = Memory::default();
     let planted = "Zebedee-Quux-778812";

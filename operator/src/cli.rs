@@ -29,7 +29,7 @@ pub(crate) fn parse() -> Cli {
 #[command(
     name = "lethe",
     version,
-    after_help = "Exit codes: 0 done; 1 failed at run time; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found something wrong, or a backfill data that it cannot read.\nTry `lethe demo` first."
+    after_help = "Exit codes: 0 done; 1 failed at run time; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found something wrong, or a backfill data that it cannot read; 6 a run to the end wrote everything and quarantined more than half.\nTry `lethe demo` first."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]

@@ -17,6 +17,8 @@ pub(crate) enum Failure {
     Found = 4,
     /// A model came out worse than it may be, and was not written.
     Worse = 5,
+    /// A run to the end wrote everything, and more than half of the records are quarantined.
+    Quarantined = 6,
 }
 
 /// An error with the exit code that it stands for. The default is [`Failure::Runtime`].

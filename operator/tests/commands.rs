@@ -356,6 +356,70 @@ fn a_dictionary_is_built_from_lists_and_used() {
 }
 
 #[test]
+fn a_source_that_is_mostly_quarantined_ends_with_its_own_exit_code() {
+    let place = Place::new();
+    // Two of three events have their id under a name that the stream does not know.
+    let lines = [
+        json!({"doc_id": 1, "text": NOTE}),
+        json!({"doc_id": 2, "text": NOTE}),
+        json!({"note_id": 3, "text": NOTE}),
+    ];
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let input = place.write("in.jsonl", lines.join("\n"));
+    let out = place.at("out");
+    let config = place.write(
+        "lethe.toml",
+        format!(
+            "[source]\nkind = \"jsonl\"\ninput = {}\n[engine]\nmembers = [{{ kind = \"pattern\" }}]\n{}",
+            quoted(&input),
+            common::folder_sink(&out)
+        ),
+    );
+    let arguments = [
+        "run".as_ref(),
+        "--until-end".as_ref(),
+        "-c".as_ref(),
+        config.as_os_str(),
+    ];
+    let ended = Lethe::new(arguments).end().expect(6);
+    assert!(ended.err.contains("quarantined"), "{}", ended.err);
+    let found = Lethe::new(["inspect".as_ref(), out.as_os_str()]).end().expect(0);
+    assert!(
+        found.out.contains("invalid_payload:note_id:required: 2"),
+        "{}",
+        found.out
+    );
+}
+
+#[test]
+fn a_kept_column_needs_a_reason_under_a_strict_mode() {
+    let place = Place::new();
+    place.write("in/a.csv", "text,provider\nSeen.,Voss\n");
+    let check = |mode: &str, reasons: &str| {
+        let config = place.write(
+            "lethe.toml",
+            format!(
+                "[backfill]\ninput = {{ kind = \"folder\", path = {} }}\n[backfill.columns]\ntext = [\"text\"]\nkeep = [\"provider\"]\n{reasons}\n\
+                 [policy]\nmode = \"{mode}\"\n{}",
+                quoted(&place.at("in")),
+                common::folder_sink(&place.at("out"))
+            ),
+        );
+        Lethe::new(["check".as_ref(), "-c".as_ref(), config.as_os_str()]).end()
+    };
+    for mode in ["safe-harbor", "limited-data-set"] {
+        let refused = check(mode, "").expect(2);
+        assert!(
+            refused.err.contains("provider") && refused.err.contains("reasons"),
+            "{}",
+            refused.err
+        );
+        check(mode, "reasons = { provider = \"a code of the ward\" }").expect(0);
+    }
+    check("custom", "").expect(0).says("provider");
+}
+
+#[test]
 fn the_demo_runs_the_whole_path_and_inspect_finds_its_output_whole() {
     let place = Place::new();
     let out = place.at("demo");

@@ -16,6 +16,9 @@ pub struct TableColumns {
     pub text: Vec<String>,
     /// Leave as they are.
     pub keep: Vec<String>,
+    /// Why a kept column identifies nobody, by its path. Modes `safe-harbor` and `limited-data-set` demand it of each; the
+    /// reasons stand in the metadata of every file.
+    pub reasons: BTreeMap<String, String>,
     /// Identifiers, by their labels: each value is replaced whole, as the policy replaces its label.
     pub identifiers: BTreeMap<String, String>,
     /// Whose note a row is: what the policy replaces alike within. None of the following leaves for being named here.
@@ -66,6 +69,20 @@ impl TableColumns {
                 return wrong(&format!("known.{kind}"), "is no kind of identifier; kinds are patient, relative, clinician, medical_record, birth_date, phone, address, email, social_security, health_plan, account, organization, other".to_owned());
             }
         }
+        for (path, reason) in &self.reasons {
+            if !self.keep.contains(path) {
+                return wrong(
+                    &format!("reasons.{path}"),
+                    "names a column that is not in `keep`; correct its name".to_owned(),
+                );
+            }
+            if reason.trim().is_empty() {
+                return wrong(
+                    &format!("reasons.{path}"),
+                    "is empty; say why the column identifies nobody".to_owned(),
+                );
+            }
+        }
         for (kind, paths) in &self.known {
             if let Some(path) = paths.iter().find(|path| self.keep.contains(path)) {
                 return wrong(
@@ -105,6 +122,12 @@ impl TableColumns {
             }
         }
         Ok(())
+    }
+
+    /// The kept columns that have no reason.
+    pub fn unexplained(&self) -> Vec<&str> {
+        let kept = self.keep.iter().map(String::as_str);
+        kept.filter(|path| !self.reasons.contains_key(*path)).collect()
     }
 
     /// The columns that leave, in the order of the configuration.
@@ -179,6 +202,14 @@ mod tests {
         assert!(told(&columns).contains("in `text` too"));
         columns.keep = vec!["note.texts".into(), "a..b".into()];
         assert!(told(&columns).contains("no path"));
+        columns.keep = vec!["ward".into()];
+        columns.reasons.insert("wards".into(), "a code".into());
+        assert!(told(&columns).contains("reasons.wards"));
+        columns.reasons = BTreeMap::from([("ward".into(), " ".into())]);
+        assert!(told(&columns).contains("reasons.ward"));
+        assert!(columns.unexplained().is_empty());
+        columns.reasons.clear();
+        assert_eq!(columns.unexplained(), ["ward"]);
         columns.keep.clear();
         columns.known.insert("surname".into(), vec!["a".into()]);
         assert!(told(&columns).contains("known.surname"));

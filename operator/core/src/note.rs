@@ -365,6 +365,18 @@ mod tests {
     }
 
     #[test]
+    fn every_quarantine_code_is_documented() {
+        let page = include_str!("../../../docs/quarantine.md");
+        for code in QuarantineCode::ALL {
+            assert!(
+                page.contains(&format!("| `{}` |", code.name())),
+                "{}",
+                code.name()
+            );
+        }
+    }
+
+    #[test]
     fn every_known_kind_keeps_its_number() {
         for (i, kind) in KnownKind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, i);

@@ -9,7 +9,7 @@ use lethe_core::CarriedField;
 use super::run::{fingerprints, runtime, stop_on_signal};
 use crate::backfill::{self, Backfill, Only};
 use crate::cli::BackfillArgs;
-use crate::config::{Config, load};
+use crate::config::{Config, Recipe, load};
 use crate::exit::usage;
 use crate::pipeline::Edition;
 use crate::telemetry::{Build, Telemetry};
@@ -31,8 +31,10 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
         .ok_or_else(|| usage("there is no `[sink]`: say where redacted rows go"))?;
     config.telemetry.check(config.resources.drain())?;
     let only = args.only.as_deref().map(Only::read).transpose()?;
-    let recipe = config.engine.build()?;
+    let mut recipe = config.engine.build()?;
     backfill::check(tables, recipe.engine.labels())?;
+    keep(&tables.columns, &mut recipe)?;
+    recipe.announce();
     let telemetry = Telemetry::new(&config.telemetry, runtime.handle())?;
     let server = telemetry.serve(&config.telemetry, runtime.handle())?;
     telemetry.board().built(Build {
@@ -71,6 +73,33 @@ pub(super) fn carry(config: &mut Config) {
     if let Some(tables) = &config.backfill {
         config.engine.redaction.carry = Some(carried(&tables.columns));
     }
+}
+
+/// Checks that kept columns have the reasons that the policy's mode demands, and adds those to what files say of it.
+///
+/// # Errors
+/// A usage error that names every column without a reason.
+pub(super) fn keep(columns: &TableColumns, recipe: &mut Recipe) -> anyhow::Result<()> {
+    let unexplained = columns.unexplained();
+    let listed = unexplained.join(", ");
+    match recipe.mode {
+        _ if unexplained.is_empty() => {}
+        Some(mode @ ("safe-harbor" | "limited-data-set")) => {
+            return Err(usage(format!(
+                "key `backfill.columns.keep`: mode `{mode}` keeps no column without a reason, and {listed} has none; say in `backfill.columns.reasons` why it identifies nobody, or move it to `identifiers` or `text`"
+            )));
+        }
+        _ => tracing::warn!(
+            "columns that leave as they are: {listed}; name those that can hold a name or a number in `identifiers` or `text`"
+        ),
+    }
+    let reasons = columns
+        .reasons
+        .iter()
+        .map(|(path, reason)| format!("{path}: {reason}"));
+    let all: Vec<String> = recipe.kept.take().into_iter().chain(reasons).collect();
+    recipe.kept = (!all.is_empty()).then(|| all.join("; "));
+    Ok(())
 }
 
 /// The fields of a note event whose columns leave as they are: what the policy's mode may forbid.

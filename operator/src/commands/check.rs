@@ -21,7 +21,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     let mut config = load(&args.config)?.with_policy(args.policy.as_ref())?;
     super::backfill::carry(&mut config);
     config.telemetry.check(config.resources.drain())?;
-    let recipe = config.engine.build()?;
+    let mut recipe = config.engine.build()?;
     registry::build(&config.format).map_err(|error| usage(format!("`[format]`, key {error}")))?;
     let mut to = std::io::stdout().lock();
     writeln!(to, "members     {}", recipe.engine.members().join(", "))?;
@@ -29,6 +29,9 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     writeln!(to, "dictionary  {}", recipe.dictionary)?;
     if let Some(mode) = recipe.mode {
         writeln!(to, "policy      {mode}, {}", recipe.policy)?;
+    }
+    if let Some(acknowledged) = &recipe.acknowledged {
+        writeln!(to, "acknowledged {acknowledged}")?;
     }
     let mut wrong = Vec::new();
     match &config.source {
@@ -65,6 +68,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     }
     if let Some(tables) = &config.backfill {
         crate::backfill::check(tables, recipe.engine.labels())?;
+        super::backfill::keep(&tables.columns, &mut recipe)?;
         writeln!(to, "backfill    {}", tables.input.build()?.describe())?;
         if args.connect {
             let runtime = runtime()?;

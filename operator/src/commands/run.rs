@@ -44,6 +44,14 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let summary = operate(&config, &runtime, args.until_end)?;
     tracing::info!("done: {summary}");
     match summary.halted {
+        0 if args.until_end && summary.mostly_quarantined => Err(Coded(
+            Failure::Quarantined,
+            format!(
+                "more than half of the records are quarantined ({}); `lethe inspect` counts them by code, and docs/quarantine.md says what to do about each",
+                summary.counts
+            ),
+        )
+        .into()),
         0 => Ok(()),
         n => Err(Coded(
             Failure::Halted,
@@ -68,6 +76,7 @@ pub(crate) struct Summary {
     pub(crate) notes: u64,
     pub(crate) text_bytes: u64,
     pub(crate) halted: u64,
+    pub(crate) mostly_quarantined: bool,
     pub(crate) peak_bytes: usize,
     pub(crate) took: Duration,
 }
@@ -103,6 +112,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
     config.check_corrections()?;
     config.telemetry.check(config.resources.drain())?;
     let recipe = config.engine.build()?;
+    recipe.announce();
     let eighth = config.resources.memory()? / 8;
     let fetch = eighth * FETCH_EIGHTHS;
     let budget = Budget::new(eighth * LANE_EIGHTHS);
@@ -169,6 +179,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
         notes: counters.notes.load(Relaxed),
         text_bytes: counters.text_bytes.load(Relaxed),
         halted: counters.halted.load(Relaxed),
+        mostly_quarantined: counters.is_mostly_quarantined(),
         peak_bytes: lanes.peak(),
         took: started.elapsed(),
     })

@@ -130,6 +130,20 @@ pub(crate) struct Recipe {
     pub(crate) stamp: String,
 }
 
+impl Recipe {
+    /// Logs which members vote and by which policy, in one line.
+    pub(crate) fn announce(&self) {
+        tracing::info!(
+            members = self.engine.members().join(","),
+            bundle = self.bundle.as_deref().unwrap_or("none"),
+            mode = self.mode.unwrap_or("none"),
+            policy = self.policy,
+            acknowledged = self.acknowledged.as_deref().unwrap_or("nothing"),
+            "notes are redacted by these members and this policy"
+        );
+    }
+}
+
 impl EngineConfig {
     /// Changes whenever the files that the engine is built from do: the current version of a bundle, a dictionary.
     pub(crate) fn stamp(&self) -> String {

@@ -1,7 +1,7 @@
 //! What went through, for the log and the last word.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::UInt32Type;
@@ -20,9 +20,37 @@ pub(crate) struct Counters {
     pub(crate) files: AtomicU64,
     pub(crate) file_bytes: AtomicU64,
     pub(crate) halted: AtomicU64,
+    /// Whether it was said that most of what comes is quarantined.
+    warned: AtomicBool,
 }
 
 impl Counters {
+    /// Records after which a stream whose records are mostly quarantined is warned about.
+    const ENOUGH: u64 = 100;
+
+    /// Records that became rows.
+    fn records(&self) -> u64 {
+        let all = [&self.notes, &self.structured, &self.tombstones, &self.quarantined];
+        all.into_iter().map(|count| count.load(Relaxed)).sum()
+    }
+
+    /// Whether more than half of the records were quarantined: then it is the configuration that is wrong, not the records.
+    pub(crate) fn is_mostly_quarantined(&self) -> bool {
+        self.quarantined.load(Relaxed) * 2 > self.records()
+    }
+
+    /// Warns once if most of the first records were quarantined.
+    fn warn(&self) {
+        if self.records() >= Self::ENOUGH && self.is_mostly_quarantined() && !self.warned.swap(true, Relaxed)
+        {
+            tracing::warn!(
+                "{} of the first {} records were quarantined: the format or its field mapping may be wrong; `lethe inspect` counts them by code, and docs/quarantine.md says what to do about each",
+                self.quarantined.load(Relaxed),
+                self.records(),
+            );
+        }
+    }
+
     /// Counts a batch of redacted rows.
     pub(crate) fn count(&self, rows: &RecordBatch) {
         if let Some(kinds) = rows
@@ -34,6 +62,7 @@ impl Counters {
             self.tombstones.fetch_add(of(RowKind::Tombstone), Relaxed);
             self.quarantined.fetch_add(of(RowKind::Quarantined), Relaxed);
             self.structured.fetch_add(of(RowKind::Structured), Relaxed);
+            self.warn();
         }
         if let Some(redactions) = rows
             .column_by_name("redactions")
