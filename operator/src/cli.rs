@@ -16,7 +16,7 @@ pub(crate) use ensemble::{
     RollBackArgs, SaidArgs, ShowArgs, VersionsArgs,
 };
 pub(crate) use learn::{
-    CrossvalArgs, EvaluateArgs, FoldUnit, LearningArgs, NoiseKind, SynthesiseArgs, TrainArgs,
+    CrossvalArgs, EvaluateArgs, FoldUnit, LearningArgs, NoiseKind, SynthesiseArgs, SynthesisedForm, TrainArgs,
 };
 
 /// Reads the command line, or prints help and ends.
@@ -86,6 +86,9 @@ pub(crate) enum Command {
     Probe(ProbeArgs),
     /// Inspect an output dataset: chains and their digests, rows against offsets, audit against notes, and why
     Inspect(InspectArgs),
+    /// Print schemas of what the program reads
+    #[command(subcommand)]
+    Schema(SchemaCommand),
     /// Bridge offsets that the log no longer has, so that a halted lane can go on
     Skip(SkipArgs),
     /// Write invented notes with gold spans: to test on, to train on, and to give away
@@ -105,6 +108,12 @@ pub(crate) enum Command {
     /// Work on dictionaries
     #[command(subcommand)]
     Dictionary(DictionaryCommand),
+}
+
+#[derive(Subcommand)]
+pub(crate) enum SchemaCommand {
+    /// Print the JSON Schema of a note event: fields, kinds of known identifiers, events, times
+    Event,
 }
 
 #[derive(Args)]

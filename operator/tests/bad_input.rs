@@ -12,6 +12,7 @@ use common::dataset::Dataset;
 use common::kafka::Topic;
 use common::process::Lethe;
 use common::{Place, folder_sink, quoted};
+use lethe_core::Quarantine;
 use serde_json::json;
 
 /// What a record must become.
@@ -45,6 +46,7 @@ type Case = (Option<Vec<u8>>, Becomes);
 
 fn cases() -> Vec<(&'static str, Case)> {
     const INVALID: &str = "invalid_payload";
+    const DAMAGED: &str = "damaged";
     vec![
         (
             "invalid UTF-8",
@@ -59,35 +61,35 @@ fn cases() -> Vec<(&'static str, Case)> {
         ),
         (
             "no JSON",
-            payload(b"the patient feels well", Quarantined(INVALID)),
+            payload(b"the patient feels well", Quarantined(DAMAGED)),
         ),
         (
             "cut short",
-            payload(b"{\"note_id\": \"n\", \"text\": \"feels w", Quarantined(INVALID)),
+            payload(b"{\"note_id\": \"n\", \"text\": \"feels w", Quarantined(DAMAGED)),
         ),
         (
             "something after the object",
             payload(
                 b"{\"note_id\": \"n\", \"text\": \"well\"} {}",
-                Quarantined(INVALID),
+                Quarantined(DAMAGED),
             ),
         ),
-        ("a list", payload(b"[\"n\", \"well\"]", Quarantined(INVALID))),
-        ("a number", payload(b"17", Quarantined(INVALID))),
-        ("null", payload(b"null", Quarantined(INVALID))),
-        ("an empty payload", payload(b"", Quarantined(INVALID))),
+        ("a list", payload(b"[\"n\", \"well\"]", Quarantined(DAMAGED))),
+        ("a number", payload(b"17", Quarantined(DAMAGED))),
+        ("null", payload(b"null", Quarantined(DAMAGED))),
+        ("an empty payload", payload(b"", Quarantined(DAMAGED))),
         (
             "half a surrogate pair",
             payload(
                 b"{\"note_id\": \"n\", \"text\": \"\\ud83d\"}",
-                Quarantined(INVALID),
+                Quarantined(DAMAGED),
             ),
         ),
         (
             "deeply nested",
             payload(
                 ["[".repeat(100_000), "]".repeat(100_000)].concat().as_bytes(),
-                Quarantined(INVALID),
+                Quarantined(DAMAGED),
             ),
         ),
         (
@@ -144,7 +146,7 @@ fn cases() -> Vec<(&'static str, Case)> {
         ),
         (
             "a raw NUL in a string",
-            payload(b"{\"note_id\": \"n\", \"text\": \"a\0b\"}", Quarantined(INVALID)),
+            payload(b"{\"note_id\": \"n\", \"text\": \"a\0b\"}", Quarantined(DAMAGED)),
         ),
         ("a tombstone", (None, Tombstone)),
         (
@@ -241,7 +243,7 @@ fn every_bad_record_becomes_one_row_of_the_right_kind_and_its_partition_goes_on(
     data.assert_exactly(&out, &topic.offsets());
     for ((what, (_, becomes)), rows) in cases.iter().zip(data.partition(0).chunks(2)) {
         let (row, after) = (rows[0], rows[1]);
-        let found = (row.kind.as_str(), row.error.as_deref());
+        let found = (row.kind.as_str(), row.error.as_deref().map(Quarantine::code_of));
         match becomes {
             Quarantined(code) => {
                 assert_eq!(found, ("quarantined", Some(*code)), "{what}");
@@ -293,7 +295,7 @@ fn the_text_format_takes_any_utf8_as_a_note() {
     for (row, text) in rows.iter().zip(texts) {
         assert_eq!(row.text.as_deref(), Some(text));
     }
-    assert_eq!(rows[4].error.as_deref(), Some("invalid_utf8"));
+    assert_eq!(rows[4].error.as_deref(), Some("invalid_utf8:text"));
 }
 
 #[test]
@@ -320,7 +322,7 @@ fn bad_lines_of_a_file_are_quarantined_each_in_its_place() {
         .collect();
     let expected = [
         (0, "note", None),
-        (2, "quarantined", Some("invalid_payload")),
+        (2, "quarantined", Some("damaged:json")),
         (3, "quarantined", Some("invalid_utf8")),
         (4, "note", None),
         (5, "note", None),

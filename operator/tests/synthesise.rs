@@ -21,6 +21,74 @@ fn written(place: &Place, name: &str, more: &[&str]) -> Vec<Value> {
         .collect()
 }
 
+/// Validates events against the schema with a library that is not ours; the number of those that do not fit.
+const VALIDATE: &str = "import json, sys, jsonschema\n\
+schema = json.load(open(sys.argv[1]))\n\
+jsonschema.Draft202012Validator.check_schema(schema)\n\
+check = jsonschema.Draft202012Validator(schema)\n\
+print(sum(not check.is_valid(json.loads(line)) for line in open(sys.argv[2])))\n";
+
+#[test]
+fn events_fit_the_schema_and_a_stream_reads_every_one() {
+    let place = Place::new();
+    let events = written(&place, "events.jsonl", &["--as", "events"]);
+    assert!(events.iter().all(|event| event.get("spans").is_none()));
+    assert!(
+        events
+            .iter()
+            .any(|event| !event["known"].as_array().unwrap().is_empty())
+    );
+    let schema = Lethe::new(["schema", "event"]).end().expect(0).out;
+    let schema = place.write("schema.json", schema);
+    let misfits = |name: &str| {
+        let python = std::env::var("LETHE_TEST_PYTHON").expect(
+            "LETHE_TEST_PYTHON is not set: run this test with scripts/test, or under scripts/with-servers",
+        );
+        let done = std::process::Command::new(python)
+            .args(["-c", VALIDATE])
+            .args([&schema, &place.at(name)])
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(misfits("events.jsonl"), "0");
+    let wrong = [
+        r#"{"text":"t"}"#,
+        r#"{"note_id":"n"}"#,
+        r#"{"note_id":"n","text":"t","authored_at":"2024-03-01"}"#,
+        r#"{"note_id":"n","text":"t","authored_at":"2024-03-01T04:59:59"}"#,
+        r#"{"note_id":"n","text":"t","event":"resurrect"}"#,
+        r#"{"note_id":"n","text":"t","known":{"badge":"B7"}}"#,
+        r#"{"note_id":"n","text":"t","known":[{"value":"B7"}]}"#,
+        r#"{"note_id":true,"text":"t"}"#,
+    ];
+    place.write("wrong.jsonl", wrong.join("\n"));
+    assert_eq!(misfits("wrong.jsonl"), wrong.len().to_string());
+    let right = [
+        r#"{"note_id":7,"event":"delete"}"#,
+        r#"{"note_id":"n","text":"t","event":"update","authored_at":"2024-03-01T04:59:59+01:00","known":{"dob":"1958-07-14"}}"#,
+    ];
+    place.write("right.jsonl", right.join("\n"));
+    assert_eq!(misfits("right.jsonl"), "0");
+    let out = place.at("out");
+    let config = format!(
+        "[source]\nkind = \"jsonl\"\ninput = {}\n[engine]\nmembers = [{{ kind = \"known\" }}]\n{}",
+        common::quoted(&place.at("events.jsonl")),
+        common::folder_sink(&out)
+    );
+    let config = place.write("lethe.toml", config);
+    Lethe::new(["run", "--until-end", "-c", config.to_str().unwrap()])
+        .end()
+        .expect(0);
+    let found = Lethe::new(["inspect", out.to_str().unwrap()]).end().expect(0);
+    assert!(
+        found.out.contains("60 notes, 0 tombstones, 0 quarantined"),
+        "{}",
+        found.out
+    );
+}
+
 #[test]
 fn the_same_seed_writes_the_same_bytes_and_spans_are_what_they_say() {
     let place = Place::new();

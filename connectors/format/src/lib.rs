@@ -15,6 +15,7 @@ mod known;
 mod markup;
 mod protobuf;
 pub mod registry;
+mod schema;
 pub mod secret;
 mod text;
 mod visit;
@@ -33,6 +34,7 @@ pub use known::{KIND_NAMES, kind_named};
 pub use markup::{RtfError, html_to_text, rtf_to_text};
 pub use protobuf::{ProtobufConfig, ProtobufFormat};
 pub use registry::Unavailable;
+pub use schema::event_schema;
 pub use text::{TextConfig, TextFormat};
 
 /// The largest note that is taken unless the configuration says otherwise: 64 MiB.

@@ -262,8 +262,8 @@ impl QuarantineCode {
     }
 }
 
-/// Why an event became a quarantined row, as the row says it: `code`, `code:field` or `code:field:expectation`, for
-/// instance `invalid_payload:authored_at:zone`.
+/// Why an event became a quarantined row, as the row says it: the code, with the field and what was expected of it where
+/// these are known, for instance `damaged:json` or `invalid_payload:authored_at:zone`.
 ///
 /// Field and expectation are words of the program's own, so that nothing of a payload can be among them.
 ///
@@ -314,11 +314,8 @@ impl fmt::Display for Quarantine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.code.name())?;
         // An expectation without a field is about the payload as a whole.
-        match (self.field, self.expected) {
-            (None, None) => Ok(()),
-            (Some(field), None) => write!(f, ":{field}"),
-            (field, Some(expected)) => write!(f, ":{}:{expected}", field.unwrap_or_default()),
-        }
+        let mut details = [self.field, self.expected].into_iter().flatten();
+        details.try_for_each(|detail| write!(f, ":{detail}"))
     }
 }
 

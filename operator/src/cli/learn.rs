@@ -39,9 +39,12 @@ pub(crate) struct CrossvalArgs {
 
 #[derive(Args)]
 pub(crate) struct SynthesiseArgs {
-    /// The file of JSON lines to write: `doc_id`, `patient_id`, `text`, `spans`
+    /// The file of JSON lines to write
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
+    /// What a line is: a document with its gold (`doc_id`, `patient_id`, `text`, `spans`), or a note event as a stream reads it
+    #[arg(long = "as", value_name = "FORM", default_value = "documents")]
+    pub(crate) form: SynthesisedForm,
     /// How many documents
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) notes: u64,
@@ -65,6 +68,14 @@ pub(crate) struct SynthesiseArgs {
     /// The same seed gives the same documents, byte for byte
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SynthesisedForm {
+    /// Documents with gold spans
+    Documents,
+    /// Note events: `lethe schema event` describes them
+    Events,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -19,11 +19,12 @@ mod probe;
 mod redact;
 mod reveal;
 mod run;
+mod schema;
 mod skip;
 mod synthesise;
 mod train;
 
-use crate::cli::{Command, DictionaryCommand};
+use crate::cli::{Command, DictionaryCommand, SchemaCommand};
 
 /// Does what was asked.
 pub(crate) fn run(command: Command) -> anyhow::Result<()> {
@@ -40,6 +41,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Metrics => metrics::run(),
         Command::Probe(args) => probe::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Schema(SchemaCommand::Event) => schema::event(),
         Command::Skip(args) => skip::run(&args),
         Command::Synthesise(args) => synthesise::run(&args),
         Command::Train(args) => train::run(&args),

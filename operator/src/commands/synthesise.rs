@@ -1,13 +1,17 @@
 //! `lethe synthesise`: invented notes with gold spans.
 
+use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
 use lethe_corpus::{Document, write_jsonl};
 use lethe_synthesise::{Generator, HELD_OUT, Name, Noise, Settings, institutes};
+use serde_json::{Value, json};
 
+use super::documents::create;
 use super::learning::read;
-use crate::cli::{NoiseKind, SynthesiseArgs};
+use crate::cli::{NoiseKind, SynthesiseArgs, SynthesisedForm};
 use crate::exit::usage;
 use crate::progress::Progress;
 
@@ -46,7 +50,10 @@ pub(crate) fn run(args: &SynthesiseArgs) -> anyhow::Result<()> {
         progress.add(1);
     }
     progress.finish();
-    write_jsonl(&args.out, &documents)?;
+    match args.form {
+        SynthesisedForm::Documents => write_jsonl(&args.out, &documents)?,
+        SynthesisedForm::Events => write_events(&args.out, &documents)?,
+    }
     let marks: usize = documents.iter().map(|document| document.marks.len()).sum();
     tracing::info!(
         "{} documents with {marks} identifiers are in {}",
@@ -54,6 +61,37 @@ pub(crate) fn run(args: &SynthesiseArgs) -> anyhow::Result<()> {
         args.out.display()
     );
     Ok(())
+}
+
+/// Writes documents as the note events that a stream reads. What an event knows of its patient is what its gold says: the
+/// patient's names and record numbers.
+fn write_events(path: &Path, documents: &[Document]) -> anyhow::Result<()> {
+    let mut out = create(path)?;
+    for document in documents {
+        let mut known: BTreeSet<(&str, &str)> = BTreeSet::new();
+        for mark in &document.marks {
+            let kind = match mark.label.as_str() {
+                "PATIENT" => "patient",
+                "MEDICALRECORD" => "medical_record",
+                _ => continue,
+            };
+            known.insert((kind, mark.span.of(&document.text)));
+        }
+        let known: Vec<Value> = known
+            .into_iter()
+            .map(|(kind, value)| json!({ "kind": kind, "value": value }))
+            .collect();
+        let event = json!({
+            "note_id": document.id,
+            "patient_id": document.patient,
+            "event": "create",
+            "known": known,
+            "text": document.text,
+        });
+        serde_json::to_writer(&mut out, &event)?;
+        writeln!(out)?;
+    }
+    Ok(out.flush()?)
 }
 
 /// Reads a file of names.

@@ -1,0 +1,10 @@
+//! `lethe schema`: what the program reads, for those who write it.
+
+use lethe_connectors::format::event_schema;
+
+use super::documents::print;
+
+/// Prints the JSON Schema of a note event.
+pub(crate) fn event() -> anyhow::Result<()> {
+    print(true, &event_schema(), String::new)
+}
