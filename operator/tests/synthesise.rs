@@ -74,7 +74,7 @@ fn events_fit_the_schema_and_a_stream_reads_every_one() {
     let out = place.at("out");
     let config = format!(
         "[source]\nkind = \"jsonl\"\ninput = {}\n[engine]\nmembers = [{{ kind = \"known\" }}]\n{}",
-        common::quoted(&place.at("events.jsonl")),
+        common::quoted(place.at("events.jsonl")),
         common::folder_sink(&out)
     );
     let config = place.write("lethe.toml", config);
