@@ -226,6 +226,9 @@ fn write<'a>(
     let mut field = 0;
     for row in rows {
         let raw = segment.field(row.field);
+        // The type of a value is read whatever its case, and written as the table has it.
+        let upper = (row.name == "OBX-2").then(|| raw.to_ascii_uppercase());
+        let raw = upper.as_deref().unwrap_or(raw);
         if row.rule == Rule::Separators {
             draft.text.push_str(raw);
             field = row.field;
@@ -289,24 +292,31 @@ const fn rule_name(rule: Rule) -> &'static str {
 /// rule below was made for it.
 fn check_patient(codec: &Codec, segments: &[Segment<'_>]) -> Result<(), Refused> {
     let separators = codec.separators;
+    // The first components of each repetition as one text, as they are replaced. An escape sequence that cannot be undone is
+    // refused as such when the field is written.
+    let fits = |field: &str, components: usize, fits: fn(&str) -> bool| {
+        separators.repetitions(field).all(|repetition| {
+            let components = separators.components(repetition).take(components);
+            let components = components.map(|one| separators.subs(one).next().unwrap_or_default());
+            let words = components
+                .filter(|one| !message::is_null(one))
+                .map(|one| codec.line(one));
+            let Ok(words) = words.collect::<Result<Vec<_>, _>>() else {
+                return true;
+            };
+            let value = words.join(" ");
+            value.trim().is_empty() || fits(value.trim())
+        })
+    };
+    let is_a_date = |date: &str| Stamp::read(date).is_some();
     for pid in segments.iter().filter(|segment| segment.name == "PID") {
-        let fails = |name| (pid.at, name, Problem::NotItsType);
-        let all = |field: usize, fits: &dyn Fn(&str) -> bool| {
-            let values = separators.repetitions(pid.field(field));
-            let firsts = values.map(|one| separators.components(one).next().unwrap_or_default());
-            let firsts = firsts.filter(|first| !message::is_null(first));
-            // An escape sequence that cannot be undone is refused as such when the field is written.
-            let firsts = firsts.filter_map(|first| codec.line(first).ok());
-            firsts.filter(|first| !first.is_empty()).all(|first| fits(&first))
-        };
-        if !all(3, &is_an_id) {
-            return Err(fails("PID-3"));
-        }
-        if !all(5, &is_a_name) {
-            return Err(fails("PID-5"));
-        }
-        if !all(7, &|date| Stamp::read(date.trim()).is_some()) {
-            return Err(fails("PID-7"));
+        let checks = [
+            ("PID-3", fits(pid.field(3), 1, is_an_id)),
+            ("PID-5", fits(pid.field(5), 4, is_a_name)),
+            ("PID-7", fits(pid.field(7), 1, is_a_date)),
+        ];
+        if let Some((name, _)) = checks.into_iter().find(|(_, fits)| !fits) {
+            return Err((pid.at, name, Problem::NotItsType));
         }
     }
     Ok(())
@@ -317,10 +327,12 @@ fn is_an_id(raw: &str) -> bool {
     if raw.starts_with('[') && raw.ends_with(']') {
         return true;
     }
-    raw.bytes().any(|byte| byte.is_ascii_digit()) && raw.len() <= 64 && !raw.trim().contains([' ', '@', ','])
+    raw.bytes().any(|byte| byte.is_ascii_digit())
+        && raw.len() <= 64
+        && !raw.contains(|c: char| c.is_whitespace() || matches!(c, '@' | ','))
 }
 
-/// Whether it may be a family name: letters, and fewer digits than a number of anything has.
+/// Whether it may be a name: letters, and fewer digits than a number of anything has.
 fn is_a_name(raw: &str) -> bool {
     let digits = raw.bytes().filter(u8::is_ascii_digit).count();
     raw.chars().any(char::is_alphabetic) && digits < 4 && !raw.contains('@')

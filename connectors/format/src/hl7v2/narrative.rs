@@ -195,15 +195,22 @@ impl<'a> Narrative<'a> {
         };
         let (text, encoding) = media.read(&draft.codec, ed.at(4), ed.at(5))?;
         let (kind, subtype) = match media {
-            Media::Plain => (ed.at(2), ed.at(3)),
+            Media::Plain if draft.codes.in_table("0191", ed.at(2)) && is_plain(draft, ed.at(3)) => {
+                (ed.at(2), ed.at(3))
+            }
             // What it says comes back, not how it looks.
-            Media::Html | Media::Rtf => ("TEXT", "plain"),
+            _ => ("TEXT", "plain"),
+        };
+        let written = match encoding {
+            Encoding::Base64(_) => "Base64",
+            Encoding::Hex(_) => "Hex",
+            Encoding::Text => ed.at(4),
         };
         self.begin(group);
         let part = self.add(&text)?;
         draft.table(2, kind, "0191");
         draft.table(3, subtype, "0291");
-        draft.table(4, ed.at(4), "0299");
+        draft.table(4, written, "0299");
         draft.part(5, part, encoding);
         Ok(())
     }
@@ -231,6 +238,11 @@ impl<'a> Narrative<'a> {
             .push(Span::new(start, end).map_err(|_| Problem::TooLarge)?);
         Ok(self.parts.len() - 1)
     }
+}
+
+/// Whether it is no subtype, or one of table 0291.
+fn is_plain(draft: &Draft, subtype: &str) -> bool {
+    subtype.is_empty() || draft.codes.in_table("0291", subtype)
 }
 
 /// What an attachment that is text is made of.
