@@ -146,8 +146,9 @@ fn a_person_sees_that_it_runs_what_went_through_and_how_far_each_partition_is() 
             ["records", "count"],
             ["note", notes],
             ["quarantined", "1"],
+            ["structured", "0"],
             ["tombstone", "0"],
-            ["quarantined: invalid_payload", "1"]
+            ["quarantined: damaged", "1"]
         ])
     };
     assert_eq!(browser.value(&table("counts")), counts("60"));

@@ -66,7 +66,7 @@ fn metrics_move_with_records_files_and_quarantine_and_none_is_unlisted() {
         1.0,
         "{metrics:#?}"
     );
-    assert_eq!(of("lethe_quarantined_total", &["code=\"invalid_payload\""]), 1.0);
+    assert_eq!(of("lethe_quarantined_total", &["code=\"damaged\""]), 1.0);
     assert_eq!(of("lethe_quarantined_total", &[]), 1.0);
     assert_eq!(of("lethe_note_bytes_total", &["outcome=\"quarantined\""]), 8.0);
     assert!(of("lethe_note_bytes_total", &["outcome=\"note\""]) > 150.0 * 100.0);

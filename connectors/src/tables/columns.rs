@@ -211,7 +211,7 @@ mod tests {
         columns.reasons.clear();
         assert_eq!(columns.unexplained(), ["ward"]);
         columns.keep.clear();
-        columns.known.insert("surname".into(), vec!["a".into()]);
-        assert!(told(&columns).contains("known.surname"));
+        columns.known.insert("badge".into(), vec!["a".into()]);
+        assert!(told(&columns).contains("known.badge"));
     }
 }
