@@ -66,7 +66,7 @@ fn lines_keep_their_numbers_past_blank_and_bad_ones() {
         told(&all),
         [
             "notes.jsonl@0=one",
-            "notes.jsonl@3!invalid_payload",
+            "notes.jsonl@3!damaged",
             "notes.jsonl@4=two"
         ]
     );
