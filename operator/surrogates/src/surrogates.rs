@@ -50,7 +50,7 @@ impl Surrogates {
             return None;
         }
         let real = about.real;
-        match kind {
+        let made = match kind {
             Kind::Patient | Kind::Doctor => self.names.surrogate(text, about, draw),
             Kind::Username => match net::email(&self.names, text, about, draw) {
                 Some(address) => Some(address),
@@ -90,7 +90,9 @@ impl Surrogates {
             | Kind::Device
             | Kind::BioId
             | Kind::IdNum => ids::code(text, real, draw),
-        }
+        };
+        // Only an age and a date may stay what they are; anything else would be the value itself.
+        made.filter(|made| matches!(kind, Kind::Age | Kind::Date) || made != text)
     }
 
     /// A postal code: five digits or nine with a prefix in use, of Spain in a Spanish note; others by their layout.
