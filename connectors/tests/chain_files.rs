@@ -250,6 +250,15 @@ async fn a_chain_goes_on_under_a_weaker_mode_only_if_that_is_acknowledged() {
         );
     }
     assert!(open(Some("safe-harbor"), None).await.is_ok());
+    // A gap in between does not hide what the files before it were written under.
+    let weaker = Fingerprints {
+        mode: None,
+        ..fingerprints()
+    };
+    let error = bridge(&store, &chain(), 4, 9, "expired by retention", &weaker)
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("safe-harbor"), "{error}");
 }
 
 #[tokio::test]

@@ -16,7 +16,8 @@ const ATTEMPTS: u32 = 5;
 /// an operator gives them up. The reason stands in the file's footer.
 ///
 /// # Errors
-/// [`ChainError::Gap`] unless the chain goes on at `from` and `to` lies after it; else as [`SealedFile::upload`].
+/// [`ChainError::Gap`] unless the chain goes on at `from` and `to` lies after it; [`ChainError::WeakerMode`] if the policy's mode
+/// protects less than the last file's and that is not acknowledged; else as [`SealedFile::upload`].
 pub async fn bridge(
     store: &dyn Store,
     chain: &ChainId,
@@ -36,7 +37,11 @@ pub async fn bridge(
         }));
     }
     let previous = match &tail {
-        Some(tail) => Some(digest_whole(store, &tail.file).await?),
+        Some(tail) => {
+            // The file after this one is compared with this one's mode alone.
+            tail.check_mode(fingerprints)?;
+            Some(digest_whole(store, &tail.file).await?)
+        }
         None => None,
     };
     let footer = Footer {

@@ -25,15 +25,8 @@ impl Tail {
     /// [`ChainError::AnotherLog`] if cluster or topic are known, then and now, and are not the same;
     /// [`ChainError::WeakerMode`] if the policy's mode protects less than the last file's and that is not acknowledged.
     pub fn check_log(&self, now: &Fingerprints) -> Result<(), ChainError> {
+        self.check_mode(now)?;
         let then = &self.footer.fingerprints;
-        let weaker = strictness(now.mode.as_deref()) < strictness(then.mode.as_deref());
-        if weaker && !Acknowledgement::WeakerMode.is_in(now) {
-            return Err(ChainError::WeakerMode {
-                file: self.file.clone(),
-                before: then.mode.clone().unwrap_or_default(),
-                now: now.mode.clone().unwrap_or_else(|| "none".to_owned()),
-            });
-        }
         for (field, theirs, ours) in [
             ("cluster id", &then.cluster, &now.cluster),
             ("topic id", &then.topic_id, &now.topic_id),
@@ -48,6 +41,23 @@ impl Tail {
                     ours: ours.clone(),
                 });
             }
+        }
+        Ok(())
+    }
+
+    /// Checks that the policy's mode protects no less than that of the chain's last file.
+    ///
+    /// # Errors
+    /// [`ChainError::WeakerMode`] if it does and that is not acknowledged.
+    pub(super) fn check_mode(&self, now: &Fingerprints) -> Result<(), ChainError> {
+        let then = &self.footer.fingerprints;
+        let weaker = strictness(now.mode.as_deref()) < strictness(then.mode.as_deref());
+        if weaker && !Acknowledgement::WeakerMode.is_in(now) {
+            return Err(ChainError::WeakerMode {
+                file: self.file.clone(),
+                before: then.mode.clone().unwrap_or_default(),
+                now: now.mode.clone().unwrap_or_else(|| "none".to_owned()),
+            });
         }
         Ok(())
     }
