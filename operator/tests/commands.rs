@@ -128,7 +128,7 @@ fn no_key_of_a_document_comes_out_under_a_shipped_policy() {
         let policy_text = std::fs::read_to_string(shipped).unwrap();
         let policy_text = policy_text
             .replace("\"keys.toml\"", &quoted(&key))
-            .replace("\"codes.db\"", &quoted(&place.at("codes.db")));
+            .replace("\"codes.db\"", &quoted(place.at("codes.db")));
         let file = place.write(policy, policy_text);
         let ended = Lethe::new(["redact", "--format", "jsonl", "--policy", file.to_str().unwrap()])
             .end_with(documents.clone())
@@ -401,7 +401,7 @@ fn a_kept_column_needs_a_reason_under_a_strict_mode() {
             format!(
                 "[backfill]\ninput = {{ kind = \"folder\", path = {} }}\n[backfill.columns]\ntext = [\"text\"]\nkeep = [\"provider\"]\n{reasons}\n\
                  [policy]\nmode = \"{mode}\"\n{}",
-                quoted(&place.at("in")),
+                quoted(place.at("in")),
                 common::folder_sink(&place.at("out"))
             ),
         );
