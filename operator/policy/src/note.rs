@@ -7,7 +7,7 @@ use lethe_core::{KnownKind, Label, ReplaceError, Replacement, Subject};
 use lethe_secrets::{
     Code, CodeLength, Keyring, Prf, Pseudonyms, Sealer, ShiftRule, Vault, VaultError, VaultKey,
 };
-use lethe_surrogates::Real;
+use lethe_surrogates::{KnownNames, Real};
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::file::Missing;
@@ -41,6 +41,7 @@ pub(crate) struct Note<'a> {
     sealer: OnceCell<Sealer>,
     /// All that is replaced in the note and its message, and whether it is a name.
     values: Vec<(bool, &'a str)>,
+    known: OnceCell<KnownNames>,
     real: OnceCell<Real>,
     days: OnceCell<i32>,
     /// Surrogates of this note, by label and text: a name stands in a note many times.
@@ -86,6 +87,7 @@ impl<'a> Note<'a> {
             pseudonyms: OnceCell::new(),
             sealer: OnceCell::new(),
             values,
+            known: OnceCell::new(),
             real: OnceCell::new(),
             days: OnceCell::new(),
             surrogates: HashMap::new(),
@@ -125,28 +127,26 @@ impl<'a> Note<'a> {
         Ok(self.sealer.get_or_init(|| Sealer::new(keyring, &self.context)))
     }
 
-    /// The note's real values, which no surrogate may be.
-    pub(crate) fn real(&self) -> &Real {
-        self.real.get_or_init(|| {
-            let of = |names: bool| {
-                let values = self.values.iter();
-                values
-                    .filter(move |(name, _)| *name == names)
-                    .map(|(_, value)| *value)
-            };
-            let is_name = |kind| {
-                matches!(
-                    kind,
-                    KnownKind::Patient | KnownKind::Relative | KnownKind::Clinician
-                )
-            };
-            let known = |names: bool| {
-                let all = self.subject.note.known();
-                all.filter(move |(kind, _)| is_name(*kind) == names)
-                    .map(|(_, value)| value)
-            };
-            Real::new(of(true), known(true), of(false).chain(known(false)))
+    /// The names that the event gives of the patient and of those around.
+    pub(crate) fn known(&self) -> &KnownNames {
+        self.known.get_or_init(|| {
+            let known = self.subject.note.known();
+            KnownNames::new(known.filter(|(kind, _)| is_name(*kind)).map(|(_, name)| name))
         })
+    }
+
+    /// Whether a surrogate equals a real value of the note. For the audit: no surrogate depends on it.
+    pub(crate) fn clashes(&self, original: &str, surrogate: &str) -> bool {
+        let real = self.real.get_or_init(|| {
+            let of = |names: bool| {
+                let values = self.values.iter().filter(move |(name, _)| *name == names);
+                let known = self.subject.note.known();
+                let known = known.filter(move |(kind, _)| is_name(*kind) == names);
+                values.map(|(_, value)| *value).chain(known.map(|(_, value)| value))
+            };
+            Real::new(of(true), of(false))
+        });
+        real.clashes(original, surrogate)
     }
 
     /// Asks the vault for codes of these items, all at once: one wait for the disk, not one a span.
@@ -186,6 +186,13 @@ impl<'a> Note<'a> {
             *count
         })
     }
+}
+
+fn is_name(kind: KnownKind) -> bool {
+    matches!(
+        kind,
+        KnownKind::Patient | KnownKind::Relative | KnownKind::Clinician
+    )
 }
 
 /// The year of the birth date that the event carries, which is written as ISO 8601 has it.

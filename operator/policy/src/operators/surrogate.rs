@@ -38,7 +38,7 @@ impl Surrogate {
             order: self.dates.order,
             year: note.year,
             days: Some(note.days(self.rule)?),
-            real: note.real(),
+            known: note.known(),
         };
         Ok(surrogates.surrogate(kind, item.text, &about, &Keyed(note.prf()?)))
     }
@@ -60,8 +60,13 @@ impl Operator for Surrogate {
         let made = self.value(item, note)?.map_or_else(
             || tagged(item),
             |text| Replacement {
+                // The audit counts clashes; a surrogate that gave way would differ from the column's and hint at the name.
+                action: if !item.role.some(&["DATE"]) && note.clashes(item.text, &text) {
+                    "surrogate-clash"
+                } else {
+                    "surrogate"
+                },
                 text,
-                action: "surrogate",
                 key: Some(Arc::from(key)),
             },
         );
