@@ -64,11 +64,7 @@ fn lines_keep_their_numbers_past_blank_and_bad_ones() {
     let all = records("jsonl", &dir.path().join("notes.jsonl"), "");
     assert_eq!(
         told(&all),
-        [
-            "notes.jsonl@0=one",
-            "notes.jsonl@3!damaged",
-            "notes.jsonl@4=two"
-        ]
+        ["notes.jsonl@0=one", "notes.jsonl@3!damaged", "notes.jsonl@4=two"]
     );
 }
 

@@ -142,7 +142,9 @@ impl<'a> Note<'a> {
                 let values = self.values.iter().filter(move |(name, _)| *name == names);
                 let known = self.subject.note.known();
                 let known = known.filter(move |(kind, _)| is_name(*kind) == names);
-                values.map(|(_, value)| *value).chain(known.map(|(_, value)| value))
+                values
+                    .map(|(_, value)| *value)
+                    .chain(known.map(|(_, value)| value))
             };
             Real::new(of(true), of(false))
         });

@@ -123,7 +123,15 @@ fn a_clash_with_a_real_name_changes_nothing_and_is_counted() {
 fn column_and_text_have_one_surrogate_in_6000_rows_with_clashes() {
     let (_folder, redactor) = surrogates("");
     let given = ["John", "Mary", "Bill", "Kim", "José", "Tom", "Ann", "Adaeze"];
-    let family = ["Smith", "Johnson", "Okafor", "O'Brien", "Lee", "Tomlinson", "García"];
+    let family = [
+        "Smith",
+        "Johnson",
+        "Okafor",
+        "O'Brien",
+        "Lee",
+        "Tomlinson",
+        "García",
+    ];
     let mut clashes = 0;
     for row in 0..6000 {
         let patient = format!("p{}", row % 60);
@@ -132,7 +140,11 @@ fn column_and_text_have_one_surrogate_in_6000_rows_with_clashes() {
         let whole = redacted_of(&redactor, Some(&patient), &format!("{{PATIENT|{name}}}"));
         assert_ne!(whole, name);
         // Every third note really has somebody of the surrogate's name.
-        let other = if row % 3 == 0 { whole.as_str() } else { "Dr. Ruth Vance" };
+        let other = if row % 3 == 0 {
+            whole.as_str()
+        } else {
+            "Dr. Ruth Vance"
+        };
         let notes = [
             format!("{{PATIENT|{name}}} saw {{DOCTOR|{other}}}."),
             format!("{{DOCTOR|{other}}} saw {{PATIENT|{name}}}."),

@@ -17,7 +17,12 @@ pub struct KnownNames(BTreeSet<String>);
 impl KnownNames {
     /// From names as the event writes them.
     pub fn new<'v>(names: impl IntoIterator<Item = &'v str>) -> Self {
-        Self(names.into_iter().flat_map(|name| name_words(&fold(name))).collect())
+        Self(
+            names
+                .into_iter()
+                .flat_map(|name| name_words(&fold(name)))
+                .collect(),
+        )
     }
 
     /// Whether the folded word belongs to one of the names.

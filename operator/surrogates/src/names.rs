@@ -131,12 +131,7 @@ impl Names {
     }
 
     /// A family name to stand for a street's.
-    pub(crate) fn of_street(
-        &self,
-        text: &str,
-        spanish: bool,
-        draw: &dyn Draw,
-    ) -> Option<String> {
+    pub(crate) fn of_street(&self, text: &str, spanish: bool, draw: &dyn Draw) -> Option<String> {
         let folded = fold(text);
         let own: Vec<&str> = folded.split(|c: char| !c.is_alphanumeric()).collect();
         let culture = if spanish {
@@ -183,7 +178,13 @@ impl Names {
     /// Returns what stands in place of a folded name, written as the lists write it.
     ///
     /// Each word is replaced by itself, whatever stands beside it: "Smith" and "John Smith" must agree.
-    fn replaced(&self, folded: &str, about: &About<'_>, letters: &Letters, draw: &dyn Draw) -> Option<String> {
+    fn replaced(
+        &self,
+        folded: &str,
+        about: &About<'_>,
+        letters: &Letters,
+        draw: &dyn Draw,
+    ) -> Option<String> {
         // "Kim" and "Ray" are families too, and are replaced as such.
         let family = || {
             let class = self.pools.class(&self.dictionary, folded);

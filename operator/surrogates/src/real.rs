@@ -26,10 +26,12 @@ impl Real {
         let mut real = Self::default();
         for value in names {
             let folded = fold(value);
-            real.words.extend(name_words(&folded).into_iter().filter(|word| is_long(word)));
+            real.words
+                .extend(name_words(&folded).into_iter().filter(|word| is_long(word)));
             real.values.insert(solid(&folded));
         }
-        real.values.extend(others.into_iter().map(|value| solid(&fold(value))));
+        real.values
+            .extend(others.into_iter().map(|value| solid(&fold(value))));
         real
     }
 
@@ -49,7 +51,12 @@ impl Real {
 /// Holds patients' words: prints none.
 impl fmt::Debug for Real {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Real({} words, {} values)", self.words.len(), self.values.len())
+        write!(
+            f,
+            "Real({} words, {} values)",
+            self.words.len(),
+            self.values.len()
+        )
     }
 }
 
@@ -83,7 +90,10 @@ mod tests {
 
     #[test]
     fn a_surrogate_that_equals_a_value_or_has_a_word_of_a_name_clashes() {
-        let real = Real::new(["Dr. Ann Okafor", "Sean O'Brien"], ["02139-4307", "Mercy Hospital"]);
+        let real = Real::new(
+            ["Dr. Ann Okafor", "Sean O'Brien"],
+            ["02139-4307", "Mercy Hospital"],
+        );
         assert!(real.clashes("John Smith", "Ann Hale"));
         assert!(real.clashes("Smith", "OBRIEN") && real.clashes("Smith", "Brien"));
         assert!(real.clashes("55555-1111", "021394307"));
@@ -100,6 +110,9 @@ mod tests {
     #[test]
     fn it_prints_no_value() {
         let printed = format!("{:?}", Real::new(["Ann Okafor"], ["02139"]));
-        assert!(!printed.contains("kafor") && !printed.contains("02139"), "{printed}");
+        assert!(
+            !printed.contains("kafor") && !printed.contains("02139"),
+            "{printed}"
+        );
     }
 }

@@ -48,7 +48,7 @@ impl Surrogates {
         if text.len() > LONGEST {
             return None;
         }
-        match kind {
+        let made = match kind {
             Kind::Patient | Kind::Doctor => self.names.surrogate(text, about, draw),
             Kind::Username => match net::email(&self.names, text, about, draw) {
                 Some(address) => Some(address),
@@ -88,7 +88,9 @@ impl Surrogates {
             | Kind::Device
             | Kind::BioId
             | Kind::IdNum => ids::code(text, draw),
-        }
+        };
+        // Only an age and a date may stay what they are; anything else would be the value itself.
+        made.filter(|made| matches!(kind, Kind::Age | Kind::Date) || made != text)
     }
 
     /// A postal code: five digits or nine with a prefix in use, of Spain in a Spanish note; others by their layout.

@@ -102,13 +102,16 @@ pub(super) fn facts(
 ) -> Result<NoteEvent, Refused> {
     let separators = codec.separators;
     let component = |name: &'static str, field: usize, n: usize| -> Result<String, Refused> {
-        // The first that has one: of several orders, the first is the note's.
-        let raw = segments.iter().filter(|segment| segment.name == name);
-        let raw = raw.map(|segment| separators.component(segment.field(field), n));
-        let raw = raw.map(str::trim).find(|raw| !raw.is_empty());
-        codec
-            .line(raw.unwrap_or_default())
-            .map_err(|problem| (name, problem))
+        // The first that has one: of several orders, the first is the note's. What is blank once its escape sequences are undone
+        // is none.
+        for segment in segments.iter().filter(|segment| segment.name == name) {
+            let raw = separators.component(segment.field(field), n).trim();
+            let value = codec.line(raw).map_err(|problem| (name, problem))?;
+            if !value.is_empty() {
+                return Ok(value);
+            }
+        }
+        Ok(String::new())
     };
     let first = |places: &[(&'static str, usize, usize)]| -> Result<Option<String>, Refused> {
         for &(name, field, n) in places {

@@ -292,34 +292,46 @@ const fn rule_name(rule: Rule) -> &'static str {
 /// rule below was made for it.
 fn check_patient(codec: &Codec, segments: &[Segment<'_>]) -> Result<(), Refused> {
     let separators = codec.separators;
-    // The first components of each repetition as one text, as they are replaced. An escape sequence that cannot be undone is
-    // refused as such when the field is written.
-    let fits = |field: &str, components: usize, fits: fn(&str) -> bool| {
-        separators.repetitions(field).all(|repetition| {
-            let components = separators.components(repetition).take(components);
-            let components = components.map(|one| separators.subs(one).next().unwrap_or_default());
-            let words = components
-                .filter(|one| !message::is_null(one))
-                .map(|one| codec.line(one));
-            let Ok(words) = words.collect::<Result<Vec<_>, _>>() else {
-                return true;
-            };
-            let value = words.join(" ");
-            value.trim().is_empty() || fits(value.trim())
-        })
-    };
+    // What of a repetition is replaced as one text. An escape sequence that cannot be undone is refused as such when the field
+    // is written.
+    let all =
+        |field: &str, components: fn(&Codec, &str) -> Result<String, Problem>, fits: fn(&str) -> bool| {
+            separators.repetitions(field).all(|repetition| {
+                let value = components(codec, repetition).unwrap_or_default();
+                value.trim().is_empty() || fits(value.trim())
+            })
+        };
     let is_a_date = |date: &str| Stamp::read(date).is_some();
     for pid in segments.iter().filter(|segment| segment.name == "PID") {
         let checks = [
-            ("PID-3", fits(pid.field(3), 1, is_an_id)),
-            ("PID-5", fits(pid.field(5), 4, is_a_name)),
-            ("PID-7", fits(pid.field(7), 1, is_a_date)),
+            ("PID-3", all(pid.field(3), first_component, is_an_id)),
+            ("PID-5", all(pid.field(5), name_of, is_a_name)),
+            ("PID-7", all(pid.field(7), first_component, is_a_date)),
         ];
         if let Some((name, _)) = checks.into_iter().find(|(_, fits)| !fits) {
             return Err((pid.at, name, Problem::NotItsType));
         }
     }
     Ok(())
+}
+
+/// The first component as text.
+fn first_component(codec: &Codec, repetition: &str) -> Result<String, Problem> {
+    let first = codec.separators.components(repetition).next().unwrap_or_default();
+    codec.line(if message::is_null(first) { "" } else { first })
+}
+
+/// A person's name as text: the first part of the family name, and the three components after it.
+fn name_of(codec: &Codec, repetition: &str) -> Result<String, Problem> {
+    let components = codec.separators.components(repetition).take(4).enumerate();
+    let words = components.map(|(at, one)| match at {
+        0 => codec.separators.subs(one).next().unwrap_or_default(),
+        _ => one,
+    });
+    let words = words
+        .filter(|one| !message::is_null(one))
+        .map(|one| codec.line(one));
+    Ok(words.collect::<Result<Vec<_>, _>>()?.join(" "))
 }
 
 /// Whether it may be an id: a word with a digit in it, or a tag that stands in the place of one.
