@@ -10,7 +10,8 @@ use lethe_secrets::{
 use lethe_surrogates::{KnownNames, Real};
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::file::Missing;
+use crate::authority::Authorities;
+use crate::file::{Missing, Scope};
 use crate::role::Role;
 
 /// A span or a structured identifier, as an operator sees it.
@@ -22,6 +23,8 @@ pub(crate) struct Item<'a> {
     pub(crate) role: &'a Role,
     /// Itself.
     pub(crate) text: &'a str,
+    /// Who assigned it, as the source names the authority; none of a span.
+    pub(crate) authority: Option<&'a str>,
 }
 
 /// What all spans of one note share.
@@ -36,8 +39,8 @@ pub(crate) struct Note<'a> {
     /// When the patient was born, if the event says so.
     pub(crate) birth_year: Option<i16>,
     keyring: Option<&'a Keyring>,
-    prf: OnceCell<Prf>,
-    pseudonyms: OnceCell<Pseudonyms>,
+    prf: [OnceCell<Prf>; 2],
+    pseudonyms: [OnceCell<Pseudonyms>; 2],
     sealer: OnceCell<Sealer>,
     /// All that is replaced in the note and its message, and whether it is a name.
     values: Vec<(bool, &'a str)>,
@@ -49,6 +52,8 @@ pub(crate) struct Note<'a> {
     numbers: HashMap<(&'a str, String), usize>,
     counts: HashMap<&'a str, usize>,
     codes: HashMap<(&'a str, String), Code>,
+    /// Authorities of the structured identifiers, by plain value.
+    structured: OnceCell<HashMap<String, &'a str>>,
 }
 
 impl<'a> Note<'a> {
@@ -57,12 +62,16 @@ impl<'a> Note<'a> {
     pub(crate) fn new(
         subject: &'a Subject<'a>,
         missing: Missing,
+        authorities: &Authorities,
         keyring: Option<&'a Keyring>,
         values: Vec<(bool, &'a str)>,
     ) -> Result<Self, ReplaceError> {
         let (topic, partition, offset) = subject.at;
         let (scope, context) = match (subject.patient_id, missing) {
-            (Some(id), _) => ("patient", format!("patient\n{id}")),
+            (Some(id), _) => {
+                authorities.report(subject.patient_authority, subject.at);
+                ("patient", authorities.context(subject.patient_authority, id))
+            }
             (None, Missing::Quarantine) => return Err(ReplaceError::Refused),
             // The source's own id where there is one: the note is the same note when it is read again from elsewhere.
             (None, Missing::Note) => (
@@ -83,8 +92,9 @@ impl<'a> Note<'a> {
             }),
             birth_year: birth_year(subject),
             keyring,
-            prf: OnceCell::new(),
-            pseudonyms: OnceCell::new(),
+            prf: Default::default(),
+            pseudonyms: Default::default(),
+            structured: OnceCell::new(),
             sealer: OnceCell::new(),
             values,
             known: OnceCell::new(),
@@ -102,10 +112,24 @@ impl<'a> Note<'a> {
         self.keyring.ok_or(ReplaceError::Failed)
     }
 
-    /// The patient's keyed function.
-    pub(crate) fn prf(&self) -> Result<&Prf, ReplaceError> {
+    /// Whose values of this scope are replaced alike.
+    fn context(&self, scope: Scope) -> &str {
+        match scope {
+            Scope::Patient => &self.context,
+            // No patient's context: those have a line feed.
+            Scope::Site => "site",
+        }
+    }
+
+    /// The scope's name in the audit, where it is not the note's own.
+    pub(crate) fn named(scope: Scope) -> Option<&'static str> {
+        (scope == Scope::Site).then_some("site")
+    }
+
+    /// The keyed function of a scope.
+    pub(crate) fn prf(&self, scope: Scope) -> Result<&Prf, ReplaceError> {
         let key = self.keyring()?.current();
-        Ok(self.prf.get_or_init(|| key.prf(&self.context)))
+        Ok(self.prf[scope as usize].get_or_init(|| key.prf(self.context(scope))))
     }
 
     /// The days by which the patient's dates move.
@@ -114,11 +138,11 @@ impl<'a> Note<'a> {
         Ok(*self.days.get_or_init(|| rule.days(key, &self.context)))
     }
 
-    /// The patient's keyed codes.
-    pub(crate) fn pseudonyms(&self) -> Result<&Pseudonyms, ReplaceError> {
+    /// The keyed codes of a scope.
+    pub(crate) fn pseudonyms(&self, scope: Scope) -> Result<&Pseudonyms, ReplaceError> {
         let key = self.keyring()?.current();
-        let make = || Pseudonyms::new(key, &self.context, CodeLength::default());
-        Ok(self.pseudonyms.get_or_init(make))
+        let make = || Pseudonyms::new(key, self.context(scope), CodeLength::default());
+        Ok(self.pseudonyms[scope as usize].get_or_init(make))
     }
 
     /// What seals the patient's values.
@@ -155,22 +179,46 @@ impl<'a> Note<'a> {
     pub(crate) fn ask(
         &mut self,
         vault: &dyn Vault,
-        items: impl Iterator<Item = Item<'a>>,
+        items: impl Iterator<Item = (Item<'a>, Scope)>,
     ) -> Result<(), VaultError> {
         let wanted: BTreeSet<_> = items
-            .map(|item| (item.label.name.as_str(), plain(item.text)))
+            .map(|(item, scope)| (item.label.name.as_str(), plain(item.text), scope == Scope::Site))
             .collect();
         let keys: Vec<VaultKey<'_>> = wanted
             .iter()
-            .map(|(label, value)| VaultKey {
+            .map(|(label, value, site)| VaultKey {
                 label,
-                scope: &self.context,
+                scope: self.context(if *site { Scope::Site } else { Scope::Patient }),
                 value,
             })
             .collect();
         let codes = vault.codes(&keys)?;
-        self.codes = wanted.into_iter().zip(codes).collect();
+        let wanted = wanted.into_iter().map(|(label, value, _)| (label, value));
+        self.codes = wanted.zip(codes).collect();
         Ok(())
+    }
+
+    /// Who assigned an id of the message that equals this text, as the source names the authority.
+    pub(crate) fn authority_of(&self, text: &str) -> Option<&'a str> {
+        let structured = self.structured.get_or_init(|| {
+            let subject = self.subject;
+            let own = subject.patient_id.zip(subject.patient_authority);
+            let all = subject.identifiers.iter();
+            let all = all.filter_map(|one| Some((one.value.expose(), one.authority.as_deref()?)));
+            let mut found = HashMap::new();
+            for (id, authority) in all.chain(own) {
+                // The least of several: the choice does not depend on their order.
+                let known = found.entry(squeezed(id)).or_insert(authority);
+                *known = (*known).min(authority);
+            }
+            found
+        });
+        structured.get(&squeezed(text)).copied()
+    }
+
+    /// Whether two texts are one id, however they are set apart.
+    pub(crate) fn is_same(&self, id: &str, other: &str) -> bool {
+        squeezed(id) == squeezed(other)
     }
 
     /// What the vault gave for an item.
@@ -204,6 +252,11 @@ fn birth_year(subject: &Subject<'_>) -> Option<i16> {
         .known()
         .filter(|(kind, _)| *kind == KnownKind::BirthDate);
     born.find_map(|(_, date)| date.trim().split('-').next()?.parse().ok())
+}
+
+/// The letters and digits of an id, in small letters.
+fn squeezed(id: &str) -> String {
+    plain(id).replace(' ', "")
 }
 
 /// The value without what writers vary: case, accents, punctuation, and how much white space there is. Equal values have
