@@ -20,6 +20,8 @@ pub struct Placed {
     pub action: &'static str,
     /// The key that it depends on.
     pub key: Option<Arc<str>>,
+    /// As [`Replacement::scope`](crate::Replacement::scope).
+    pub scope: Option<&'static str>,
 }
 
 /// One redacted note.
@@ -44,6 +46,8 @@ pub struct Done {
     pub action: &'static str,
     /// The key that it depends on.
     pub key: Option<Arc<str>>,
+    /// As [`Replacement::scope`](crate::Replacement::scope).
+    pub scope: Option<&'static str>,
 }
 
 /// Why a note is not redacted.
@@ -144,10 +148,12 @@ impl Redactor {
                 out,
                 action: replacement.action,
                 key: replacement.key,
+                scope: replacement.scope,
             });
         let done = replaced.identifiers.into_iter().map(|replacement| Done {
             action: replacement.action,
             key: replacement.key,
+            scope: replacement.scope,
         });
         Ok(Redacted {
             text,

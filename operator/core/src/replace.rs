@@ -42,6 +42,8 @@ pub struct Replacement {
     pub action: &'static str,
     /// The key that it depends on.
     pub key: Option<Arc<str>>,
+    /// Among which notes the same is replaced alike, where it is not as [`Replaced::scope`] says: `site`, `authority`.
+    pub scope: Option<&'static str>,
 }
 
 /// What is written in one note.
@@ -142,6 +144,7 @@ impl Plain {
             },
             action: action.name(),
             key: None,
+            scope: None,
         }
     }
 }

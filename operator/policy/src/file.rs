@@ -9,6 +9,7 @@ use lethe_surrogates::dates::Order;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::authority::Authority;
 use crate::error::PolicyError;
 
 /// Under which rule of 45 CFR 164.514 the output is made.
@@ -58,6 +59,23 @@ pub enum Codes {
     Vault,
 }
 
+/// Among which notes the same value is replaced alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// A patient's. A doctor has another surrogate in each patient's notes.
+    #[default]
+    Patient,
+    /// All notes under the key: for people and institutions of the site. Links all notes that name one.
+    Site,
+}
+
+impl Scope {
+    fn is_patient(&self) -> bool {
+        *self == Self::Patient
+    }
+}
+
 /// What is done to spans of a label.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "kebab-case", deny_unknown_fields)]
@@ -82,11 +100,20 @@ pub enum Operation {
         /// Where it comes from.
         #[serde(default)]
         codes: Codes,
+        /// Among which notes equal values have equal codes.
+        #[serde(default, skip_serializing_if = "Scope::is_patient")]
+        scope: Scope,
     },
     /// The value itself, sealed under the key.
     Encrypt {},
+    /// An id by a code of fixed length that no other id has, and that the key reverses. The same in all notes.
+    EncryptId {},
     /// A realistic other value, the same for the patient wherever it stands.
-    Surrogate {},
+    Surrogate {
+        /// Among which notes equal values have equal surrogates.
+        #[serde(default, skip_serializing_if = "Scope::is_patient")]
+        scope: Scope,
+    },
     /// What it is.
     Keep {},
 }
@@ -102,14 +129,21 @@ impl Operation {
             Self::Shift {} => "shift",
             Self::Pseudonym { .. } => "pseudonym",
             Self::Encrypt {} => "encrypt",
-            Self::Surrogate {} => "surrogate",
+            Self::EncryptId {} => "encrypt-id",
+            Self::Surrogate { .. } => "surrogate",
             Self::Keep {} => "keep",
         }
     }
 
     /// Whether it needs the vault, given that there is one or not.
     pub(crate) const fn needs_vault(&self) -> bool {
-        matches!(self, Self::Pseudonym { codes: Codes::Vault })
+        matches!(
+            self,
+            Self::Pseudonym {
+                codes: Codes::Vault,
+                ..
+            }
+        )
     }
 
     /// Whether it needs a key where there is no vault.
@@ -119,7 +153,8 @@ impl Operation {
             Self::Shift {}
                 | Self::Pseudonym { .. }
                 | Self::Encrypt {}
-                | Self::Surrogate {}
+                | Self::EncryptId {}
+                | Self::Surrogate { .. }
                 | Self::Tag {
                     numbered: Some(Numbered::Patient)
                 }
@@ -251,6 +286,9 @@ pub struct PolicyFile {
     /// file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub keep: BTreeMap<CarriedField, String>,
+    /// Who assigns ids, by the names that sources give them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub authority: Vec<Authority>,
     /// Notes without a patient.
     #[serde(default)]
     pub patient: Patient,

@@ -4,6 +4,7 @@
 //! A policy is checked when it is loaded and never again: what it may not ask for, it is refused for, with the clause. An
 //! operator that does not understand a span writes its tag. Nothing here prints a value, a key or a code.
 
+mod authority;
 mod error;
 mod file;
 mod note;
@@ -13,9 +14,10 @@ mod reveal;
 mod role;
 mod rules;
 
+pub use authority::Authority;
 pub use error::PolicyError;
 pub use file::{
-    Codes, Keys, Missing, Mode, Numbered, Operation, Patient, PolicyFile, Shift, Tls, VaultPlace,
+    Codes, Keys, Missing, Mode, Numbered, Operation, Patient, PolicyFile, Scope, Shift, Tls, VaultPlace,
 };
 pub use replacer::{Policy, PolicyReplacer};
 pub use reveal::{RevealError, Revealer, Whose};

@@ -7,10 +7,11 @@ use lethe_core::{KnownKind, Label, ReplaceError, Replacement, Subject};
 use lethe_secrets::{
     Code, CodeLength, Keyring, Prf, Pseudonyms, Sealer, ShiftRule, Vault, VaultError, VaultKey,
 };
-use lethe_surrogates::Real;
+use lethe_surrogates::{KnownNames, Real};
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::file::Missing;
+use crate::authority::Authorities;
+use crate::file::{Missing, Scope};
 use crate::role::Role;
 
 /// A span or a structured identifier, as an operator sees it.
@@ -22,6 +23,8 @@ pub(crate) struct Item<'a> {
     pub(crate) role: &'a Role,
     /// Itself.
     pub(crate) text: &'a str,
+    /// Who assigned it, as the source names the authority; none of a span.
+    pub(crate) authority: Option<&'a str>,
 }
 
 /// What all spans of one note share.
@@ -36,11 +39,12 @@ pub(crate) struct Note<'a> {
     /// When the patient was born, if the event says so.
     pub(crate) birth_year: Option<i16>,
     keyring: Option<&'a Keyring>,
-    prf: OnceCell<Prf>,
-    pseudonyms: OnceCell<Pseudonyms>,
+    prf: [OnceCell<Prf>; 2],
+    pseudonyms: [OnceCell<Pseudonyms>; 2],
     sealer: OnceCell<Sealer>,
     /// All that is replaced in the note and its message, and whether it is a name.
     values: Vec<(bool, &'a str)>,
+    known: OnceCell<KnownNames>,
     real: OnceCell<Real>,
     days: OnceCell<i32>,
     /// Surrogates of this note, by label and text: a name stands in a note many times.
@@ -48,6 +52,8 @@ pub(crate) struct Note<'a> {
     numbers: HashMap<(&'a str, String), usize>,
     counts: HashMap<&'a str, usize>,
     codes: HashMap<(&'a str, String), Code>,
+    /// Authorities of the structured identifiers, by plain value.
+    structured: OnceCell<HashMap<String, &'a str>>,
 }
 
 impl<'a> Note<'a> {
@@ -56,12 +62,16 @@ impl<'a> Note<'a> {
     pub(crate) fn new(
         subject: &'a Subject<'a>,
         missing: Missing,
+        authorities: &Authorities,
         keyring: Option<&'a Keyring>,
         values: Vec<(bool, &'a str)>,
     ) -> Result<Self, ReplaceError> {
         let (topic, partition, offset) = subject.at;
         let (scope, context) = match (subject.patient_id, missing) {
-            (Some(id), _) => ("patient", format!("patient\n{id}")),
+            (Some(id), _) => {
+                authorities.report(subject.patient_authority, subject.at);
+                ("patient", authorities.context(subject.patient_authority, id))
+            }
             (None, Missing::Quarantine) => return Err(ReplaceError::Refused),
             // The source's own id where there is one: the note is the same note when it is read again from elsewhere.
             (None, Missing::Note) => (
@@ -82,10 +92,12 @@ impl<'a> Note<'a> {
             }),
             birth_year: birth_year(subject),
             keyring,
-            prf: OnceCell::new(),
-            pseudonyms: OnceCell::new(),
+            prf: Default::default(),
+            pseudonyms: Default::default(),
+            structured: OnceCell::new(),
             sealer: OnceCell::new(),
             values,
+            known: OnceCell::new(),
             real: OnceCell::new(),
             days: OnceCell::new(),
             surrogates: HashMap::new(),
@@ -100,10 +112,24 @@ impl<'a> Note<'a> {
         self.keyring.ok_or(ReplaceError::Failed)
     }
 
-    /// The patient's keyed function.
-    pub(crate) fn prf(&self) -> Result<&Prf, ReplaceError> {
+    /// Whose values of this scope are replaced alike.
+    fn context(&self, scope: Scope) -> &str {
+        match scope {
+            Scope::Patient => &self.context,
+            // No patient's context: those have a line feed.
+            Scope::Site => "site",
+        }
+    }
+
+    /// The scope's name in the audit, where it is not the note's own.
+    pub(crate) fn named(scope: Scope) -> Option<&'static str> {
+        (scope == Scope::Site).then_some("site")
+    }
+
+    /// The keyed function of a scope.
+    pub(crate) fn prf(&self, scope: Scope) -> Result<&Prf, ReplaceError> {
         let key = self.keyring()?.current();
-        Ok(self.prf.get_or_init(|| key.prf(&self.context)))
+        Ok(self.prf[scope as usize].get_or_init(|| key.prf(self.context(scope))))
     }
 
     /// The days by which the patient's dates move.
@@ -112,11 +138,11 @@ impl<'a> Note<'a> {
         Ok(*self.days.get_or_init(|| rule.days(key, &self.context)))
     }
 
-    /// The patient's keyed codes.
-    pub(crate) fn pseudonyms(&self) -> Result<&Pseudonyms, ReplaceError> {
+    /// The keyed codes of a scope.
+    pub(crate) fn pseudonyms(&self, scope: Scope) -> Result<&Pseudonyms, ReplaceError> {
         let key = self.keyring()?.current();
-        let make = || Pseudonyms::new(key, &self.context, CodeLength::default());
-        Ok(self.pseudonyms.get_or_init(make))
+        let make = || Pseudonyms::new(key, self.context(scope), CodeLength::default());
+        Ok(self.pseudonyms[scope as usize].get_or_init(make))
     }
 
     /// What seals the patient's values.
@@ -125,50 +151,74 @@ impl<'a> Note<'a> {
         Ok(self.sealer.get_or_init(|| Sealer::new(keyring, &self.context)))
     }
 
-    /// The note's real values, which no surrogate may be.
-    pub(crate) fn real(&self) -> &Real {
-        self.real.get_or_init(|| {
-            let of = |names: bool| {
-                let values = self.values.iter();
-                values
-                    .filter(move |(name, _)| *name == names)
-                    .map(|(_, value)| *value)
-            };
-            let is_name = |kind| {
-                matches!(
-                    kind,
-                    KnownKind::Patient | KnownKind::Relative | KnownKind::Clinician
-                )
-            };
-            let known = |names: bool| {
-                let all = self.subject.note.known();
-                all.filter(move |(kind, _)| is_name(*kind) == names)
-                    .map(|(_, value)| value)
-            };
-            Real::new(of(true), known(true), of(false).chain(known(false)))
+    /// The names that the event gives of the patient and of those around.
+    pub(crate) fn known(&self) -> &KnownNames {
+        self.known.get_or_init(|| {
+            let known = self.subject.note.known();
+            KnownNames::new(known.filter(|(kind, _)| is_name(*kind)).map(|(_, name)| name))
         })
+    }
+
+    /// Whether a surrogate equals a real value of the note. For the audit: no surrogate depends on it.
+    pub(crate) fn clashes(&self, original: &str, surrogate: &str) -> bool {
+        let real = self.real.get_or_init(|| {
+            let of = |names: bool| {
+                let values = self.values.iter().filter(move |(name, _)| *name == names);
+                let known = self.subject.note.known();
+                let known = known.filter(move |(kind, _)| is_name(*kind) == names);
+                values
+                    .map(|(_, value)| *value)
+                    .chain(known.map(|(_, value)| value))
+            };
+            Real::new(of(true), of(false))
+        });
+        real.clashes(original, surrogate)
     }
 
     /// Asks the vault for codes of these items, all at once: one wait for the disk, not one a span.
     pub(crate) fn ask(
         &mut self,
         vault: &dyn Vault,
-        items: impl Iterator<Item = Item<'a>>,
+        items: impl Iterator<Item = (Item<'a>, Scope)>,
     ) -> Result<(), VaultError> {
         let wanted: BTreeSet<_> = items
-            .map(|item| (item.label.name.as_str(), plain(item.text)))
+            .map(|(item, scope)| (item.label.name.as_str(), plain(item.text), scope == Scope::Site))
             .collect();
         let keys: Vec<VaultKey<'_>> = wanted
             .iter()
-            .map(|(label, value)| VaultKey {
+            .map(|(label, value, site)| VaultKey {
                 label,
-                scope: &self.context,
+                scope: self.context(if *site { Scope::Site } else { Scope::Patient }),
                 value,
             })
             .collect();
         let codes = vault.codes(&keys)?;
-        self.codes = wanted.into_iter().zip(codes).collect();
+        let wanted = wanted.into_iter().map(|(label, value, _)| (label, value));
+        self.codes = wanted.zip(codes).collect();
         Ok(())
+    }
+
+    /// Who assigned an id of the message that equals this text, as the source names the authority.
+    pub(crate) fn authority_of(&self, text: &str) -> Option<&'a str> {
+        let structured = self.structured.get_or_init(|| {
+            let subject = self.subject;
+            let own = subject.patient_id.zip(subject.patient_authority);
+            let all = subject.identifiers.iter();
+            let all = all.filter_map(|one| Some((one.value.expose(), one.authority.as_deref()?)));
+            let mut found = HashMap::new();
+            for (id, authority) in all.chain(own) {
+                // The least of several: the choice does not depend on their order.
+                let known = found.entry(squeezed(id)).or_insert(authority);
+                *known = (*known).min(authority);
+            }
+            found
+        });
+        structured.get(&squeezed(text)).copied()
+    }
+
+    /// Whether two texts are one id, however they are set apart.
+    pub(crate) fn is_same(&self, id: &str, other: &str) -> bool {
+        squeezed(id) == squeezed(other)
     }
 
     /// What the vault gave for an item.
@@ -188,6 +238,13 @@ impl<'a> Note<'a> {
     }
 }
 
+fn is_name(kind: KnownKind) -> bool {
+    matches!(
+        kind,
+        KnownKind::Patient | KnownKind::Relative | KnownKind::Clinician
+    )
+}
+
 /// The year of the birth date that the event carries, which is written as ISO 8601 has it.
 fn birth_year(subject: &Subject<'_>) -> Option<i16> {
     let mut born = subject
@@ -195,6 +252,11 @@ fn birth_year(subject: &Subject<'_>) -> Option<i16> {
         .known()
         .filter(|(kind, _)| *kind == KnownKind::BirthDate);
     born.find_map(|(_, date)| date.trim().split('-').next()?.parse().ok())
+}
+
+/// The letters and digits of an id, in small letters.
+fn squeezed(id: &str) -> String {
+    plain(id).replace(' ', "")
 }
 
 /// The value without what writers vary: case, accents, punctuation, and how much white space there is. Equal values have

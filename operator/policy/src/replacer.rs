@@ -10,10 +10,11 @@ use lethe_core::{
 };
 use lethe_dictionaries::Dictionary;
 use lethe_secrets::vault::PostgresTls;
-use lethe_secrets::{Keyring, PostgresVault, ShiftRule, SqliteVault, Vault, VaultError};
+use lethe_secrets::{IdCipher, Keyring, PostgresVault, ShiftRule, SqliteVault, Vault, VaultError};
 use lethe_surrogates::Surrogates;
 use lethe_surrogates::zip::ZipTable;
 
+use crate::authority::Authorities;
 use crate::error::PolicyError;
 use crate::file::{Keys, Missing, Mode, Numbered, Operation, PolicyFile, Tls, VaultPlace};
 use crate::note::{Item, Note};
@@ -32,6 +33,8 @@ pub struct Policy {
     pub mode: Mode,
     /// [`PolicyFile::digest`].
     pub digest: String,
+    /// Metadata that leaves as it is, with the policy's reasons, for the metadata of files.
+    pub kept: Vec<(String, String)>,
 }
 
 impl Policy {
@@ -87,7 +90,11 @@ impl Policy {
         };
         let acts = |name: &str| operations.iter().any(|operation| operation.name() == name);
         let surrogates = acts("surrogate").then(|| Surrogates::new(Arc::clone(dictionary)).map(Arc::new));
+        let authorities = Arc::new(Authorities::new(&file.authority));
+        let cipher = keyring.as_ref().filter(|_| acts("encrypt-id"));
         let parts = Parts {
+            cipher: cipher.map(|keyring| Arc::new(IdCipher::new(keyring.current()))),
+            authorities: Arc::clone(&authorities),
             order: file.dates,
             language: file.language,
             shift: days.map_err(|error| fault("shift.days", error.to_string()))?,
@@ -102,11 +109,15 @@ impl Policy {
             sweep: file.sweep.then(|| Sweep::new(labels, nobody(dictionary))),
             mode: file.mode,
             digest: file.digest(),
+            kept: (file.keep.iter())
+                .map(|(field, reason)| (field.name().to_owned(), reason.clone()))
+                .collect(),
             replacer: Arc::new(PolicyReplacer {
                 operators: operations.iter().map(|one| operator(one, &parts)).collect(),
                 roles: roles(labels),
                 labels: Arc::clone(labels),
                 missing: file.patient.missing,
+                authorities,
                 keyring,
                 vault,
             }),
@@ -188,6 +199,7 @@ pub struct PolicyReplacer {
     roles: Vec<Role>,
     labels: Arc<LabelSet>,
     missing: Missing,
+    authorities: Arc<Authorities>,
     keyring: Option<Keyring>,
     vault: Option<Box<dyn Vault>>,
 }
@@ -199,12 +211,18 @@ impl fmt::Debug for PolicyReplacer {
 }
 
 impl PolicyReplacer {
-    fn item<'a>(&'a self, label: LabelId, text: &'a str) -> (Item<'a>, &'a dyn Operator) {
+    fn item<'a>(
+        &'a self,
+        label: LabelId,
+        text: &'a str,
+        authority: Option<&'a str>,
+    ) -> (Item<'a>, &'a dyn Operator) {
         let place = usize::from(label.0);
         let item = Item {
             label: self.labels.label(label),
             role: &self.roles[place],
             text,
+            authority,
         };
         (item, self.operators[place].as_ref())
     }
@@ -212,7 +230,9 @@ impl PolicyReplacer {
     fn ask<'a>(&self, items: &[(Item<'a>, &dyn Operator)], note: &mut Note<'a>) -> Result<(), ReplaceError> {
         let Some(vault) = &self.vault else { return Ok(()) };
         let wanted = items.iter().filter(|(_, operator)| operator.wants_code());
-        let mut wanted = wanted.map(|(item, _)| *item).peekable();
+        let mut wanted = wanted
+            .map(|(item, operator)| (*item, operator.scope()))
+            .peekable();
         if wanted.peek().is_none() {
             return Ok(());
         }
@@ -231,19 +251,25 @@ impl Replacer for PolicyReplacer {
     fn replace(&self, subject: &Subject<'_>) -> Result<Replaced, ReplaceError> {
         let mut items = Vec::with_capacity(subject.decisions.len() + subject.identifiers.len());
         for decision in subject.decisions {
-            items.push(self.item(decision.label, decision.span.of(subject.note.text)));
+            items.push(self.item(decision.label, decision.span.of(subject.note.text), None));
         }
         for identifier in subject.identifiers {
             let label = self
                 .labels
                 .resolve(identifier.label)
                 .map_err(|_| ReplaceError::Failed)?;
-            items.push(self.item(label, identifier.value.expose()));
+            items.push(self.item(label, identifier.value.expose(), identifier.authority.as_deref()));
         }
         let values = items
             .iter()
             .map(|(item, _)| (item.label.hipaa == Hipaa::Names, item.text));
-        let mut note = Note::new(subject, self.missing, self.keyring.as_ref(), values.collect())?;
+        let mut note = Note::new(
+            subject,
+            self.missing,
+            &self.authorities,
+            self.keyring.as_ref(),
+            values.collect(),
+        )?;
         self.ask(&items, &mut note)?;
         let mut all: Vec<Replacement> = Vec::with_capacity(items.len());
         for (item, operator) in &items {

@@ -1,8 +1,9 @@
 //! The way back, for those who may: sealed values opened with their key, and codes looked up in the vault.
 
 use lethe_core::Span;
-use lethe_secrets::{Code, Keyring, SealError, Sealer, Token, Vault, VaultError};
+use lethe_secrets::{Code, IdCipher, KeyState, Keyring, SealError, Sealer, Token, Vault, VaultError};
 
+use crate::authority::Authorities;
 use crate::error::PolicyError;
 use crate::file::PolicyFile;
 use crate::replacer::{keyring, open};
@@ -32,14 +33,25 @@ pub enum RevealError {
 /// Whose note it was: what the values were sealed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose<'a> {
-    /// A patient's, by the id that the event carried.
+    /// A patient's, by the id that the event carried, where it did not say who assigned the id.
     Patient(&'a str),
+    /// A patient's, by the id and by who assigned it: an authority of the policy, or its name as the source has it
+    /// (`system:https://mercy.example/mrn`).
+    PatientOf {
+        /// Who assigned the id.
+        authority: &'a str,
+        /// The id.
+        id: &'a str,
+    },
     /// A note's without a patient, by its id.
     Note(&'a str),
 }
 
 /// What can be had back.
 pub struct Revealer {
+    authorities: Authorities,
+    /// Of the current key, then of the accepted ones.
+    ciphers: Vec<IdCipher>,
     keyring: Keyring,
     vault: Option<Box<dyn Vault>>,
 }
@@ -70,7 +82,14 @@ impl Revealer {
         })?;
         let vault = file.vault.as_ref().map(|place| open(place, &keyring));
         let vault = vault.transpose().map_err(|why| fault("vault", why))?;
-        Ok(Self { keyring, vault })
+        let current = keyring.keys().filter(|key| key.state() == KeyState::Current);
+        let accepted = keyring.keys().filter(|key| key.state() == KeyState::Accepted);
+        Ok(Self {
+            authorities: Authorities::new(&file.authority),
+            ciphers: current.chain(accepted).map(IdCipher::new).collect(),
+            keyring,
+            vault,
+        })
     }
 
     /// The text with what can be had back in the place of what stands for it, and how many there were. Tags, masks,
@@ -80,7 +99,8 @@ impl Revealer {
     /// [`RevealError`]: of another patient, altered, of a retired key, or the vault is away.
     pub fn reveal(&self, text: &str, whose: Whose<'_>) -> Result<(String, usize), RevealError> {
         let context = match whose {
-            Whose::Patient(id) => format!("patient\n{id}"),
+            Whose::Patient(id) => self.authorities.context(None, id),
+            Whose::PatientOf { authority, id } => self.authorities.context_of(authority, id),
             Whose::Note(id) => format!("note\n{id}"),
         };
         let sealer = Sealer::new(&self.keyring, &context);
@@ -109,6 +129,14 @@ impl Revealer {
 
     fn looked_up(&self, held: &str, at: usize) -> Result<Option<zeroize::Zeroizing<String>>, RevealError> {
         let inner = held.trim_start_matches('[').trim_end_matches(']');
+        if let Some((_, id)) = self.ciphers.iter().find_map(|cipher| {
+            let code = inner.get(inner.len().checked_sub(IdCipher::WIDTH)?..)?;
+            cipher
+                .decrypt(code)
+                .filter(|(number, _)| self.authorities.has_number(*number))
+        }) {
+            return Ok(Some(zeroize::Zeroizing::new(id)));
+        }
         let code = inner
             .rsplit_once('-')
             .and_then(|(_, code)| code.parse::<Code>().ok());

@@ -5,8 +5,9 @@
 
 use lethe_core::{CarriedField, Hipaa, LabelSet};
 
+use crate::authority;
 use crate::error::PolicyError;
-use crate::file::{Codes, Mode, Numbered, Operation, PolicyFile};
+use crate::file::{Codes, Mode, Numbered, Operation, PolicyFile, Scope};
 use crate::role::{Role, roles};
 
 /// A policy's wish for one label.
@@ -74,6 +75,11 @@ pub fn check(
             errors.push(key(format!("keep.{}", field.name()), why.to_owned()));
         }
     }
+    errors.extend(
+        authority::faults(&policy.authority)
+            .into_iter()
+            .map(|(at, why)| key(at, why)),
+    );
     let rules = RULES.iter().find(|(mode, _)| *mode == policy.mode);
     for (label, role) in labels.labels().iter().zip(roles(labels)) {
         let operation = policy.operation(&label.name);
@@ -121,6 +127,22 @@ pub fn carried_by_default(policy: &PolicyFile) -> Vec<CarriedField> {
     .collect()
 }
 
+/// Ids that can be encrypted.
+const NUMBERS: &[&str] = &[
+    "MEDICALRECORD",
+    "HEALTHPLAN",
+    "ACCOUNT",
+    "LICENSE",
+    "VEHICLE",
+    "DEVICE",
+    "BIOID",
+    "IDNUM",
+    "SSN",
+];
+
+/// People and institutions of the site, which all patients' notes may name.
+const SITE: &[&str] = &["DOCTOR", "HOSPITAL", "DEPARTMENT", "ORGANIZATION"];
+
 /// What spans of such a label cannot be made into, whatever the mode.
 fn unfit(operation: &Operation, role: &Role) -> Option<String> {
     match operation {
@@ -128,6 +150,14 @@ fn unfit(operation: &Operation, role: &Role) -> Option<String> {
             "`generalise` is for dates, ages and ZIP codes; what is more general than another identifier is its `tag`".to_owned(),
         ),
         Operation::Shift {} if !role.only(&["DATE"]) => Some("`shift` is for dates".to_owned()),
+        Operation::EncryptId {} if !role.only(NUMBERS) => Some(
+            "`encrypt-id` is for ids, such as MEDICALRECORD; say `pseudonym` or `tag` for others".to_owned(),
+        ),
+        Operation::Surrogate { scope: Scope::Site } | Operation::Pseudonym { scope: Scope::Site, .. }
+            if !role.only(SITE) =>
+        {
+            Some("`scope = \"site\"` would link patients; it is for DOCTOR, HOSPITAL, DEPARTMENT and ORGANIZATION".to_owned())
+        }
         _ => None,
     }
 }
@@ -150,7 +180,7 @@ fn kept_identifiers(wish: &Wish<'_>) -> Option<Fault> {
 fn dates_of_any_kind(wish: &Wish<'_>) -> Option<Fault> {
     let still = match wish.operation {
         Operation::Shift {} => "a shifted date is still a date",
-        Operation::Surrogate {} if wish.role.some(&["DATE"]) => {
+        Operation::Surrogate { .. } if wish.role.some(&["DATE"]) => {
             "a surrogate date is a shifted one, and so still a date"
         }
         _ => return None,
@@ -164,12 +194,14 @@ fn dates_of_any_kind(wish: &Wish<'_>) -> Option<Fault> {
 /// 164.514(c)(1): a code is not derived from or related to information about the person.
 fn derived_codes(wish: &Wish<'_>) -> Option<Fault> {
     let what = match wish.operation {
-        Operation::Pseudonym { codes: Codes::Hmac } => "a keyed hash is derived from the person",
-        Operation::Encrypt {} => "an encrypted value is derived from the person",
+        Operation::Pseudonym {
+            codes: Codes::Hmac, ..
+        } => "a keyed hash is derived from the person",
+        Operation::Encrypt {} | Operation::EncryptId {} => "an encrypted value is derived from the person",
         Operation::Tag {
             numbered: Some(Numbered::Patient),
         } if wish.policy.vault.is_none() => "a tag's code without a vault is derived from the person",
-        Operation::Surrogate {}
+        Operation::Surrogate { .. }
             if matches!(wish.role.hipaa.letter(), 'G'..='M' | 'P' | 'R')
                 && !wish.role.only(&["PROFESSION"]) =>
         {

@@ -44,10 +44,19 @@ pub(crate) enum Purpose {
     Seal,
     /// Look-up hashes, key check and sealed entries of a vault.
     Vault,
+    /// Encryption of ids.
+    Id,
 }
 
 impl Purpose {
-    const ALL: [Self; 5] = [Self::Prf, Self::Pseudonym, Self::Shift, Self::Seal, Self::Vault];
+    const ALL: [Self; 6] = [
+        Self::Prf,
+        Self::Pseudonym,
+        Self::Shift,
+        Self::Seal,
+        Self::Vault,
+        Self::Id,
+    ];
 
     /// HKDF's `info`. Part of the output's form: changing it changes every code.
     const fn info(self) -> &'static [u8] {
@@ -57,6 +66,7 @@ impl Purpose {
             Self::Shift => b"shift",
             Self::Seal => b"seal",
             Self::Vault => b"vault",
+            Self::Id => b"id",
         }
     }
 }
@@ -81,7 +91,7 @@ pub struct Key {
     id: Box<str>,
     state: KeyState,
     /// A keyed function each purpose, in the order of [`Purpose::ALL`]; none of a retired key without a secret.
-    roots: Option<[Prf; 5]>,
+    roots: Option<[Prf; 6]>,
 }
 
 impl Key {
@@ -297,7 +307,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(seen.len(), 30);
+        assert_eq!(seen.len(), 36);
     }
 
     #[test]

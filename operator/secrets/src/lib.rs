@@ -9,6 +9,7 @@
 //! | a code in the place of a value | [`Pseudonyms`] | yes: 45 CFR 164.514(c) does not allow it under Safe Harbor |
 //! | the days by which a patient's dates move | [`ShiftRule`] | yes |
 //! | a text that can be had back with the key | [`Sealer`] | yes |
+//! | an id's code of fixed length that never collides and can be reversed | [`IdCipher`] | yes |
 //! | a code that says nothing about anybody | [`Vault`] | no: random, and kept in a store apart |
 //!
 //! All of them start from a [`Keyring`]: one key makes new output, older ones can still be used to reverse what they
@@ -18,6 +19,7 @@
 //! Nothing here prints a secret or a value: errors carry ids, line numbers and codes.
 
 mod alphabet;
+pub mod ids;
 pub mod keys;
 mod lock;
 pub mod prf;
@@ -26,6 +28,7 @@ pub mod seal;
 pub mod shift;
 pub mod vault;
 
+pub use ids::IdCipher;
 pub use keys::{Key, KeyError, KeyState, Keyring};
 pub use prf::Prf;
 pub use pseudonym::{CodeLength, Pseudonyms};

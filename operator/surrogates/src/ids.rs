@@ -1,20 +1,19 @@
 //! Numbers and codes: another of the same layout, with check digits that are right where they were.
 //!
 //! The same letters and digits give the same surrogate however they are set apart, so that `448-20-9137` and `448209137`
-//! agree. No run of four digits of the original is left, and none of another real value comes out.
+//! agree. No run of four digits of the original is left.
 
 use lethe_dictionaries::fold;
 
-use crate::Real;
 use crate::checks::{ALL, Scheme, scheme};
 use crate::draw::{Draw, Stream};
 use crate::real::solid;
 
-/// How often a code that is a real value is drawn again.
+/// How often a code that is near its original is drawn again.
 const TRIES: usize = 64;
 
 /// Another code of the same layout; `None` if there is neither letter nor digit, or no other is left.
-pub(crate) fn code(text: &str, real: &Real, draw: &dyn Draw) -> Option<String> {
+pub(crate) fn code(text: &str, draw: &dyn Draw) -> Option<String> {
     let folded = fold(text);
     let key = solid(&folded);
     if key.is_empty() {
@@ -53,7 +52,7 @@ pub(crate) fn code(text: &str, real: &Real, draw: &dyn Draw) -> Option<String> {
             continue;
         }
         let out = laid_out(text, &made);
-        if !is_near(&folded, &out, real) {
+        if !is_near(&folded, &out) {
             return Some(out);
         }
     }
@@ -65,11 +64,11 @@ pub(crate) fn code(text: &str, real: &Real, draw: &dyn Draw) -> Option<String> {
 /// Areas 000, 666 and 900 to 999 are never assigned (Social Security Administration, POMS RM 10201.035). The IRS writes
 /// taxpayer numbers of its own from 900 up, with groups of 50 and above only, so that groups below 50 are nobody's. Text that
 /// has not nine digits is a code like any other.
-pub(crate) fn ssn(text: &str, real: &Real, draw: &dyn Draw) -> Option<String> {
+pub(crate) fn ssn(text: &str, draw: &dyn Draw) -> Option<String> {
     let folded = fold(text);
     let digits: String = folded.chars().filter(char::is_ascii_digit).collect();
     if digits.len() != 9 || folded.chars().any(char::is_alphabetic) {
-        return code(text, real, draw);
+        return code(text, draw);
     }
     let mut stream = Stream::of(draw, &[b"ssn", digits.as_bytes()]);
     for _ in 0..TRIES {
@@ -80,7 +79,7 @@ pub(crate) fn ssn(text: &str, real: &Real, draw: &dyn Draw) -> Option<String> {
         );
         let made = format!("{area}{group:02}{serial:04}");
         let out = laid_out(text, made.as_bytes());
-        if !is_near(&folded, &out, real) {
+        if !is_near(&folded, &out) {
             return Some(out);
         }
     }
@@ -153,15 +152,15 @@ pub(crate) fn laid_out(text: &str, made: &[u8]) -> String {
         .collect()
 }
 
-/// Whether `out` is the original or a real value, or holds four digits in a row of either.
-pub(crate) fn is_near(original: &str, out: &str, real: &Real) -> bool {
+/// Whether `out` is the original, or holds four digits in a row of it.
+pub(crate) fn is_near(original: &str, out: &str) -> bool {
     let folded = fold(out);
     let digits = solid(&folded);
     let runs = original
         .split(|c: char| !c.is_ascii_digit())
         .filter(|run| run.len() >= 4);
     let mut left = runs.filter(|run| digits.contains(run));
-    solid(original) == digits || left.next().is_some() || real.value_in(&folded)
+    solid(original) == digits || left.next().is_some()
 }
 
 #[cfg(test)]
@@ -171,7 +170,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn get(text: &str, seed: u64) -> String {
-        code(text, &Real::default(), &Seeded(seed)).unwrap()
+        code(text, &Seeded(seed)).unwrap()
     }
 
     #[test]
@@ -244,40 +243,35 @@ mod tests {
     #[test]
     fn a_social_security_number_is_one_that_was_never_issued() {
         for seed in 0..200 {
-            let out = ssn("219-09-9999", &Real::default(), &Seeded(seed)).unwrap();
+            let out = ssn("219-09-9999", &Seeded(seed)).unwrap();
             assert!(
                 out.starts_with('9') && out.get(4..6).unwrap() < "50" && !out.contains("-00-"),
                 "{out}"
             );
             assert!(!out.ends_with("0000") && out.len() == 11);
         }
-        assert_eq!(ssn("9999", &Real::default(), &Seeded(1)).unwrap().len(), 4);
+        assert_eq!(ssn("9999", &Seeded(1)).unwrap().len(), 4);
     }
 
     #[test]
-    fn real_values_are_drawn_again_and_where_none_is_left_there_is_none() {
-        let all: Vec<String> = (0..10).map(|digit| digit.to_string()).collect();
-        let real = |taken: &[String]| Real::new([], [], taken.iter().map(String::as_str).collect::<Vec<_>>());
-        assert_eq!(code("7", &real(&all[..9]), &Seeded(1)).as_deref(), Some("9"));
-        assert_eq!(code("7", &real(&all), &Seeded(1)), None);
-        assert_eq!(code("--", &Real::default(), &Seeded(1)), None);
+    fn a_text_without_letters_and_digits_has_none() {
+        assert_eq!(code("--", &Seeded(1)), None);
     }
 
     proptest! {
         #[test]
-        fn no_four_digits_of_the_original_or_of_a_real_value_stay(
-            text in "[0-9]{4,9}|[0-9]{3}-[0-9]{4}|[A-Z]{2}[0-9]{6}", taken in "[0-9]{4}", seed in 0u64..1000,
+        fn no_four_digits_of_the_original_stay(
+            text in "[0-9]{4,9}|[0-9]{3}-[0-9]{4}|[A-Z]{2}[0-9]{6}", seed in 0u64..1000,
         ) {
-            let out = code(&text, &Real::new([], [], [taken.as_str()]), &Seeded(seed)).unwrap();
+            let out = code(&text, &Seeded(seed)).unwrap();
             for run in text.split(|c: char| !c.is_ascii_digit()).filter(|run| run.len() >= 4) {
                 prop_assert!(!out.contains(run));
             }
-            prop_assert!(!out.split(|c: char| !c.is_ascii_digit()).any(|run| run == taken));
         }
 
         #[test]
         fn no_text_makes_it_panic(text in "\\PC{0,40}", seed in 0u64..10) {
-            for made in [code(&text, &Real::default(), &Seeded(seed)), ssn(&text, &Real::default(), &Seeded(seed))] {
+            for made in [code(&text, &Seeded(seed)), ssn(&text, &Seeded(seed))] {
                 prop_assert_ne!(made, Some(text.clone()));
             }
         }

@@ -4,8 +4,8 @@
 //! Everything here is a pure function of the text and of the caller's keyed function ([`Draw`]), which is bound to a key and a
 //! patient. No key is ever here.
 //!
-//! Invariants: the same text gives the same replacement in whatever order notes and spans are met; nothing gives its
-//! original back by chance; what is not understood gives `None`, and the caller writes a tag; nothing prints note text.
+//! Invariants: the same text gives the same replacement in a column and in every note, whatever else the note says;
+//! nothing gives its original back by chance; what is not understood gives `None`, and the caller writes a tag; nothing prints note text.
 
 pub mod ages;
 mod case;
@@ -14,6 +14,7 @@ pub mod dates;
 mod draw;
 mod ids;
 mod kind;
+mod known;
 mod layout;
 mod names;
 mod net;
@@ -25,6 +26,7 @@ pub mod zip;
 
 pub use draw::Draw;
 pub use kind::Kind;
+pub use known::KnownNames;
 pub use names::NICKNAMES;
 pub use places::STATES;
 pub use real::Real;
@@ -55,6 +57,6 @@ pub struct About<'a> {
     pub year: Option<i16>,
     /// By how many days the patient's dates move; without it a date gives `None`.
     pub days: Option<i32>,
-    /// The note's real values, which no surrogate may equal.
-    pub real: &'a Real,
+    /// The names that the event gives of the patient; none for people who are not the patient's own.
+    pub known: &'a KnownNames,
 }

@@ -23,9 +23,9 @@ pub use self::nicknames::NICKNAMES;
 use self::pools::{Class, Culture, LETTERS, Name, Pools, Role};
 use crate::case::Case;
 use crate::draw::{Draw, Stream};
-use crate::{About, Language, Real};
+use crate::{About, KnownNames, Language};
 
-/// How often a surrogate that is a real value is drawn again from a bucket before a wider one is taken.
+/// How often a surrogate that gives its original away is drawn again from a bucket before a wider one is taken.
 const TRIES: usize = 24;
 
 /// Surrogates of people's names.
@@ -110,7 +110,7 @@ impl Names {
                 Sort::Kept => out.push_str(written),
                 Sort::Initials => initials(written, &letters, &mut out),
                 Sort::Digits => crate::layout::digits(written, draw, &mut out),
-                Sort::Part => self.part(word, &words, written, about, &letters, draw, &mut out)?,
+                Sort::Part => self.part(word, written, about, &letters, draw, &mut out)?,
             }
             at = word.span.end();
         }
@@ -126,18 +126,12 @@ impl Names {
         draw: &dyn Draw,
         letters: &Letters,
     ) -> Option<String> {
-        self.replaced(word, &[word], about, letters, draw)
+        self.replaced(word, about, letters, draw)
             .map(|shown| fold(&shown))
     }
 
     /// A family name to stand for a street's.
-    pub(crate) fn of_street(
-        &self,
-        text: &str,
-        spanish: bool,
-        real: &Real,
-        draw: &dyn Draw,
-    ) -> Option<String> {
+    pub(crate) fn of_street(&self, text: &str, spanish: bool, draw: &dyn Draw) -> Option<String> {
         let folded = fold(text);
         let own: Vec<&str> = folded.split(|c: char| !c.is_alphanumeric()).collect();
         let culture = if spanish {
@@ -151,26 +145,23 @@ impl Names {
             let letter = LETTERS[stream.below(LETTERS.len())];
             let bucket = self.pools.names(Class { culture, role }, letter, false).next()?;
             let name = stream.pick(bucket)?;
-            if !clashes(&name.folded, &own, real) {
+            if !gives_away(&name.folded, own.iter().copied()) {
                 return Some(Case::of(text).apply(&name.shown));
             }
         }
         None
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn part(
         &self,
         word: &Word,
-        words: &[Word],
         written: &str,
         about: &About<'_>,
         letters: &Letters,
         draw: &dyn Draw,
         out: &mut String,
     ) -> Option<()> {
-        let own: Vec<&str> = words.iter().map(|word| word.folded.as_str()).collect();
-        let shown = self.replaced(&word.folded, &own, about, letters, draw)?;
+        let shown = self.replaced(&word.folded, about, letters, draw)?;
         let plain = match about.language {
             Some(Language::English) => true,
             _ => written.is_ascii() && (about.language.is_none() || self.pools.is_accented(&word.folded)),
@@ -184,55 +175,52 @@ impl Names {
         Some(())
     }
 
-    /// What stands in place of a folded name, written as the lists write it. `own` are the mention's other words.
+    /// Returns what stands in place of a folded name, written as the lists write it.
+    ///
+    /// Each word is replaced by itself, whatever stands beside it: "Smith" and "John Smith" must agree.
     fn replaced(
         &self,
         folded: &str,
-        own: &[&str],
         about: &About<'_>,
         letters: &Letters,
         draw: &dyn Draw,
     ) -> Option<String> {
-        let real = about.real;
-        // Whoever is known by the short form has it as a name.
-        if !real.is_known(folded)
-            && let Some(names) = nicknames::given(folded)
-        {
-            let known = names.iter().find(|name| real.is_known(name));
-            // "Kim" and "Ray" are families too: short forms only of somebody who is known.
+        // "Kim" and "Ray" are families too, and are replaced as such.
+        let family = || {
             let class = self.pools.class(&self.dictionary, folded);
-            let family = class.is_some_and(|class| !matches!(class.role, Role::Given(_)));
-            if let Some(name) = known.or(names.first().filter(|_| !family)) {
-                let given = self.drawn(name, own, about, letters, draw)?;
-                return Some(self.nickname(given, folded, own, real, draw));
-            }
+            class.is_some_and(|class| !matches!(class.role, Role::Given(_)))
+        };
+        if let Some(name) = nicknames::given(folded).and_then(|names| names.first())
+            && !family()
+        {
+            let given = self.drawn(name, about, letters, draw)?;
+            return Some(self.nickname(given, folded, draw));
         }
-        if let Some((right, slip)) = self.misspelling(folded, real) {
-            let name = self.drawn(&right, own, about, letters, draw)?;
+        if let Some((right, slip)) = self.misspelling(folded, about.known) {
+            let name = self.drawn(right, about, letters, draw)?;
             let mut stream = Stream::of(draw, &[b"name", b"slip", folded.as_bytes()]);
             for _ in 0..TRIES {
                 let letter = char::from(LETTERS[stream.below(LETTERS.len())]);
                 let wrong = misspelt(&name.shown, slip, right.chars().count(), letter);
-                if !clashes(&fold(&wrong), own, real) {
+                if !gives_away(&fold(&wrong), [folded, right]) {
                     return Some(wrong);
                 }
             }
             return Some(name.shown.clone());
         }
-        self.drawn(folded, own, about, letters, draw)
+        self.drawn(folded, about, letters, draw)
             .map(|name| name.shown.clone())
     }
 
-    /// A nickname of the drawn name, where it has one.
-    fn nickname(&self, given: &Name, of: &str, own: &[&str], real: &Real, draw: &dyn Draw) -> String {
+    /// Returns a nickname of the drawn name, where it has one.
+    fn nickname(&self, given: &Name, of: &str, draw: &dyn Draw) -> String {
         let Some(nicknames) = self.nicknames.get(given.folded.as_str()) else {
             return given.shown.clone();
         };
         let mut stream = Stream::of(draw, &[b"name", b"nickname", of.as_bytes()]);
         for _ in 0..nicknames.len() {
             if let Some(nickname) = stream.pick(nicknames)
-                && *nickname != of
-                && !clashes(nickname, own, real)
+                && !gives_away(nickname, [of])
             {
                 return Case::Title.apply(nickname);
             }
@@ -240,41 +228,21 @@ impl Names {
         given.shown.clone()
     }
 
-    /// The name of which an unlisted word is a misspelling: a name of the patient, else one that the note's mentions have and
-    /// that is listed or stands there more often.
-    fn misspelling(&self, folded: &str, real: &Real) -> Option<(String, misspell::Slip)> {
+    /// Returns the known name of which an unlisted word is a misspelling.
+    fn misspelling<'k>(&self, folded: &str, known: &'k KnownNames) -> Option<(&'k str, misspell::Slip)> {
         const SHORTEST: usize = 4;
         let long = |word: &str| word.chars().nth(SHORTEST - 1).is_some();
         let listed = |word: &str| self.pools.class(&self.dictionary, word).is_some();
-        if !long(folded) || real.is_known(folded) || listed(folded) {
+        if !long(folded) || known.has(folded) || listed(folded) {
             return None;
         }
-        // The least of those that fit: the choice must not depend on their order.
-        let known = real.known().filter(|known| long(known));
-        let found = known.filter_map(|right| Some((right, slip(right, folded)?)));
-        if let Some((right, slip)) = found.min_by(|a, b| a.0.cmp(b.0)) {
-            return Some((right.to_owned(), slip));
-        }
-        let times = real.times(folded);
-        let mut fits = real
-            .mentioned()
-            .filter(|(right, _)| long(right))
-            .filter_map(|(right, count)| {
-                let slip = slip(right, folded)?;
-                (listed(right) || count > times).then_some((right, slip))
-            });
-        fits.next().map(|(right, slip)| (right.to_owned(), slip))
+        // The first in the alphabet of those that fit: the choice does not depend on their order.
+        let mut right = known.words().filter(|right| long(right));
+        right.find_map(|right| Some((right, slip(right, folded)?)))
     }
 
-    /// The name drawn for a folded name.
-    fn drawn(
-        &self,
-        folded: &str,
-        own: &[&str],
-        about: &About<'_>,
-        letters: &Letters,
-        draw: &dyn Draw,
-    ) -> Option<&Name> {
+    /// Returns the name drawn for a folded name: neither it nor one of its nicknames.
+    fn drawn(&self, folded: &str, about: &About<'_>, letters: &Letters, draw: &dyn Draw) -> Option<&Name> {
         let class = self
             .pools
             .class(&self.dictionary, folded)
@@ -286,17 +254,17 @@ impl Names {
                 },
                 role: Role::Family,
             });
+        // A nickname's surrogate is this name where it has no nickname itself.
+        let nicknames = self.nicknames.get(folded);
+        let own = || std::iter::once(folded).chain(nicknames.into_iter().flatten().copied());
         let mut stream = Stream::of(draw, &[b"name", folded.as_bytes()]);
         let letter = letters.get(folded);
-        for bucket in self
-            .pools
-            .names(class, letter, self.nicknames.contains_key(folded))
-        {
+        for bucket in self.pools.names(class, letter, nicknames.is_some()) {
             for _ in 0..TRIES {
                 // The lesser of two places: buckets have the commonest names first, and so have people.
                 let place = stream.below(bucket.len()).min(stream.below(bucket.len()));
                 let name = bucket.get(place)?;
-                if name.folded != folded && !clashes(&name.folded, own, about.real) {
+                if !gives_away(&name.folded, own()) {
                     return Some(name);
                 }
             }
@@ -305,12 +273,10 @@ impl Names {
     }
 }
 
-/// Whether a real part of three letters or more stands in a candidate, or one of the mention's own words.
-fn clashes(candidate: &str, own: &[&str], real: &Real) -> bool {
-    let own = own
-        .iter()
-        .any(|word| word.chars().nth(2).is_some() && candidate.contains(word));
-    own || real.part_in(candidate)
+/// Whether a candidate is one of the words that it stands for, or holds one of three letters or more.
+fn gives_away<'w>(candidate: &str, own: impl IntoIterator<Item = &'w str>) -> bool {
+    own.into_iter()
+        .any(|word| candidate == word || word.chars().nth(2).is_some() && candidate.contains(word))
 }
 
 /// Letter for letter, case kept.

@@ -70,7 +70,7 @@ fn host(original: &str, draw: &dyn Draw) -> Option<&'static str> {
 }
 
 /// A URL with its scheme, port and layout.
-pub(crate) fn url(text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
+pub(crate) fn url(text: &str, draw: &dyn Draw) -> Option<String> {
     let (scheme, rest) = match text.find("://") {
         Some(at) => text.split_at_checked(at + 3)?,
         None => ("", text),
@@ -106,14 +106,14 @@ pub(crate) fn url(text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<Stri
         if !kind(first) || common.iter().any(|word| run.eq_ignore_ascii_case(word)) {
             out.push_str(run);
         } else {
-            out.push_str(&code(run, about.real, draw)?);
+            out.push_str(&code(run, draw)?);
         }
     }
     (out != text).then_some(out)
 }
 
 /// An IP address in a documentation range, with its port or prefix length; `None` for what is no address.
-pub(crate) fn ip(text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
+pub(crate) fn ip(text: &str, draw: &dyn Draw) -> Option<String> {
     let trimmed = text.trim();
     let v4 = |text: &str| text.parse::<Ipv4Addr>().ok();
     let cut = if trimmed.contains('.') {
@@ -143,7 +143,7 @@ pub(crate) fn ip(text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<Strin
                 tail
             };
             let out = Case::of(text).write_host(&format!("{made}{tail}"));
-            if made != address && !is_near(&fold(text), &out, about.real) {
+            if made != address && !is_near(&fold(text), &out) {
                 return Some(out);
             }
         }
@@ -155,7 +155,7 @@ pub(crate) fn ip(text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<Strin
         let [a, b, c] = *stream.pick(&[[192, 0, 2], [198, 51, 100], [203, 0, 113]])?;
         let made = Ipv4Addr::new(a, b, c, 1 + stream.below(254) as u8);
         let out = format!("{made}{tail}");
-        if made != address && !about.real.value_in(&out) && solid(&out) != solid(text) {
+        if made != address && solid(&out) != solid(text) {
             return Some(out);
         }
     }
@@ -165,7 +165,7 @@ pub(crate) fn ip(text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Real;
+    use crate::KnownNames;
     use crate::draw::testing::Seeded;
     use lethe_dictionaries::Dictionary;
     use proptest::prelude::*;
@@ -173,20 +173,20 @@ mod tests {
 
     static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(Dictionary::builtin()).unwrap());
 
-    fn about(real: &Real) -> About<'_> {
+    fn about(known: &KnownNames) -> About<'_> {
         About {
             language: None,
             order: None,
             year: None,
             days: None,
-            real,
+            known,
         }
     }
 
     #[test]
     fn an_address_follows_the_names_in_it() {
-        let real = Real::new(["Tobias Wrenfield"], ["Tobias Wrenfield"], []);
-        let about = about(&real);
+        let known = KnownNames::new(["Tobias Wrenfield"]);
+        let about = about(&known);
         for seed in 0..20 {
             let draw = Seeded(seed);
             let name = fold(&NAMES.surrogate("Tobias Wrenfield", &about, &draw).unwrap());
@@ -206,14 +206,9 @@ mod tests {
 
     #[test]
     fn hosts_lie_in_the_names_kept_for_documentation() {
-        let real = Real::default();
+        let known = KnownNames::default();
         for seed in 0..20 {
-            let out = url(
-                "https://portal.example.org:8080/u/5527719?id=ab",
-                &about(&real),
-                &Seeded(seed),
-            )
-            .unwrap();
+            let out = url("https://portal.example.org:8080/u/5527719?id=ab", &Seeded(seed)).unwrap();
             assert!(
                 out.starts_with("https://example.") && !out.contains("example.org"),
                 "{out}"
@@ -222,40 +217,39 @@ mod tests {
                 out.contains(":8080/") && out.contains("?id=") && !out.contains("5527719"),
                 "{out}"
             );
-            let out = url("www.clinic.test/smith", &about(&real), &Seeded(seed)).unwrap();
+            let out = url("www.clinic.test/smith", &Seeded(seed)).unwrap();
             assert!(out.starts_with("www.example.") && !out.contains("smith"), "{out}");
         }
-        assert_eq!(url("localhost", &about(&real), &Seeded(1)), None);
-        assert_eq!(email(&NAMES, "no address", &about(&real), &Seeded(1)), None);
+        assert_eq!(url("localhost", &Seeded(1)), None);
+        assert_eq!(email(&NAMES, "no address", &about(&known), &Seeded(1)), None);
     }
 
     #[test]
     fn ip_addresses_lie_in_the_test_networks() {
-        let real = Real::default();
         for seed in 0..50 {
-            let out = ip("10.4.18.220:8080", &about(&real), &Seeded(seed)).unwrap();
+            let out = ip("10.4.18.220:8080", &Seeded(seed)).unwrap();
             let nets = ["192.0.2.", "198.51.100.", "203.0.113."];
             assert!(
                 nets.iter().any(|net| out.starts_with(net)) && out.ends_with(":8080"),
                 "{out}"
             );
-            let out = ip("fe80::1ff:fe23:4567:890a", &about(&real), &Seeded(seed)).unwrap();
+            let out = ip("fe80::1ff:fe23:4567:890a", &Seeded(seed)).unwrap();
             assert!(
                 out.starts_with("2001:db8:") && out.parse::<Ipv6Addr>().is_ok(),
                 "{out}"
             );
         }
         for text in ["10.4.18", "300.1.1.1", "", "10.4.18.220.7"] {
-            assert_eq!(ip(text, &about(&real), &Seeded(1)), None, "{text}");
+            assert_eq!(ip(text, &Seeded(1)), None, "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "\\PC{0,40}|[a-z]{1,5}(://|@|\\.|:)[a-z./@:]{0,20}", seed in 0u64..20) {
-            let real = Real::default();
-            let about = about(&real);
-            for out in [email(&NAMES, &text, &about, &Seeded(seed)), url(&text, &about, &Seeded(seed)), ip(&text, &about, &Seeded(seed))] {
+            let known = KnownNames::default();
+            let about = about(&known);
+            for out in [email(&NAMES, &text, &about, &Seeded(seed)), url(&text, &Seeded(seed)), ip(&text, &Seeded(seed))] {
                 prop_assert_ne!(out, Some(text.clone()));
             }
         }

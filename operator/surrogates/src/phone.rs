@@ -47,7 +47,7 @@ pub(crate) fn number(text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<S
         .or_else(|| national(&[""], 7))
         .filter(|_| !(vanity || spanish && digits.len() == 7));
     if es.is_none() && us.is_none() {
-        return code(text, about.real, draw);
+        return code(text, draw);
     }
     let key = es.or(us)?;
     // A local number agrees with the same number behind its area code.
@@ -75,7 +75,7 @@ pub(crate) fn number(text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<S
         crate::layout::digits(behind, draw, &mut extension);
         // The extension's digits in their places; its letters as they are.
         let out = filled(text, main.chars().count(), &made, behind, &extension);
-        if !is_near(&folded, &out, about.real) && !out.contains(key) {
+        if !is_near(&folded, &out) && !out.contains(key) {
             return Some(out);
         }
     }
@@ -107,18 +107,18 @@ fn filled(text: &str, main: usize, made: &str, behind: &str, extension: &str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Real;
+    use crate::KnownNames;
     use crate::draw::testing::Seeded;
     use proptest::prelude::*;
 
     fn get(text: &str, language: Option<Language>, seed: u64) -> String {
-        let real = Real::default();
+        let known = KnownNames::default();
         let about = About {
             language,
             order: None,
             year: None,
             days: None,
-            real: &real,
+            known: &known,
         };
         number(text, &about, &Seeded(seed)).unwrap()
     }
@@ -189,8 +189,8 @@ mod tests {
 
         #[test]
         fn no_text_makes_it_panic(text in "\\PC{0,30}", seed in 0u64..20) {
-            let real = Real::default();
-            let about = About { language: None, order: None, year: None, days: None, real: &real };
+            let known = KnownNames::default();
+            let about = About { language: None, order: None, year: None, days: None, known: &known };
             let _ = number(&text, &about, &Seeded(seed));
         }
     }

@@ -19,7 +19,7 @@ use crate::case::Case;
 use crate::draw::{Draw, Stream};
 use crate::ids::code;
 use crate::real::solid;
-use crate::{About, Kind, Language, Real};
+use crate::{About, Kind, Language};
 
 const TRIES: usize = 48;
 
@@ -244,7 +244,7 @@ impl Places {
         let start = text.find(name)?;
         let (front, rest) = text.split_at_checked(start)?;
         let state = matches!(sort, Sort::Region | Sort::City);
-        if state && let Some(out) = states::surrogate(rest, sort == Sort::Region, about, draw) {
+        if state && let Some(out) = states::surrogate(rest, sort == Sort::Region, draw) {
             return Some(format!("{front}{out}"));
         }
         let end = rest.rfind(name).map(|at| {
@@ -272,7 +272,7 @@ impl Places {
         // "MGH", "UCSF": other letters.
         let acronym = case == Case::Upper && letters <= 6 && !text.contains(' ');
         if acronym && matches!(sort, Sort::Hospital | Sort::Organization) {
-            return code(text, about.real, draw);
+            return code(text, draw);
         }
         let held = self.members.get(&hash(&folded)).copied().unwrap_or(0);
         let home = about
@@ -313,7 +313,7 @@ impl Places {
             if gendered && attempt < TRIES / 2 && place.folded.chars().next_back() != last {
                 continue;
             }
-            if !is_near(place, &folded, &own, about.real) {
+            if !is_near(place, &folded, &own) {
                 return Some(case.apply(place.shown));
             }
         }
@@ -321,13 +321,10 @@ impl Places {
     }
 }
 
-/// Whether a place is the original or a real value, or has a telling word of one: "South Boston" tells Boston.
-fn is_near(place: &Place, original: &str, own: &[&str], real: &Real) -> bool {
-    let theirs = place.telling.iter().any(|word| real.has_part(word));
+/// Whether a place is the original, or has a telling word of it: "South Boston" tells Boston.
+fn is_near(place: &Place, original: &str, own: &[&str]) -> bool {
     place.folded == original
         || !place.telling.is_empty() && own.iter().any(|word| place.folded.contains(word))
-        || theirs
-        || real.value_in(&place.folded)
 }
 
 /// Words of places and institutions that tell none from another.

@@ -41,15 +41,13 @@ impl Surrogates {
     /// What stands in place of `text`; `None` if it is not understood or nothing else is left, and then the caller writes a
     /// tag.
     ///
-    /// The same for the same text, kind and draw, in whatever order texts come; another only where it would be a real value
-    /// of the note. Dates are moved by [`About::days`], ages over 89 are generalised and others kept: neither is drawn.
+    /// A pure function of text, kind, draw and `about`: no other text of the note changes it. Dates are moved by [`About::days`], ages over 89 are generalised and others kept: neither is drawn.
     pub fn surrogate(&self, kind: Kind, text: &str, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
         // A span of a paragraph is an error of a tagger, and would be laid out in vain.
         const LONGEST: usize = 400;
         if text.len() > LONGEST {
             return None;
         }
-        let real = about.real;
         let made = match kind {
             Kind::Patient | Kind::Doctor => self.names.surrogate(text, about, draw),
             Kind::Username => match net::email(&self.names, text, about, draw) {
@@ -78,9 +76,9 @@ impl Surrogates {
             }
             Kind::Phone | Kind::Fax => phone::number(text, about, draw),
             Kind::Email => net::email(&self.names, text, about, draw),
-            Kind::Url => net::url(text, about, draw).or_else(|| net::email(&self.names, text, about, draw)),
-            Kind::IpAddress => net::ip(text, about, draw).or_else(|| ids::code(text, real, draw)),
-            Kind::Ssn => ids::ssn(text, real, draw),
+            Kind::Url => net::url(text, draw).or_else(|| net::email(&self.names, text, about, draw)),
+            Kind::IpAddress => net::ip(text, draw).or_else(|| ids::code(text, draw)),
+            Kind::Ssn => ids::ssn(text, draw),
             Kind::Room
             | Kind::MedicalRecord
             | Kind::HealthPlan
@@ -89,7 +87,7 @@ impl Surrogates {
             | Kind::Vehicle
             | Kind::Device
             | Kind::BioId
-            | Kind::IdNum => ids::code(text, real, draw),
+            | Kind::IdNum => ids::code(text, draw),
         };
         // Only an age and a date may stay what they are; anything else would be the value itself.
         made.filter(|made| matches!(kind, Kind::Age | Kind::Date) || made != text)
@@ -101,7 +99,7 @@ impl Surrogates {
         let spanish = about.language == Some(Language::Spanish);
         let us = !spanish && self.zips.generalise(text).is_some();
         if !(us || spanish && digits.len() == 5 && is_number(text)) {
-            return ids::code(text, about.real, draw);
+            return ids::code(text, draw);
         }
         let head = digits.get(..5)?;
         let mut first = Stream::of(draw, &[b"zip", head.as_bytes()]);
@@ -118,7 +116,7 @@ impl Surrogates {
                 made += &format!("{:04}", rest.below(10_000));
             }
             let out = ids::laid_out(text, made.as_bytes());
-            if !ids::is_near(text, &out, about.real) {
+            if !ids::is_near(text, &out) {
                 return Some(out);
             }
         }

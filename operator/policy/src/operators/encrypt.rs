@@ -17,6 +17,7 @@ impl Operator for Encrypt {
             text: sealed.map_err(|_| ReplaceError::Failed)?,
             action: "encrypt",
             key: Some(Arc::from(note.keyring()?.current().id())),
+            scope: None,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! What can be done to a span, one operator a file. [`operator`] is the list.
 
 mod encrypt;
+mod encrypt_id;
 mod generalise;
 mod keep;
 mod mask;
@@ -14,12 +15,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use lethe_core::{ReplaceError, Replacement};
-use lethe_secrets::ShiftRule;
+use lethe_secrets::{IdCipher, ShiftRule};
 use lethe_surrogates::dates::{Hint, Order, Written};
 use lethe_surrogates::zip::ZipTable;
 use lethe_surrogates::{Language, Surrogates};
 
-use crate::file::Operation;
+use crate::authority::Authorities;
+use crate::file::{Operation, Scope};
 use crate::note::{Item, Note};
 
 /// What operators are made with.
@@ -31,6 +33,9 @@ pub(crate) struct Parts {
     pub(crate) zips: Option<Arc<ZipTable>>,
     /// Built if the policy asks for some.
     pub(crate) surrogates: Option<Arc<Surrogates>>,
+    /// Made if the policy asks for it.
+    pub(crate) cipher: Option<Arc<IdCipher>>,
+    pub(crate) authorities: Arc<Authorities>,
     pub(crate) has_vault: bool,
     /// Whether ages over 89 may not show in years either.
     pub(crate) hides_great_age: bool,
@@ -70,6 +75,11 @@ pub(crate) trait Operator: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Among which notes the same value is replaced alike.
+    fn scope(&self) -> Scope {
+        Scope::Patient
+    }
+
     /// What is written.
     ///
     /// # Errors
@@ -95,9 +105,17 @@ pub(crate) fn operator(operation: &Operation, parts: &Parts) -> Box<dyn Operator
             dates: parts.dates(),
             rule: parts.shift,
         }),
-        Operation::Pseudonym { codes } => Box::new(pseudonym::Pseudonym { codes: *codes }),
+        Operation::Pseudonym { codes, scope } => Box::new(pseudonym::Pseudonym {
+            codes: *codes,
+            scope: *scope,
+        }),
         Operation::Encrypt {} => Box::new(encrypt::Encrypt),
-        Operation::Surrogate {} => Box::new(surrogate::Surrogate {
+        Operation::EncryptId {} => Box::new(encrypt_id::EncryptId {
+            cipher: parts.cipher.clone(),
+            authorities: Arc::clone(&parts.authorities),
+        }),
+        Operation::Surrogate { scope } => Box::new(surrogate::Surrogate {
+            scope: *scope,
             surrogates: parts.surrogates.clone(),
             dates: parts.dates(),
             rule: parts.shift,
@@ -112,6 +130,7 @@ fn bare(action: &'static str, text: String) -> Replacement {
         text,
         action,
         key: None,
+        scope: None,
     }
 }
 

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use lethe_core::{ReplaceError, Replacement};
 
 use super::Operator;
-use crate::file::Codes;
+use crate::file::{Codes, Scope};
 use crate::note::{Item, Note, plain};
 
 #[derive(Debug)]
 pub(super) struct Pseudonym {
     pub(super) codes: Codes,
+    pub(super) scope: Scope,
 }
 
 impl Operator for Pseudonym {
@@ -19,17 +20,26 @@ impl Operator for Pseudonym {
         self.codes == Codes::Vault
     }
 
+    fn scope(&self) -> Scope {
+        self.scope
+    }
+
     fn write<'a>(&self, item: &Item<'a>, note: &mut Note<'a>) -> Result<Replacement, ReplaceError> {
-        code(self.codes, item, note)
+        code(self.codes, self.scope, item, note)
     }
 }
 
 /// `[LABEL-code]`.
-pub(super) fn code(codes: Codes, item: &Item<'_>, note: &Note<'_>) -> Result<Replacement, ReplaceError> {
+pub(super) fn code<'a>(
+    codes: Codes,
+    scope: Scope,
+    item: &Item<'a>,
+    note: &Note<'a>,
+) -> Result<Replacement, ReplaceError> {
     let name = item.label.name.as_str();
     let (code, key) = match codes {
         Codes::Hmac => (
-            note.pseudonyms()?.code(name, &plain(item.text)),
+            note.pseudonyms(scope)?.code(name, &plain(item.text)),
             Some(Arc::from(note.keyring()?.current().id())),
         ),
         Codes::Vault => {
@@ -41,5 +51,6 @@ pub(super) fn code(codes: Codes, item: &Item<'_>, note: &Note<'_>) -> Result<Rep
         text: format!("[{name}-{code}]"),
         action: "pseudonym",
         key,
+        scope: Note::named(scope),
     })
 }

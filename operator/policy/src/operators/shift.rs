@@ -25,6 +25,7 @@ impl Operator for Shift {
                 text,
                 action: "shift",
                 key: Some(Arc::from(key.id())),
+                scope: None,
             },
         ))
     }

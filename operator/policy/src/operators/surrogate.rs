@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use lethe_core::{ReplaceError, Replacement};
 use lethe_secrets::{Prf, ShiftRule};
-use lethe_surrogates::{About, Draw, Kind, Surrogates, ages};
+use lethe_surrogates::{About, Draw, Kind, KnownNames, Surrogates, ages};
 
 use super::{Dates, Operator, bare, tagged};
+use crate::file::Scope;
 use crate::note::{Item, Note};
 
 #[derive(Debug)]
 pub(super) struct Surrogate {
+    pub(super) scope: Scope,
     pub(super) surrogates: Option<Arc<Surrogates>>,
     pub(super) dates: Dates,
     pub(super) rule: ShiftRule,
@@ -33,18 +35,27 @@ impl Surrogate {
         let Some(kind) = Kind::of_label(&item.label.name).or_else(by_role) else {
             return Ok(None);
         };
+        // Where all patients' notes agree, no patient's names may decide.
+        let nobody = KnownNames::default();
         let about = About {
             language: Some(self.dates.language),
             order: self.dates.order,
             year: note.year,
             days: Some(note.days(self.rule)?),
-            real: note.real(),
+            known: match self.scope {
+                Scope::Patient => note.known(),
+                Scope::Site => &nobody,
+            },
         };
-        Ok(surrogates.surrogate(kind, item.text, &about, &Keyed(note.prf()?)))
+        Ok(surrogates.surrogate(kind, item.text, &about, &Keyed(note.prf(self.scope)?)))
     }
 }
 
 impl Operator for Surrogate {
+    fn scope(&self) -> Scope {
+        self.scope
+    }
+
     fn write<'a>(&self, item: &Item<'a>, note: &mut Note<'a>) -> Result<Replacement, ReplaceError> {
         if item.role.only(&["AGE"]) {
             // Another age would be another patient: what may not be shown is generalised.
@@ -60,9 +71,15 @@ impl Operator for Surrogate {
         let made = self.value(item, note)?.map_or_else(
             || tagged(item),
             |text| Replacement {
+                // The audit counts clashes; a surrogate that gave way would differ from the column's and hint at the name.
+                action: if !item.role.some(&["DATE"]) && note.clashes(item.text, &text) {
+                    "surrogate-clash"
+                } else {
+                    "surrogate"
+                },
                 text,
-                action: "surrogate",
                 key: Some(Arc::from(key)),
+                scope: Note::named(self.scope),
             },
         );
         note.surrogates.insert(place, made.clone());

@@ -3,7 +3,7 @@
 use lethe_core::{ReplaceError, Replacement};
 
 use super::{Operator, bare, pseudonym, tagged};
-use crate::file::{Codes, Numbered};
+use crate::file::{Codes, Numbered, Scope};
 use crate::note::{Item, Note};
 
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Operator for Tag {
             }
             Some(Numbered::Patient) => Ok(Replacement {
                 action: "tag",
-                ..pseudonym::code(self.codes(), item, note)?
+                ..pseudonym::code(self.codes(), Scope::Patient, item, note)?
             }),
         }
     }

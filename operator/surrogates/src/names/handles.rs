@@ -39,9 +39,9 @@ impl Names {
         if total <= 2 {
             return Some(initials(&folded));
         }
-        let real = |word: &str| about.real.is_known(word) || about.real.times(word) > 0;
+        let given = |word: &str| about.known.has(word);
         let listed = |word: &str| self.pools.class(&self.dictionary, word).is_some();
-        if !real(&folded) && !listed(&folded) {
+        if !given(&folded) && !listed(&folded) {
             let cuts: Vec<(&str, &str)> = folded
                 .char_indices()
                 .skip(1)
@@ -49,8 +49,8 @@ impl Names {
                 .collect();
             let long = |word: &str, least: usize| word.chars().nth(least - 1).is_some();
             let short = |word: &str| !long(word, 3);
-            // What the note itself says comes before what the lists say.
-            for known in [&real as &dyn Fn(&str) -> bool, &|word| {
+            // What the event says comes before what the lists say.
+            for known in [&given as &dyn Fn(&str) -> bool, &|word| {
                 long(word, 4) && listed(word)
             }] {
                 for &(head, tail) in &cuts {

@@ -2,7 +2,6 @@
 
 use lethe_dictionaries::fold;
 
-use crate::About;
 use crate::case::Case;
 use crate::draw::{Draw, Stream};
 use crate::real::solid;
@@ -84,7 +83,7 @@ enum Form {
 }
 
 /// Another state in the same form. `None` for what is no state; in a city's place only abbreviations are taken for one.
-pub(super) fn surrogate(text: &str, region: bool, about: &About<'_>, draw: &dyn Draw) -> Option<String> {
+pub(super) fn surrogate(text: &str, region: bool, draw: &dyn Draw) -> Option<String> {
     let name = |c: char| c.is_alphanumeric();
     let end = text.rfind(name)? + 1;
     // A full stop belongs to an abbreviation; other marks stay behind.
@@ -120,9 +119,7 @@ pub(super) fn surrogate(text: &str, region: bool, about: &About<'_>, draw: &dyn 
     let mut stream = Stream::of(draw, &[b"state", STATES[at].2.as_bytes()]);
     for _ in 0..64 {
         let (name, older, postal) = STATES[stream.below(STATES.len())];
-        let words = fold(name);
-        let near = words.split(' ').any(|word| about.real.has_part(word));
-        if postal == STATES[at].2 || near {
+        if postal == STATES[at].2 {
             continue;
         }
         let case = Case::of(body);
@@ -149,19 +146,10 @@ pub(super) fn surrogate(text: &str, region: bool, about: &About<'_>, draw: &dyn 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Real;
     use crate::draw::testing::Seeded;
 
     fn get(text: &str, seed: u64) -> Option<String> {
-        let real = Real::default();
-        let about = About {
-            language: None,
-            order: None,
-            year: None,
-            days: None,
-            real: &real,
-        };
-        surrogate(text, true, &about, &Seeded(seed))
+        surrogate(text, true, &Seeded(seed))
     }
 
     #[test]

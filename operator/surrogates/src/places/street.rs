@@ -100,7 +100,7 @@ impl Streets {
             let written = word.span.get(text)?;
             at = word.span.end();
             if word.digits {
-                match code(written, about.real, draw) {
+                match code(written, draw) {
                     Some(other) => out.push_str(&other),
                     None => layout::digits(written, draw, &mut out),
                 }
@@ -111,7 +111,7 @@ impl Streets {
             } else if kept[i] {
                 out.push_str(written);
             } else if word.folded.chars().count() == 1 {
-                out.push_str(&code(written, about.real, draw)?);
+                out.push_str(&code(written, draw)?);
                 changed = true;
             } else {
                 // The words of a name become one name: "Martin Luther King", "Nuestra Señora".
@@ -122,7 +122,7 @@ impl Streets {
                     end += 1;
                 }
                 let run = Span::between(word.span.start() as u32, words[end].span.end() as u32).get(text)?;
-                out.push_str(&names.of_street(run, spanish, about.real, draw)?);
+                out.push_str(&names.of_street(run, spanish, draw)?);
                 at = words[end].span.end();
                 i = end;
                 changed = true;
@@ -252,20 +252,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Real;
+    use crate::KnownNames;
     use crate::draw::testing::Seeded;
 
     static NAMES: LazyLock<Names> = LazyLock::new(|| Names::new(Dictionary::builtin()).unwrap());
     static STREETS: LazyLock<Streets> = LazyLock::new(|| Streets::new(Dictionary::builtin()).unwrap());
 
     fn get(text: &str, language: Option<Language>, seed: u64) -> Option<String> {
-        let real = Real::default();
+        let known = KnownNames::default();
         let about = About {
             language,
             order: None,
             year: None,
             days: None,
-            real: &real,
+            known: &known,
         };
         STREETS.surrogate(&NAMES, text, &about, &Seeded(seed))
     }
@@ -277,7 +277,7 @@ mod tests {
             order: None,
             year: None,
             days: None,
-            real: &Real::default(),
+            known: &KnownNames::default(),
         };
         let words = words(text);
         let kept = (0..words.len()).filter(|&i| !words[i].digits && STREETS.is_kept(&words, i, &about));
