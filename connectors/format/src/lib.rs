@@ -28,7 +28,10 @@ pub use cda::{CdaConfig, CdaFormat};
 pub use diagnosis::{Diagnosis, Problem};
 pub use fhir::{FhirConfig, FhirFormat, PatientIdFrom};
 pub use fields::Fields;
-pub use hl7v2::{Charset as Hl7v2Charset, Hl7v2Config, Hl7v2Format, allowlist as hl7v2_allowlist};
+pub use hl7v2::{
+    Charset as Hl7v2Charset, Hl7v2Config, Hl7v2Format, Messages as Hl7v2Messages,
+    allowlist as hl7v2_allowlist, hl7v2_messages,
+};
 pub use json::{EVENT_NAMES, JsonConfig, JsonFormat, Read, event_kind};
 pub use known::{KIND_NAMES, kind_named};
 pub use markup::{RtfError, html_to_text, rtf_to_text};

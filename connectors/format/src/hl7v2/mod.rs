@@ -22,6 +22,7 @@
 //! Hostile messages cost time and memory linear in their size: nothing recurses, escape sequences never grow, and
 //! segments, fields, parts and identifiers are counted against limits.
 
+mod batch;
 mod charset;
 mod codes;
 mod envelope;
@@ -41,6 +42,7 @@ use lethe_core::{Enclosed, EventKind, KnownKind, NoteEvent};
 use serde::Deserialize;
 
 use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
+pub use batch::{Messages, hl7v2_messages};
 pub use charset::Charset;
 use codes::Codes;
 use envelope::{Hole, Skeleton};
