@@ -137,23 +137,6 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// What is within the frame of MLLP (0x0B before, 0x1C 0x0D after), or what is there without one. And how many bytes
-/// stand before it.
-pub(super) fn unframed(payload: &[u8]) -> (&[u8], usize) {
-    let (before, after) = (
-        |byte: &u8| matches!(byte, 0x0b | b'\r' | b'\n'),
-        |byte: &u8| matches!(byte, 0x1c | b'\r' | b'\n'),
-    );
-    let body = payload.strip_prefix(b"\xef\xbb\xbf").unwrap_or(payload);
-    let start = body.iter().position(|byte| !before(byte)).unwrap_or(body.len());
-    let end = body
-        .iter()
-        .rposition(|byte| !after(byte))
-        .map_or(start, |last| last + 1);
-    let skipped = payload.len() - body.len() + start;
-    (body.get(start..end).unwrap_or_default(), skipped)
-}
-
 /// MSH-18 before the message is decoded: its first repetition, and whether there are more.
 pub(super) fn declared_charset(message: &[u8], separators: &Separators) -> (String, bool) {
     let head = message.split(|byte| matches!(byte, b'\r' | b'\n')).next();
@@ -185,13 +168,7 @@ pub(super) fn segments<'a>(
 ) -> Result<Vec<Segment<'a>>, (usize, Option<&'static str>, Problem)> {
     let mut segments: Vec<Segment<'a>> = Vec::new();
     let mut at = 0;
-    let first = text.find(['\r', '\n']);
-    let lines = Lines {
-        rest: Some(text),
-        field: separators.field,
-        by_return: first.is_some_and(|at| text.get(at..=at) == Some("\r")),
-    };
-    for line in lines {
+    for line in lines(text, separators) {
         let start = at;
         at += line.len() + 1;
         if line.is_empty() {
@@ -223,6 +200,16 @@ pub(super) fn segments<'a>(
         });
     }
     Ok(segments)
+}
+
+/// Returns the lines of a message that are segments, or blank.
+pub(super) fn lines<'a>(text: &'a str, separators: &Separators) -> impl Iterator<Item = &'a str> {
+    let first = text.find(['\r', '\n']);
+    Lines {
+        rest: Some(text),
+        field: separators.field,
+        by_return: first.is_some_and(|at| text.get(at..=at) == Some("\r")),
+    }
 }
 
 /// A carriage return always ends a segment. A line feed does if another segment follows it, for senders leave those of a
@@ -345,12 +332,5 @@ mod tests {
                 "{bad}"
             );
         }
-    }
-
-    #[test]
-    fn the_frame_around_a_message_is_taken_off() {
-        assert_eq!(unframed(b"\x0bMSH|x\r\x1c\r"), (&b"MSH|x"[..], 1));
-        assert_eq!(unframed(b"\xef\xbb\xbf\r\nMSH"), (&b"MSH"[..], 5));
-        assert_eq!(unframed(b"\x1c\r"), (&b""[..], 0));
     }
 }

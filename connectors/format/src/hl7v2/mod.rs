@@ -17,7 +17,8 @@
 //! message to be closed: what comes back of it is decided by an allowlist (`table.rs`), and only that is kept of it.
 //!
 //! Attachments in RTF and HTML come back as plain text. What is not text (PDF, images, pointers to documents elsewhere)
-//! comes back empty. A message with nothing but such contents is refused, as is one in pieces: its note would not be whole.
+//! comes back empty. A message with nothing but such contents is refused. One in pieces is joined (`fragments.rs`), or
+//! refused if not all of them are in the payload: its note would not be whole.
 //!
 //! Hostile messages cost time and memory linear in their size: nothing recurses, escape sequences never grow, and
 //! segments, fields, parts and identifiers are counted against limits.
@@ -28,6 +29,7 @@ mod codes;
 mod envelope;
 mod escape;
 mod event;
+mod fragments;
 mod message;
 mod narrative;
 mod table;
@@ -118,15 +120,21 @@ pub struct Hl7v2Format {
 
 impl Format for Hl7v2Format {
     fn read(&self, payload: &[u8]) -> Result<NoteEvent, Diagnosis> {
-        let (body, skipped) = message::unframed(payload);
+        if u32::try_from(payload.len()).is_err() {
+            return Err(Diagnosis {
+                field: None,
+                byte: 0,
+                problem: Problem::TooLarge,
+            });
+        }
+        let whole =
+            fragments::whole(payload).map_err(|(byte, field, problem)| Diagnosis { field, byte, problem })?;
         let fail = |field, byte: usize, problem| Diagnosis {
             field,
-            byte: skipped + byte,
+            byte: whole.skipped + byte,
             problem,
         };
-        if u32::try_from(payload.len()).is_err() {
-            return Err(fail(None, 0, Problem::TooLarge));
-        }
+        let body = &*whole.body;
         let separators = Separators::read(body).map_err(|one| fail(one.field, one.byte, one.problem))?;
         let (declared, more) = message::declared_charset(body, &separators);
         let charset = if declared.is_empty() {
@@ -141,6 +149,7 @@ impl Format for Hl7v2Format {
         let text = charset
             .decode(body)
             .map_err(|(byte, problem)| fail(None, byte, problem))?;
+        let text = fragments::joined(text, &separators);
         // A byte of the text is one of the payload, but where a letter is one byte there and two here.
         let at = |byte: usize| match charset {
             Charset::Utf8 | Charset::Ascii => byte,
@@ -148,7 +157,11 @@ impl Format for Hl7v2Format {
         };
         let segments = message::segments(&text, &separators)
             .map_err(|(byte, field, problem)| fail(field, at(byte), problem))?;
-        self.event(&codec, declared, &segments)
+        let mut draft = Draft::new(codec, self.codes.clone(), self.config.keep_message);
+        for segment in whole.messages.envelope() {
+            draft.removed(Some(segment.to_owned()), "segment not on the list");
+        }
+        self.event(draft, declared, &segments)
             .map_err(|(byte, field, problem)| fail(Some(field), at(byte), problem))
     }
 }
@@ -157,13 +170,18 @@ impl Format for Hl7v2Format {
 type Refused = (usize, &'static str, Problem);
 
 impl Hl7v2Format {
-    fn event(&self, codec: &Codec, declared: String, segments: &[Segment<'_>]) -> Result<NoteEvent, Refused> {
+    fn event(
+        &self,
+        mut draft: Draft,
+        declared: String,
+        segments: &[Segment<'_>],
+    ) -> Result<NoteEvent, Refused> {
+        let codec = &draft.codec.clone();
         let start = |(field, problem)| (0, field, problem);
         event::supported(codec, segments).map_err(start)?;
         check_patient(codec, segments)?;
         let kind = event::kind(codec, segments).map_err(start)?;
         let facts = event::facts(codec, segments, &self.config, self.utc_offset).map_err(start)?;
-        let mut draft = Draft::new(*codec, self.codes.clone(), self.config.keep_message);
         let mut narrative = Narrative::new(self.config.max_note_bytes, self.config.keep_numbers);
         // Whether what comes is part of the note: of the order, and of the observation within it.
         let (mut ordered, mut observed) = (true, true);
@@ -171,7 +189,7 @@ impl Hl7v2Format {
             match segment.name {
                 "OBR" => (ordered, observed) = (!event::is_void(segment), true),
                 "OBX" => observed = !event::is_withdrawn(segment),
-                // A message in pieces, and a segment in pieces (section 2.10.2).
+                // A piece whose other pieces did not arrive with it.
                 "ADD" => return Err((segment.at, "ADD", Problem::Fragmented)),
                 "DSC" if !segment.field(1).is_empty() => {
                     return Err((segment.at, "DSC-1", Problem::Fragmented));
@@ -303,7 +321,7 @@ fn check_patient(codec: &Codec, segments: &[Segment<'_>]) -> Result<(), Refused>
                 value.trim().is_empty() || fits(value.trim())
             })
         };
-    let is_a_date = |date: &str| Stamp::read(date).is_some();
+    let is_a_date = |date: &str| Stamp::read(date).is_some_and(|stamp| stamp.is_of_a_person());
     for pid in segments.iter().filter(|segment| segment.name == "PID") {
         let checks = [
             ("PID-3", all(pid.field(3), first_component, is_an_id)),

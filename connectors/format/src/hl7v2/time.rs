@@ -1,7 +1,7 @@
 //! HL7's time stamps (v2.5.1, section 2.A.22 and 2.A.77: `YYYY[MM[DD[HH[MM[SS[.S[S[S[S]]]]]]]]][+/-ZZZZ]`) as dates that
 //! readers know, and back.
 
-use jiff::civil::DateTime;
+use jiff::civil::{Date, DateTime};
 use jiff::tz::{Offset, TimeZone};
 
 /// A time stamp taken apart.
@@ -44,6 +44,21 @@ impl<'a> Stamp<'a> {
             iso.push(digit);
         }
         iso
+    }
+
+    /// Whether there is such a day, month or year, in 1850 to 2149. A number of eight digits is seldom one.
+    pub(super) fn is_of_a_person(&self) -> bool {
+        let part = |from: usize, to: usize| self.date.get(from..to).and_then(|digits| digits.parse().ok());
+        let Some(year) = part(0, 4).filter(|year| (1850..2150).contains(year)) else {
+            return false;
+        };
+        let two = |from: usize| match self.date.len() > from {
+            true => part(from, from + 2).and_then(|number| i8::try_from(number).ok()),
+            false => Some(1),
+        };
+        two(4)
+            .zip(two(6))
+            .is_some_and(|(month, day)| Date::new(year, month, day).is_ok())
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z. A day without its time is its midnight. None without a day, without an
@@ -152,6 +167,19 @@ mod tests {
             "20240501é",
         ] {
             assert_eq!(Stamp::read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_date_of_a_person_is_in_the_calendar() {
+        let is = |raw| Stamp::read(raw).unwrap().is_of_a_person();
+        for good in ["19580714", "195807", "1958", "20240229", "195807140830"] {
+            assert!(is(good), "{good}");
+        }
+        for bad in [
+            "44129071", "19581314", "19580732", "20230229", "4412", "17991231", "195800",
+        ] {
+            assert!(!is(bad), "{bad}");
         }
     }
 

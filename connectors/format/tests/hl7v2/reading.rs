@@ -272,10 +272,6 @@ fn what_is_no_message_is_refused() {
 fn messages_in_pieces_are_refused() {
     let note = observation("TX", "The first half");
     assert_eq!(
-        refused(note.clone() + "ADD|and the second"),
-        (Some("ADD"), Problem::Fragmented)
-    );
-    assert_eq!(
         refused(note.clone() + "DSC|X-1"),
         (Some("DSC-1"), Problem::Fragmented)
     );
@@ -286,6 +282,60 @@ fn messages_in_pieces_are_refused() {
     }
     let continued = note.replace("|2.5.1", "|2.5.1||X-1");
     assert_eq!(refused(continued), (Some("MSH-14"), Problem::Fragmented));
+}
+
+#[test]
+fn an_addendum_of_a_segment_is_joined_to_it() {
+    let note = message(
+        "ORU^R01",
+        &[
+            "OBX|1|TX|N||The first half",
+            "ADD| and the second~and more",
+            "NTE|1||Seen.",
+        ],
+    );
+    assert_eq!(text(note), "The first half and the second\nand more\n\nSeen.");
+    let alone = message("ORU^R01", &["ADD|the second half"]);
+    assert_eq!(refused(alone), (Some("ADD"), Problem::Fragmented));
+}
+
+#[test]
+fn pieces_in_one_payload_are_joined() {
+    let piece = |number: usize, pointer: &str, segments: &[&str]| {
+        let id = format!("C-{number}|P|2.5.1||{pointer}");
+        message("ORU^R01", segments).replace("C-1|P|2.5.1", &id)
+    };
+    let first = piece(1, "", &["PID|1||7", "OBX|1|TX|N||one", "DSC|P-1|F"]);
+    let second = piece(2, "P-1", &["ADD| and two", "NTE|1||Seen.", "DSC|P-2"]);
+    let third = piece(3, "P-2", &["NTE|2||Called."]);
+    let event = read(format!(
+        "\u{b}{first}\u{1c}\r\u{b}{second}\u{1c}\r\u{b}{third}\u{1c}\r"
+    ));
+    assert_eq!(event.text.expose(), "one and two\n\nSeen.\nCalled.");
+    assert_eq!(event.note_id.expose(), "C-1");
+    for other in [
+        format!("{first}{third}"),
+        format!("{second}{third}"),
+        format!("{first}{second}"),
+    ] {
+        let (_, problem) = refused(other);
+        assert_eq!(problem, Problem::Fragmented);
+    }
+}
+
+#[test]
+fn a_batch_of_one_message_is_that_message() {
+    let note = observation("TX", "Seen.");
+    let batch = format!("FHS|^~\\&|Okafor\rBHS|^~\\&\r{note}BTS|1\rFTS|1\r");
+    let event = read(&batch);
+    assert_eq!(event.text.expose(), "Seen.");
+    let closed = super::tagged(&event);
+    assert_eq!(closed, super::tagged(&read(&note)));
+    let changes = super::envelope(&event).changes();
+    assert!(changes.iter().any(|change| change.path == "FHS"));
+    let two = format!("FHS|^~\\&\r{note}{note}FTS|1\r");
+    assert_eq!(refused(two), (Some("MSH"), Problem::Duplicate));
+    assert_eq!(refused("FHS|^~\\&\rFTS|0").1, Problem::NotHl7);
 }
 
 #[test]
