@@ -1,11 +1,14 @@
 //! What a message says about its note: which it is, whose, of which kind, when written, and what happened to it.
 
+use std::sync::Arc;
+
 use jiff::tz::Offset;
 use lethe_core::{EventKind, NoteEvent};
 
 use super::Hl7v2Config;
 use super::escape::Codec;
 use super::message::Segment;
+use super::people;
 use super::time::Stamp;
 use crate::Problem;
 
@@ -130,10 +133,12 @@ pub(super) fn facts(
                 Stamp::read(&component(name, field, 1)?).and_then(|stamp| stamp.instant(utc_offset));
         }
     }
+    let (patient_id, patient_authority) = patient_id(codec, segments, &config.patient_id_type)?;
     let author_id = first(&[("TXA", 9, 1), ("OBR", 32, 1)])?;
     Ok(NoteEvent {
         note_id: note_id.ok_or(("MSH-10", Problem::Missing))?.into(),
-        patient_id: patient_id(codec, segments, &config.patient_id_type)?.map(Into::into),
+        patient_id: patient_id.map(Into::into),
+        patient_authority,
         encounter_id: first(&[("PV1", 19, 1)])?.map(Into::into),
         note_type: first(&[("TXA", 2, 2), ("TXA", 2, 1), ("OBR", 4, 2), ("OBR", 4, 1)])?,
         author_id: author_id
@@ -145,21 +150,28 @@ pub(super) fn facts(
     })
 }
 
-/// The first id of PID-3 that is of that type; the first that says no type if there is none.
-fn patient_id(codec: &Codec, segments: &[Segment<'_>], kind: &str) -> Result<Option<String>, Refused> {
+/// The first id of PID-3 that is of that type; the first that says no type if there is none. And who assigned it.
+fn patient_id(
+    codec: &Codec,
+    segments: &[Segment<'_>],
+    kind: &str,
+) -> Result<(Option<String>, Option<Arc<str>>), Refused> {
     let separators = codec.separators;
     let Some(pid) = segments.iter().find(|segment| segment.name == "PID") else {
-        return Ok(None);
+        return Ok((None, None));
     };
     let of_type = |wanted: &str| {
         let mut ids = separators.repetitions(pid.field(3)).map(|one| {
             let component = |n: usize| separators.components(one).nth(n - 1).unwrap_or_default();
-            (component(1), component(5))
+            (component(1), component(4), component(5))
         });
-        ids.find(|(id, kind)| *kind == wanted && !matches!(*id, "" | "\"\""))
-            .map(|(id, _)| id)
+        ids.find(|(id, _, kind)| *kind == wanted && !matches!(*id, "" | "\"\""))
     };
-    let id = of_type(kind).or_else(|| of_type("")).unwrap_or_default();
-    let id = codec.line(id).map_err(|problem| ("PID-3", problem))?;
-    Ok((!id.is_empty()).then_some(id))
+    let (id, authority, _) = of_type(kind).or_else(|| of_type("")).unwrap_or_default();
+    let refused = |problem| ("PID-3", problem);
+    let id = codec.line(id).map_err(refused)?;
+    if id.is_empty() {
+        return Ok((None, None));
+    }
+    Ok((Some(id), people::designated(codec, authority).map_err(refused)?))
 }

@@ -32,6 +32,7 @@ mod event;
 mod fragments;
 mod message;
 mod narrative;
+mod people;
 mod table;
 mod time;
 mod typed;
@@ -159,7 +160,7 @@ impl Format for Hl7v2Format {
             .map_err(|(byte, field, problem)| fail(field, at(byte), problem))?;
         let mut draft = Draft::new(codec, self.codes.clone(), self.config.keep_message);
         for segment in whole.messages.envelope() {
-            draft.removed(Some(segment.to_owned()), "segment not on the list");
+            draft.removed_from(segment, 0, "segment not on the list");
         }
         self.event(draft, declared, &segments)
             .map_err(|(byte, field, problem)| fail(Some(field), at(byte), problem))
@@ -200,7 +201,7 @@ impl Hl7v2Format {
                 _ => {}
             }
             let Some(rows) = table::of(segment.name) else {
-                draft.removed(Some(segment.name.to_owned()), "segment not on the list");
+                draft.removed_from(table::standard_name(segment.name), 0, "segment not on the list");
                 continue;
             };
             let live = ordered && observed && kind != EventKind::Delete;
@@ -279,13 +280,13 @@ fn write<'a>(
             _ => {}
         }
     }
-    for number in segment.numbers() {
-        if rows.iter().all(|row| row.field != number) {
-            draft.removed(
-                Some(format!("{}-{number}", segment.name)),
-                "field not on the list",
-            );
-        }
+    let mut unlisted = segment
+        .numbers()
+        .filter(|number| rows.iter().all(|row| row.field != *number))
+        .peekable();
+    if unlisted.peek().is_some() {
+        let name = table::standard_name(segment.name);
+        unlisted.for_each(|number| draft.removed_from(name, number, "field not on the list"));
     }
     draft.hole(Hole::End);
     Ok(())

@@ -98,7 +98,7 @@ impl<'a> Narrative<'a> {
             "XON" => draft.field(raw, Rule::Organization("ORGANIZATION")),
             "NM" | "SN" | "TM" => {
                 if !raw.is_empty() {
-                    draft.removed(None, "number");
+                    draft.removed("number");
                 }
                 Ok(())
             }
@@ -106,7 +106,7 @@ impl<'a> Narrative<'a> {
             _ => {
                 if !raw.is_empty() {
                     self.left_out = true;
-                    draft.removed(None, "no text");
+                    draft.removed("no text");
                 }
                 Ok(())
             }

@@ -92,6 +92,25 @@ pub(super) fn of(segment: &str) -> Option<&'static [Row]> {
         .map(|known| known.rows)
 }
 
+/// The names of HL7 v2.8.2's segments. What else stands at the head of a line may be a word of somebody's text.
+const STANDARD: &str = "ABS ACC ADD ADJ AFF AIG AIL AIP AIS AL1 APR ARQ ARV AUT BHS BLC BLG BPO BPX BTS BTX BUI CDM CDO CER \
+    CM0 CM1 CM2 CNS CON CSP CSR CSS CTD CTI CTR DB1 DEV DG1 DMI DON DPS DRG DSC DSP DST ECD ECR EDU EQP EQU ERR EVN FAC FHS \
+    FT1 FTS GOL GP1 GP2 GT1 IAM IAR IIM ILT IN1 IN2 IN3 INV IPC IPR ISD ITM IVC IVT LAN LCC LCH LDP LOC LRL MCP MFA MFE \
+    MFI MRG MSA MSH NCK NDS NK1 NPU NSC NST NTE OBR OBX ODS ODT OH1 OH2 OH3 OH4 OM1 OM2 OM3 OM4 OM5 OM6 OM7 OMC ORC ORG OVR \
+    PAC PCE PCR PD1 PDA PDC PEO PES PID PKG PMT PR1 PRA PRB PRC PRD PRT PSG PSH PSL PSS PTH PV1 PV2 PYE QAK QID QPD QRD QRF \
+    QRI RCP RDF RDT REL RF1 RFI RGS RMI ROL RQ1 RQD RXA RXC RXD RXE RXG RXO RXR RXV SAC SCD SCH SCP SDD SFT SGH SGT SHP SID \
+    SLT SPM STF STZ TCC TCD TQ1 TQ2 TXA UAC UB1 UB2 URD URS VAR VND";
+
+/// The segment's name as the audit has it: that of a segment of the standard, or none of the sender's letters.
+pub(super) fn standard_name(segment: &str) -> &'static str {
+    let mut names = STANDARD.split_ascii_whitespace();
+    match names.find(|name| *name == segment) {
+        Some(name) => name,
+        None if segment.starts_with('Z') => "Z segment",
+        None => "unknown segment",
+    }
+}
+
 /// What comes back of a message, for people: a field's name, what is done with it, and why.
 pub fn allowlist() -> impl Iterator<Item = (&'static str, String, &'static str)> {
     let rows = TABLE.iter().flat_map(|known| known.rows);

@@ -6,20 +6,22 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use lethe_core::{Change, Changed, Identifier, Known, KnownKind};
 
 use super::codes::{Codes, is_range, is_unit};
-
 use super::envelope::{Encoding, Hole, Words};
 use super::escape::Codec;
 use super::message::is_null;
-use super::table::{Rule, Whose};
+use super::table::Rule;
 use super::time::Stamp;
 use crate::Problem;
 
 /// A message with more identifiers than this is refused.
 pub(super) const MAX_IDENTIFIERS: usize = 1 << 16;
+/// Components after this one come back of no field.
+const MAX_COMPONENTS: usize = 13;
 
 /// The message under construction.
 #[derive(Debug)]
@@ -38,9 +40,13 @@ pub(super) struct Draft {
     seen: HashSet<(KnownKind, String)>,
     /// Values that a number stands in for.
     stand_ins: HashMap<(char, String), usize>,
+    /// What has been noted as removed: a segment or a field, the number of a field of it or 0, the rule.
+    gone: HashSet<(&'static str, usize, &'static str)>,
     /// What separates the components that are written, and which of them is.
     separator: char,
     at: usize,
+    /// The components of this repetition that are accounted for, a bit each.
+    accounted: u32,
 }
 
 impl Draft {
@@ -57,8 +63,10 @@ impl Draft {
             known: Vec::new(),
             seen: HashSet::new(),
             stand_ins: HashMap::new(),
+            gone: HashSet::new(),
             separator: codec.separators.component,
             at: 1,
+            accounted: 0,
         }
     }
 
@@ -67,10 +75,24 @@ impl Draft {
         self.place = (field, rule);
     }
 
-    /// Notes that something of the field, or of `path`, is gone.
-    pub(super) fn removed(&mut self, path: Option<String>, rule: &'static str) {
-        if self.keeps_message {
-            let path = path.map_or(Cow::Borrowed(self.place.0), Cow::Owned);
+    /// The name of the field that is being written.
+    pub(super) const fn field_name(&self) -> &'static str {
+        self.place.0
+    }
+
+    /// Notes that something of the field is gone.
+    pub(super) fn removed(&mut self, rule: &'static str) {
+        self.removed_from(self.place.0, 0, rule);
+    }
+
+    /// Notes that a field of the segment is gone, or all of the segment for number 0. The same of another segment of that
+    /// name says no more, so that a message cannot make more of these than its format has fields.
+    pub(super) fn removed_from(&mut self, segment: &'static str, number: usize, rule: &'static str) {
+        if self.keeps_message && self.gone.insert((segment, number, rule)) {
+            let path = match number {
+                0 => Cow::Borrowed(segment),
+                number => Cow::Owned(format!("{segment}-{number}")),
+            };
             let what = Changed::Removed;
             self.changes.push(Change { path, rule, what });
         }
@@ -104,15 +126,26 @@ impl Draft {
         let separators = self.codec.separators;
         self.start(separators.component);
         // The most that a rule looks at: XCN's type of id is its 13th.
-        let components: Vec<&str> = separators.components(raw).take(13).collect();
+        let components: Vec<&str> = separators.components(raw).take(MAX_COMPONENTS).collect();
         let parts = Parts(&components);
+        self.apply(raw, &parts, rule)?;
+        let unaccounted = (1..)
+            .zip(&components)
+            .any(|(n, one)| !one.is_empty() && self.accounted >> n & 1 == 0);
+        if unaccounted || separators.components(raw).nth(MAX_COMPONENTS).is_some() {
+            self.removed("component not on the list");
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, raw: &str, parts: &Parts<'_>, rule: Rule) -> Result<(), Problem> {
         match rule {
             Rule::Number => {
+                self.all_accounted();
                 self.shaped(1, raw, is_short_number, "not a short number");
             }
             Rule::Table(table) => {
                 self.table(1, parts.at(1), table);
-                self.only_first(&components);
             }
             Rule::MessageType => {
                 self.table(1, parts.at(1), "0076");
@@ -121,36 +154,42 @@ impl Draft {
             }
             Rule::Coded(table) => {
                 for code in [1, 4] {
-                    self.code(code, &parts, table);
-                    self.system(code + 2, &parts, table);
+                    self.code(code, parts, table);
+                    self.system(code + 2, parts, table);
                 }
                 for text in [2, 5, 7, 8, 9] {
                     if !parts.at(text).is_empty() {
-                        self.removed(None, "text of a code");
+                        self.account(text);
+                        self.removed("text of a code");
                     }
                 }
             }
             Rule::Observation => {
-                let fits = [1, 4].iter().any(|&n| self.fits(n, &parts, ""));
+                let fits = [1, 4].iter().any(|&n| self.fits(n, parts, ""));
                 if !fits {
                     self.stand_in('L', raw);
                     return Ok(());
                 }
-                return self.repetition(raw, Rule::Coded(""));
+                return self.apply(raw, parts, Rule::Coded(""));
             }
-            Rule::SubId if is_short_number(raw) => self.text.push_str(raw),
+            Rule::SubId if is_short_number(raw) => {
+                self.all_accounted();
+                self.text.push_str(raw);
+            }
             Rule::SubId => self.stand_in('S', raw),
             Rule::Unit => {
                 self.shaped(1, parts.at(1), is_unit, "not a unit of UCUM");
-                self.only_first(&components);
             }
-            Rule::Range => self.shaped(1, raw, is_range, "not a range of numbers"),
+            Rule::Range => {
+                self.all_accounted();
+                self.shaped(1, raw, is_range, "not a range of numbers");
+            }
             Rule::Date => self.date(parts.at(1))?,
-            Rule::Name(whose) => self.whole_name(&parts, whose)?,
-            Rule::Person => self.person(&parts)?,
-            Rule::Address(known) => self.address(&parts, known)?,
-            Rule::Id(label, known) => self.id(&parts, label, known)?,
-            Rule::Phone(known) => self.phone(&parts, known)?,
+            Rule::Name(whose) => self.whole_name(parts, whose)?,
+            Rule::Person => self.person(parts)?,
+            Rule::Address(known) => self.address(parts, known)?,
+            Rule::Id(label, known) => self.id(parts, label, known)?,
+            Rule::Phone(known) => self.phone(parts, known)?,
             Rule::Organization(label) => {
                 self.whole(1, label, parts.at(1))?;
                 self.whole(3, "IDNUM", parts.at(3))?;
@@ -175,7 +214,24 @@ impl Draft {
 
     /// Starts a list of components with this separator.
     pub(super) const fn start(&mut self, separator: char) {
-        (self.separator, self.at) = (separator, 1);
+        (self.separator, self.at, self.accounted) = (separator, 1, 0);
+    }
+
+    /// Notes that component `n` was written, or that its removal is noted already.
+    const fn account(&mut self, n: usize) {
+        if n < u32::BITS as usize {
+            self.accounted |= 1 << n;
+        }
+    }
+
+    const fn all_accounted(&mut self) {
+        self.accounted = u32::MAX;
+    }
+
+    /// Notes that of all components only this one was written.
+    pub(super) const fn only_written(&mut self, n: usize) {
+        self.accounted = 0;
+        self.account(n);
     }
 
     /// Goes on to component `n`.
@@ -183,6 +239,7 @@ impl Draft {
         self.text
             .extend(std::iter::repeat_n(self.separator, n.saturating_sub(self.at)));
         self.at = self.at.max(n);
+        self.account(n);
     }
 
     /// Writes component `n` as it is if it is a code of the table.
@@ -204,17 +261,19 @@ impl Draft {
             self.go(n);
             self.text.push_str(raw);
         } else {
-            self.removed(None, rule);
+            self.account(n);
+            self.removed(rule);
         }
     }
 
     /// Writes a letter and the number of this value among those of the message that are replaced so.
     fn stand_in(&mut self, letter: char, raw: &str) {
+        self.all_accounted();
         if !raw.is_empty() {
             let next = self.stand_ins.len() + 1;
             let number = *self.stand_ins.entry((letter, raw.to_owned())).or_insert(next);
             self.text.extend([letter.to_string(), number.to_string()]);
-            self.removed(None, "not a code of its system");
+            self.removed("not a code of its system");
         }
     }
 
@@ -247,13 +306,6 @@ impl Draft {
         self.shaped(3, raw, fits, "not in its table");
     }
 
-    /// Notes that components after the first are gone, if there are any.
-    fn only_first(&mut self, components: &[&str]) {
-        if components.iter().skip(1).any(|one| !one.is_empty()) {
-            self.removed(None, "component not on the list");
-        }
-    }
-
     /// Leaves a hole for part `part` of the narrative as component `n`.
     pub(super) fn part(&mut self, n: usize, part: usize, encoding: Encoding) {
         self.go(n);
@@ -261,19 +313,38 @@ impl Draft {
     }
 
     /// An identifier that is component `n` and nothing else. Gives its value back.
-    fn whole(&mut self, n: usize, label: &'static str, raw: &str) -> Result<String, Problem> {
+    pub(super) fn whole(&mut self, n: usize, label: &'static str, raw: &str) -> Result<String, Problem> {
         let value = self.codec.line(raw)?;
         self.whole_value(n, label, &value)?;
         Ok(value)
     }
 
-    fn whole_value(&mut self, n: usize, label: &'static str, value: &str) -> Result<(), Problem> {
+    pub(super) fn whole_value(&mut self, n: usize, label: &'static str, value: &str) -> Result<(), Problem> {
+        self.assigned(n, label, value, None)
+    }
+
+    /// As [`Draft::whole`], of a value that this authority assigned.
+    pub(super) fn assigned(
+        &mut self,
+        n: usize,
+        label: &'static str,
+        value: &str,
+        authority: Option<Arc<str>>,
+    ) -> Result<(), Problem> {
         if !value.is_empty() {
-            let identifier = self.identifier(label, value)?;
+            let identifier = self.identifier(label, value, authority)?;
             self.go(n);
             self.hole(Hole::Whole(identifier));
         }
         Ok(())
+    }
+
+    /// Leaves a hole for a name whose family name is component `n`.
+    pub(super) fn name_hole(&mut self, n: usize, identifier: usize, words: Words) {
+        self.go(n);
+        self.hole(Hole::Name(identifier, words, self.separator));
+        (n..=n + 3).for_each(|part| self.account(part));
+        self.at = n + 3;
     }
 
     fn date(&mut self, raw: &str) -> Result<(), Problem> {
@@ -283,177 +354,31 @@ impl Draft {
         }
         let stamp = Stamp::read(&value);
         let (date, time) = stamp.map_or_else(|| (value.clone(), ""), |stamp| (stamp.iso(), stamp.time));
-        let identifier = self.identifier("DATE", &date)?;
+        let identifier = self.identifier("DATE", &date, None)?;
+        self.go(1);
         self.hole(Hole::Date(identifier, time.into()));
         Ok(())
     }
 
-    /// A name whose family name is component `n`. Gives it back without its suffix, as narrative has it.
-    fn name(&mut self, n: usize, parts: &Parts<'_>, label: &'static str) -> Result<String, Problem> {
-        let family = self.codec.line(self.first(parts.at(n)))?;
-        let given = self.codec.line(parts.at(n + 1))?;
-        let second = self.codec.line(parts.at(n + 2))?;
-        let suffix = self.codec.line(parts.at(n + 3))?;
-        let count = |text: &str| text.split_whitespace().count();
-        let words = Words {
-            family: count(&family),
-            given: count(&given),
-            second: count(&second),
-            suffix: count(&suffix),
-        };
-        let short = joined(&[&given, &second, &family]);
-        let whole = joined(&[&short, &suffix]);
-        if !whole.is_empty() {
-            let identifier = self.identifier(label, &whole)?;
-            self.go(n);
-            self.hole(Hole::Name(identifier, words, self.separator));
-            self.at = n + 3;
-        }
-        Ok(short)
-    }
-
-    fn whole_name(&mut self, parts: &Parts<'_>, whose: Whose) -> Result<(), Problem> {
-        let kind = match whose {
-            Whose::Patient => KnownKind::Patient,
-            Whose::Relative => KnownKind::Relative,
-        };
-        let name = self.name(1, parts, "PATIENT")?;
-        self.know(kind, &name);
-        // The family name before marriage and the partner's (FN.3, FN.5) go, but the narrative may have them.
-        let family: Vec<&str> = self.codec.separators.subs(parts.at(1)).take(5).collect();
-        for n in [3, 5] {
-            let other = self.codec.line(Parts(&family).at(n))?;
-            self.know(kind, &other);
-        }
-        self.table(7, parts.at(7), "0200");
-        Ok(())
-    }
-
-    fn person(&mut self, parts: &Parts<'_>) -> Result<(), Problem> {
-        let subs: Vec<&str> = self.codec.separators.subs(parts.at(1)).take(5).collect();
-        if let (true, Some(sub)) = (subs.len() > 1, self.codec.separators.sub) {
-            // NDL has all of it in its first component.
-            self.start(sub);
-            return self.id_and_name(&Parts(&subs), "IDNUM");
-        }
-        self.id_and_name(parts, label_of(parts.at(13)).unwrap_or("IDNUM"))?;
-        self.table(13, parts.at(13), "0203");
-        Ok(())
-    }
-
-    fn id_and_name(&mut self, parts: &Parts<'_>, label: &'static str) -> Result<(), Problem> {
-        // Some senders write the name where the id belongs.
-        let id = self.codec.line(parts.at(1))?;
-        if id.contains([' ', ',']) && id.chars().any(char::is_alphabetic) {
-            self.whole_value(1, "DOCTOR", &id)?;
-            self.know(KnownKind::Clinician, &id);
-        } else {
-            self.whole_value(1, label, &id)?;
-        }
-        let name = self.name(2, parts, "DOCTOR")?;
-        self.know(KnownKind::Clinician, &name);
-        Ok(())
-    }
-
-    fn address(&mut self, parts: &Parts<'_>, known: bool) -> Result<(), Problem> {
-        // The street address as a whole is the first sub-component; its name and number follow for those who sort by them.
-        let subs: Vec<&str> = self.codec.separators.subs(parts.at(1)).take(3).collect();
-        let subs = Parts(&subs);
-        let mut street = self.codec.line(subs.at(1))?;
-        if street.is_empty() {
-            street = joined(&[&self.codec.line(subs.at(3))?, &self.codec.line(subs.at(2))?]);
-        }
-        self.whole_value(1, "STREET", &street)?;
-        let other = self.whole(2, "STREET", parts.at(2))?;
-        let city = self.whole(3, "CITY", parts.at(3))?;
-        let state = self.whole(4, "STATE", parts.at(4))?;
-        let zip = self.whole(5, "ZIP", parts.at(5))?;
-        self.whole(6, "COUNTRY", parts.at(6))?;
-        self.table(7, parts.at(7), "0190");
-        for n in 8..=10 {
-            self.whole(n, "LOCATION-OTHER", parts.at(n))?;
-        }
-        if known {
-            let area = joined(&[&state, &zip]);
-            let lines = [&street, &other, &city, &area];
-            let lines: Vec<&str> = lines
-                .iter()
-                .map(|line| line.as_str())
-                .filter(|line| !line.is_empty())
-                .collect();
-            self.know(KnownKind::Address, &lines.join(", "));
-        }
-        Ok(())
-    }
-
-    fn id(&mut self, parts: &Parts<'_>, label: &'static str, known: bool) -> Result<(), Problem> {
-        let label = label_of(parts.at(5)).unwrap_or(label);
-        let value = self.whole(1, label, parts.at(1))?;
-        self.table(5, parts.at(5), "0203");
-        if known {
-            let kind = match label {
-                "MEDICALRECORD" => KnownKind::MedicalRecord,
-                "SSN" => KnownKind::SocialSecurity,
-                "ACCOUNT" => KnownKind::Account,
-                "HEALTHPLAN" => KnownKind::HealthPlan,
-                _ => KnownKind::Other,
-            };
-            self.know(kind, &value);
-        }
-        Ok(())
-    }
-
-    fn phone(&mut self, parts: &Parts<'_>, known: bool) -> Result<(), Problem> {
-        let mut number = self.codec.line(parts.at(1))?;
-        if number.is_empty() {
-            let written = [("+", 5, ""), ("(", 6, ")"), ("", 7, ""), ("x", 8, "")];
-            for (before, n, after) in written {
-                let digits = self.codec.line(parts.at(n))?;
-                if !digits.is_empty() {
-                    let digits = digits.trim_start_matches('+');
-                    number = joined(&[&number, &format!("{before}{digits}{after}")]);
-                }
-            }
-        }
-        if number.is_empty() {
-            number = self.codec.line(parts.at(12))?;
-        }
-        let label = match parts.at(3) {
-            _ if number.contains('@') => "EMAIL",
-            _ if number.contains("://") => "URL",
-            "FX" => "FAX",
-            _ => "PHONE",
-        };
-        self.whole_value(1, label, &number)?;
-        self.table(2, parts.at(2), "0201");
-        self.table(3, parts.at(3), "0202");
-        let mail = self.whole(4, "EMAIL", parts.at(4))?;
-        if known {
-            let kind = if label == "EMAIL" {
-                KnownKind::Email
-            } else {
-                KnownKind::Phone
-            };
-            self.know(kind, &number);
-            self.know(KnownKind::Email, &mail);
-        }
-        Ok(())
-    }
-
     /// The first sub-component.
-    fn first<'a>(&self, component: &'a str) -> &'a str {
+    pub(super) fn first<'a>(&self, component: &'a str) -> &'a str {
         let first = self.codec.separators.subs(component).next();
         first.filter(|raw| !is_null(raw)).unwrap_or_default()
     }
 
-    fn identifier(&mut self, label: &'static str, value: &str) -> Result<usize, Problem> {
+    pub(super) fn identifier(
+        &mut self,
+        label: &'static str,
+        value: &str,
+        authority: Option<Arc<str>>,
+    ) -> Result<usize, Problem> {
         if self.identifiers.len() == MAX_IDENTIFIERS {
             return Err(Problem::TooComplex);
         }
         self.identifiers.push(Identifier {
             label,
             value: value.into(),
-            authority: None,
+            authority,
         });
         let identifier = self.identifiers.len() - 1;
         if self.keeps_message {
@@ -498,22 +423,4 @@ fn is_short_number(raw: &str) -> bool {
 pub(super) fn is_code(raw: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b" ./_+-*:<>".contains(&byte);
     raw.len() <= 20 && raw.bytes().all(fits)
-}
-
-fn joined(words: &[&str]) -> String {
-    let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
-    words.join(" ")
-}
-
-/// What an identifier is by its type (table 0203), where that says more than its field.
-fn label_of(kind: &str) -> Option<&'static str> {
-    Some(match kind {
-        "MR" | "MRT" | "PI" | "PT" | "PE" => "MEDICALRECORD",
-        "SS" | "SSN" => "SSN",
-        "AN" | "AND" | "ANC" | "VN" | "BA" | "CC" | "GN" => "ACCOUNT",
-        "MA" | "MC" | "MB" | "HC" | "SN" | "NH" | "NIIP" | "PHE" | "PHC" | "JHN" | "WC" => "HEALTHPLAN",
-        "DL" | "LN" | "MD" | "DO" | "DN" | "DEA" | "NPI" | "NP" | "RN" | "UPIN" => "LICENSE",
-        "NI" | "NNUSA" | "PN" | "PPN" | "EI" | "EN" | "XX" | "FI" | "RI" | "DR" => "IDNUM",
-        _ => return None,
-    })
 }

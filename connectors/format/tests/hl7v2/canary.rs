@@ -182,7 +182,55 @@ fn every_field_that_does_not_come_back_as_it_came_is_audited() {
             assert!(other || paths.contains(path.as_str()), "{path}");
         }
     }
-    assert!(paths.contains("ZPI") && paths.contains("IN2"));
+    assert!(paths.contains("Z segment") && paths.contains("IN2"));
+}
+
+#[test]
+fn a_component_that_its_rule_does_not_name_is_audited() {
+    for (segment, path) in [
+        ("PID|1||7^^^^^^CANTON", "PID-3"),
+        ("PID|1||7||^^^^^MD", "PID-5"),
+        ("PV1|1|I|^^^^STATUS", "PV1-3"),
+        ("PD1|||^L", "PD1-3"),
+        ("ORC|NW^X", "ORC-1"),
+        ("NK1|1|||||||20240501^Y", "NK1-8"),
+    ] {
+        let event = read(super::message("ADT^A01", &[segment]));
+        let changes = super::envelope(&event).changes();
+        let removed = |change: &&lethe_core::Change| change.what == lethe_core::Changed::Removed;
+        let found: Vec<&str> = changes
+            .iter()
+            .filter(removed)
+            .map(|change| change.path.as_ref())
+            .collect();
+        assert_eq!(found, ["MSH-3", "MSH-5", path], "{segment}");
+    }
+}
+
+#[test]
+fn no_word_of_a_sender_is_in_the_path_of_a_change() {
+    let event = read(super::message("ADT^A01", &["ADA|x|y", "ZOE|x", "QQQ|x"]));
+    let paths: Vec<&str> = super::envelope(&event)
+        .changes()
+        .iter()
+        .map(|change| change.path.as_ref())
+        .collect();
+    assert!(
+        paths.contains(&"Z segment") && paths.contains(&"unknown segment"),
+        "{paths:?}"
+    );
+    assert!(
+        !paths
+            .iter()
+            .any(|path| path.contains("ADA") || path.contains("ZOE"))
+    );
+}
+
+#[test]
+fn a_message_of_many_removed_fields_has_a_change_for_each_field_of_its_format() {
+    let pv2 = format!("PV2{}", "|x".repeat(500));
+    let event = read(super::message("ADT^A01", &vec![pv2.as_str(); 300]));
+    assert!(super::envelope(&event).changes().len() < 300 * 4 + 520);
 }
 
 #[test]

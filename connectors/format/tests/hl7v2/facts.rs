@@ -47,6 +47,45 @@ fn the_patients_id_is_of_the_configured_type() {
 }
 
 #[test]
+fn an_id_names_the_authority_that_assigned_it() {
+    let event = read(message(
+        "ORU^R01",
+        &[
+            "PID|1||7^^^NORTH&1.2.3&ISO^MR~8^^^NORTH~9^^^&north.example&DNS~10^4^M10~11^^^&55&M||Okafor",
+            &with(
+                "OBR",
+                &[
+                    (2, "21^LAB^1.2.4^ISO"),
+                    (3, "22^LAB"),
+                    (16, "23^Weber^Karl^^^^^^SOUTH"),
+                    (18, "24^LAB"),
+                ],
+            ),
+            "OBX|1|TX|N||Seen.",
+        ],
+    ));
+    assert_eq!(
+        event.patient_authority.as_deref(),
+        Some("oid:1.2.3\nnamespace:NORTH")
+    );
+    let authority = |value: &str| {
+        let mut all = super::envelope(&event).identifiers().iter();
+        let found = all.find(|one| one.value.expose() == value).unwrap();
+        found.authority.as_deref()
+    };
+    assert_eq!(authority("7"), Some("oid:1.2.3\nnamespace:NORTH"));
+    assert_eq!(authority("8"), Some("namespace:NORTH"));
+    assert_eq!(authority("9"), Some("uri:north.example"));
+    assert_eq!(authority("10"), None);
+    assert_eq!(authority("11"), None);
+    assert_eq!(authority("21"), Some("oid:1.2.4\nnamespace:LAB"));
+    assert_eq!(authority("22"), Some("namespace:LAB"));
+    assert_eq!(authority("23"), Some("namespace:SOUTH"));
+    assert_eq!(authority("24"), None);
+    assert_eq!(authority("Okafor"), None);
+}
+
+#[test]
 fn a_result_is_named_after_its_order() {
     let event = read(message(
         "ORU^R01",
