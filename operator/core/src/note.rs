@@ -155,6 +155,15 @@ pub struct Known {
     pub value: Sensitive,
 }
 
+/// An id that is the same patient's as the note's, for instance one that ADT^A40 merges into it (HL7 v2, chapter 3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatientLink {
+    /// The id.
+    pub id: Sensitive,
+    /// Who assigned it, as [`Identifier::authority`](crate::Identifier::authority) names it.
+    pub authority: Option<Arc<str>>,
+}
+
 /// A note event as a source delivers it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NoteEvent {
@@ -168,6 +177,8 @@ pub struct NoteEvent {
     pub patient_id: Option<Sensitive>,
     /// Who assigned the patient's id, as the source names it: [`Identifier::authority`](crate::Identifier::authority).
     pub patient_authority: Option<Arc<str>>,
+    /// Other ids that the event says are the same patient's: merged into the patient's, or linked with it.
+    pub links: Vec<PatientLink>,
     /// The encounter's id.
     pub encounter_id: Option<Sensitive>,
     /// Kind of note, for instance `Discharge summary`.
