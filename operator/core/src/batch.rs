@@ -100,7 +100,7 @@ pub struct NoteBatch {
     record: RecordBatch,
     /// A message a row, or none at all.
     enclosed: Arc<[Option<Enclosed>]>,
-    /// Other ids of the row's patient, or none for any row.
+    /// Ids that a row's event merges or links, or none for any row.
     links: Arc<[Vec<PatientLink>]>,
     /// The row that the first of this batch's is among them.
     first: usize,
@@ -370,7 +370,7 @@ impl NoteBatch {
         times.is_valid(row).then(|| times.value(row))
     }
 
-    /// Other ids of the patient whose note the row is.
+    /// Ids that the row's event merges or links.
     pub fn links(&self, row: usize) -> &[PatientLink] {
         self.links.get(self.first + row).map_or(&[], Vec::as_slice)
     }

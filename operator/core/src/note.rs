@@ -155,13 +155,22 @@ pub struct Known {
     pub value: Sensitive,
 }
 
-/// An id that is the same patient's as the note's, for instance one that ADT^A40 merges into it (HL7 v2, chapter 3).
+/// A patient's id, and who assigned it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PatientLink {
+pub struct PatientKey {
     /// The id.
     pub id: Sensitive,
     /// Who assigned it, as [`Identifier::authority`](crate::Identifier::authority) names it.
     pub authority: Option<Arc<str>>,
+}
+
+/// Two ids of one patient, for instance one that ADT^A40 merges into another (HL7 v2, chapter 3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatientLink {
+    /// The id that another takes the place of.
+    pub from: PatientKey,
+    /// The other; the patient's whose note it is, if none.
+    pub into: Option<PatientKey>,
 }
 
 /// A note event as a source delivers it.
@@ -177,7 +186,7 @@ pub struct NoteEvent {
     pub patient_id: Option<Sensitive>,
     /// Who assigned the patient's id, as the source names it: [`Identifier::authority`](crate::Identifier::authority).
     pub patient_authority: Option<Arc<str>>,
-    /// Other ids that the event says are the same patient's: merged into the patient's, or linked with it.
+    /// Ids that the event says are one patient's, because it merges or links them.
     pub links: Vec<PatientLink>,
     /// The encounter's id.
     pub encounter_id: Option<Sensitive>,

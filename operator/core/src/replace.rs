@@ -16,7 +16,7 @@ pub struct Subject<'a> {
     pub patient_authority: Option<&'a str>,
     /// The column of identifiers that the whole text is a value of, as [`Identifier::authority`] names it.
     pub column: Option<&'a str>,
-    /// Other ids that the event says are the same patient's.
+    /// Ids that the event says are one patient's.
     pub links: &'a [PatientLink],
     /// The source's id of the note.
     pub note_id: Option<&'a str>,

@@ -122,7 +122,8 @@ impl<'a> Note<'a> {
     /// The text that a value is replaced as: an id of the patient's as the one that stands for all of them.
     pub(crate) fn value<'t>(&'t self, text: &'t str) -> &'t str {
         let Some(person) = &self.person else { return text };
-        let links = self.subject.links.iter().map(|link| link.id.expose());
+        let links = self.subject.links.iter().filter(|link| link.into.is_none());
+        let links = links.map(|link| link.from.id.expose());
         let mut own = self.subject.patient_id.into_iter().chain(links);
         if own.any(|id| self.is_same(id, text)) {
             person

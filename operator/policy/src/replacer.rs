@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lethe_core::{
-    CarriedField, Hipaa, LabelId, LabelSet, NamesNobody, ReplaceError, Replaced, Replacement, Replacer,
-    Subject, Sweep,
+    CarriedField, Hipaa, LabelId, LabelSet, NamesNobody, PatientKey, ReplaceError, Replaced, Replacement,
+    Replacer, Subject, Sweep,
 };
 use lethe_dictionaries::Dictionary;
 use lethe_secrets::vault::PostgresTls;
@@ -264,10 +264,12 @@ impl PolicyReplacer {
         match (self.links, &self.vault) {
             (Links::Vault, Some(vault)) if subject.patient_id.is_some() => {
                 for link in subject.links {
-                    let other = self
-                        .authorities
-                        .context(link.authority.as_deref(), link.id.expose());
-                    links::join(vault.as_ref(), &other, &note.context).map_err(unanswered)?;
+                    let context = |key: &PatientKey| {
+                        self.authorities
+                            .context(key.authority.as_deref(), key.id.expose())
+                    };
+                    let into = link.into.as_ref().map_or_else(|| note.context.clone(), context);
+                    links::join(vault.as_ref(), &context(&link.from), &into).map_err(unanswered)?;
                 }
                 let root = links::root(vault.as_ref(), &note.context).map_err(unanswered)?;
                 note.follow(root);

@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{OLD, ROTATED, event, key_file, marked, policy, redact, redacted_of, redactor};
-use lethe_core::{NoteEvent, PatientLink, Redactor};
+use lethe_core::{NoteEvent, PatientKey, PatientLink, Redactor};
 use lethe_policy::{PolicyFile, Revealer, Whose};
 
 const MERCY: &str = "[[authority]]\nname = \"mercy\"\nhl7_namespace = [\"MERCY\"]\nfhir_system = [\"https://mercy.example/mrn\"]\noid = [\"1.2.840\"]\ncolumn = [\"patient_id\"]\n";
@@ -157,8 +157,11 @@ fn section_164_514_c_1_encrypted_ids_are_refused_under_safe_harbor() {
 fn merging(id: &str, other: &str) -> NoteEvent {
     NoteEvent {
         links: vec![PatientLink {
-            id: other.into(),
-            authority: None,
+            from: PatientKey {
+                id: other.into(),
+                authority: None,
+            },
+            into: None,
         }],
         ..event(Some(id), "")
     }
