@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 mod engine;
+mod fhir;
 mod hl7v2;
 mod shifted;
 

@@ -19,7 +19,7 @@ use super::codes::LocalSystems;
 use super::ids::{self, Target};
 use super::index::Index;
 use super::node::{Field, Node};
-use super::table::{BUNDLE, Element, Form, Need, QUANTITY, Rule, Who};
+use super::table::{BUNDLE, Element, Form, NARRATIVE_STATUS, Need, QUANTITY, Rule, Who};
 use super::value::{Object, str_of};
 use super::{dates, index, table};
 use crate::Problem;
@@ -265,7 +265,7 @@ impl<'v> Builder<'v> {
         let part = self.part(&crate::html_to_text(div), body)?;
         let status = object
             .get("status")
-            .filter(|status| Form::Word.fits(status))
+            .filter(|status| NARRATIVE_STATUS.fits(status))
             .cloned();
         Ok(part.map(|part| Node::Narrative { status, part }))
     }

@@ -13,7 +13,7 @@ use lethe_core::KnownKind;
 
 pub(super) use resources::{BUNDLE, RESOURCES};
 pub(super) use standard::{elements, resource};
-pub(super) use types::{ADDRESS, IDENTIFIER, QUANTITY, TELECOM, THING_ID};
+pub(super) use types::{ADDRESS, IDENTIFIER, NAME_USE, NARRATIVE_STATUS, QUANTITY, TELECOM, THING_ID};
 
 /// Whose element it is: under which label names and the like are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +31,6 @@ pub(super) enum Who {
 pub(super) enum Form {
     Bool,
     Number,
-    /// A code of one of FHIR's own value sets.
-    Word,
     /// How a quantity relates to its value.
     Comparator,
     /// How confidential a document is.

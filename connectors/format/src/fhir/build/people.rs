@@ -9,7 +9,7 @@ use super::{Builder, Fault};
 use crate::fhir::ids::{self, Target};
 use crate::fhir::names;
 use crate::fhir::node::{Field, Node};
-use crate::fhir::table::{ADDRESS, Form, IDENTIFIER, Need, TELECOM, THING_ID, Who};
+use crate::fhir::table::{ADDRESS, Form, IDENTIFIER, NAME_USE, Need, TELECOM, THING_ID, Who};
 use crate::fhir::value::{Object, object, objects, str_of, strings};
 
 impl Who {
@@ -148,7 +148,7 @@ impl Builder<'_> {
         }
         Some(Node::Name {
             at: self.number(who.label()?, &natural),
-            usage: name.get("use").filter(|usage| Form::Word.fits(usage)).cloned(),
+            usage: name.get("use").filter(|usage| NAME_USE.fits(usage)).cloned(),
             shape,
         })
     }

@@ -8,88 +8,6 @@ use crate::fhir::{ids, ucum};
 /// The longest code, name of a code, or URI that is kept.
 const MAX_KEPT: usize = 256;
 
-/// The codes of FHIR's own value sets that the elements of the table are bound to.
-const WORDS: [&str; 78] = [
-    "active",
-    "additional",
-    "amended",
-    "anonymous",
-    "appended",
-    "appends",
-    "arrived",
-    "batch",
-    "batch-response",
-    "billing",
-    "both",
-    "cancelled",
-    "changes",
-    "collection",
-    "completed",
-    "corrected",
-    "current",
-    "document",
-    "email",
-    "empty",
-    "entered-in-error",
-    "extensions",
-    "fax",
-    "female",
-    "final",
-    "finished",
-    "generated",
-    "history",
-    "home",
-    "in-progress",
-    "inactive",
-    "include",
-    "instance",
-    "kind",
-    "legal",
-    "maiden",
-    "male",
-    "match",
-    "message",
-    "mobile",
-    "nickname",
-    "official",
-    "old",
-    "onleave",
-    "other",
-    "outcome",
-    "pager",
-    "partial",
-    "personal",
-    "phone",
-    "physical",
-    "planned",
-    "postal",
-    "preliminary",
-    "professional",
-    "refer",
-    "registered",
-    "replaced-by",
-    "replaces",
-    "reserved",
-    "searchset",
-    "secondary",
-    "seealso",
-    "signs",
-    "sms",
-    "snapshot",
-    "superseded",
-    "suspended",
-    "temp",
-    "transaction",
-    "transaction-response",
-    "transforms",
-    "triaged",
-    "unknown",
-    "url",
-    "usual",
-    "work",
-    "working",
-];
-
 /// Confidentiality of a document, from unrestricted to very restricted.
 const CONFIDENTIALITY: [&str; 6] = ["U", "L", "M", "N", "R", "V"];
 
@@ -105,7 +23,6 @@ impl Form {
         let all = |allowed: fn(u8) -> bool| text.bytes().all(allowed);
         match self {
             Self::Bool | Self::Number => false,
-            Self::Word => WORDS.contains(&text),
             Self::Comparator => ["<", "<=", ">=", ">"].contains(&text),
             Self::Confidentiality => CONFIDENTIALITY.contains(&text),
             Self::OneOf(codes) => codes.split(' ').any(|code| code == text),
@@ -115,16 +32,23 @@ impl Form {
                 // The rest of the path could be a name.
                 ids::is_own_uri(text)
             }
-            Self::Language => text.split('-').enumerate().all(|(i, tag)| match i {
-                0 => matches!(tag.len(), 2 | 3) && tag.bytes().all(|byte| byte.is_ascii_lowercase()),
-                _ => matches!(tag.len(), 2..=4) && tag.bytes().all(|byte| byte.is_ascii_alphanumeric()),
-            }),
+            Self::Language => is_language(text),
             Self::Version => text.len() <= 4 && all(|byte| byte.is_ascii_digit()),
             Self::Status => text.len() == 3 && all(|byte| byte.is_ascii_digit()),
             Self::Method => ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH"].contains(&text),
             Self::Kind => ids::kind(text).is_some(),
         }
     }
+}
+
+/// Whether it is a language by two letters, and a country by two or a script by four if it says one (RFC 5646). Languages of
+/// three letters do not pass: so many given names have three.
+fn is_language(text: &str) -> bool {
+    let (language, rest) = text.split_once('-').unwrap_or((text, "XX"));
+    let capitals = |part: &str| part.bytes().all(|byte| byte.is_ascii_uppercase());
+    let lower = |part: &str| part.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_script = |part: &str| part.len() == 4 && ["Latn", "Cyrl", "Arab", "Hans", "Hant"].contains(&part);
+    language.len() == 2 && lower(language) && (rest.len() == 2 && capitals(rest) || is_script(rest))
 }
 
 /// Whether it is a number too short to be an identifier: six digits before the point and nine in all.

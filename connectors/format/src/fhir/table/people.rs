@@ -4,7 +4,8 @@ use lethe_core::KnownKind;
 
 use super::resources::LANGUAGE;
 use super::types::{
-    BOOL, CLINICIAN_REF, CODES, CODING, META, NUMBER, PATIENT_REF, PERIOD, PLACE_REF, REF, THING_ID, WORD,
+    BOOL, CLINICIAN_REF, CODES, CODING, GENDER, META, NUMBER, PATIENT_REF, PERIOD, PLACE_REF, REF, THING_ID,
+    one_of,
 };
 use super::{Element, Rule, Who, el, must};
 
@@ -18,7 +19,7 @@ pub(super) static PATIENT: &[Element] = &[
     el("active", BOOL),
     el("name", Rule::Name(Who::Patient)),
     el("telecom", Rule::Telecom),
-    el("gender", WORD),
+    el("gender", GENDER),
     el("birthDate", Rule::BirthDate(Who::Patient)),
     el("deceasedBoolean", BOOL),
     el("deceasedDateTime", Rule::Date),
@@ -31,7 +32,7 @@ pub(super) static PATIENT: &[Element] = &[
             el("name", Rule::Name(Who::Relative)),
             el("telecom", Rule::Telecom),
             el("address", Rule::Address),
-            el("gender", WORD),
+            el("gender", GENDER),
             el("organization", PLACE_REF),
             el("period", PERIOD),
         ]),
@@ -44,7 +45,10 @@ pub(super) static PATIENT: &[Element] = &[
     el("managingOrganization", PLACE_REF),
     el(
         "link",
-        Rule::Object(&[must("other", PATIENT_REF), must("type", WORD)]),
+        Rule::Object(&[
+            must("other", PATIENT_REF),
+            must("type", one_of("replaced-by replaces refer seealso")),
+        ]),
     ),
 ];
 
@@ -58,7 +62,7 @@ pub(super) static RELATED_PERSON: &[Element] = &[
     el("relationship", CODES),
     el("name", Rule::Name(Who::Relative)),
     el("telecom", Rule::Telecom),
-    el("gender", WORD),
+    el("gender", GENDER),
     el("birthDate", Rule::BirthDate(Who::Relative)),
     el("address", Rule::Address),
     el("period", PERIOD),
@@ -73,7 +77,7 @@ pub(super) static PRACTITIONER: &[Element] = &[
     el("name", Rule::Name(Who::Clinician)),
     el("telecom", Rule::Telecom),
     el("address", Rule::Address),
-    el("gender", WORD),
+    el("gender", GENDER),
     el(
         "qualification",
         Rule::Object(&[el("identifier", CLINICIAN_ID), must("code", CODES)]),
@@ -99,7 +103,10 @@ pub(super) static ENCOUNTER: &[Element] = &[
     el("meta", META),
     LANGUAGE,
     el("identifier", Rule::Identifier("ACCOUNT", KnownKind::Account)),
-    must("status", WORD),
+    must(
+        "status",
+        one_of("planned arrived triaged in-progress onleave finished cancelled entered-in-error unknown"),
+    ),
     must("class", CODING),
     el("type", CODES),
     el("serviceType", CODES),
@@ -130,7 +137,7 @@ pub(super) static ENCOUNTER: &[Element] = &[
         "location",
         Rule::Object(&[
             must("location", PLACE_REF),
-            el("status", WORD),
+            el("status", one_of("planned active reserved completed")),
             el("period", PERIOD),
         ]),
     ),
@@ -157,10 +164,10 @@ pub(super) static LOCATION: &[Element] = &[
     el("meta", META),
     LANGUAGE,
     el("identifier", THING_ID),
-    el("status", WORD),
+    el("status", one_of("active suspended inactive")),
     el("name", Rule::Label("HOSPITAL", Who::Institution)),
     el("alias", Rule::Label("HOSPITAL", Who::Institution)),
-    el("mode", WORD),
+    el("mode", one_of("instance kind")),
     el("type", CODES),
     el("telecom", Rule::Telecom),
     el("address", Rule::Address),

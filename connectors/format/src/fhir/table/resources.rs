@@ -5,7 +5,7 @@ use super::people::{
 };
 use super::types::{
     ANNOTATION, BOOL, CLINICIAN_REF, CODES, CODING, CONCEPT, META, NUMBER, PATIENT_REF, PERIOD, PLACE_REF,
-    RANGE, RATIO, REF, THING_ID, WORD,
+    RANGE, RATIO, REF, THING_ID, one_of,
 };
 use super::{Element, Form, Paths, Rule, el, must, pivot};
 
@@ -32,7 +32,12 @@ pub(in crate::fhir) static BUNDLE: &[Element] = &[
     el("meta", META),
     LANGUAGE,
     el("identifier", THING_ID),
-    must("type", WORD),
+    must(
+        "type",
+        one_of(
+            "document message transaction transaction-response batch batch-response history searchset collection",
+        ),
+    ),
     el("timestamp", Rule::Instant),
     el("total", NUMBER),
     el(
@@ -40,7 +45,10 @@ pub(in crate::fhir) static BUNDLE: &[Element] = &[
         Rule::Object(&[
             el("fullUrl", Rule::FullUrl),
             pivot("resource", Rule::Resource),
-            el("search", Rule::Object(&[el("mode", WORD), el("score", NUMBER)])),
+            el(
+                "search",
+                Rule::Object(&[el("mode", one_of("match include outcome")), el("score", NUMBER)]),
+            ),
             el(
                 "request",
                 Rule::Object(&[
@@ -67,8 +75,8 @@ static DOCUMENT_REFERENCE: &[Element] = &[
     CONTAINED,
     el("masterIdentifier", THING_ID),
     el("identifier", THING_ID),
-    must("status", WORD),
-    el("docStatus", WORD),
+    must("status", one_of("current superseded entered-in-error")),
+    el("docStatus", one_of("preliminary final amended entered-in-error")),
     el("type", CONCEPT),
     el("category", CODES),
     el("subject", PATIENT_REF),
@@ -78,7 +86,10 @@ static DOCUMENT_REFERENCE: &[Element] = &[
     el("custodian", PLACE_REF),
     el(
         "relatesTo",
-        Rule::Object(&[must("code", WORD), must("target", REF)]),
+        Rule::Object(&[
+            must("code", one_of("replaces transforms signs appends")),
+            must("target", REF),
+        ]),
     ),
     el("description", Rule::Text),
     el("securityLabel", CODES),
@@ -117,7 +128,12 @@ static DIAGNOSTIC_REPORT: &[Element] = &[
     CONTAINED,
     el("identifier", THING_ID),
     el("basedOn", REF),
-    must("status", WORD),
+    must(
+        "status",
+        one_of(
+            "registered partial preliminary final amended corrected appended cancelled entered-in-error unknown",
+        ),
+    ),
     el("category", CODES),
     must("code", CONCEPT),
     el("subject", PATIENT_REF),
@@ -159,7 +175,10 @@ static OBSERVATION: &[Element] = &[
     el("identifier", THING_ID),
     el("basedOn", REF),
     el("partOf", REF),
-    must("status", WORD),
+    must(
+        "status",
+        one_of("registered preliminary final amended corrected cancelled entered-in-error unknown"),
+    ),
     el("category", CODES),
     must("code", CONCEPT),
     el("subject", PATIENT_REF),
@@ -216,7 +235,7 @@ static COMPOSITION: &[Element] = &[
     LANGUAGE,
     CONTAINED,
     el("identifier", THING_ID),
-    must("status", WORD),
+    must("status", one_of("preliminary final amended entered-in-error")),
     must("type", CONCEPT),
     el("category", CODES),
     el("subject", PATIENT_REF),
@@ -228,7 +247,7 @@ static COMPOSITION: &[Element] = &[
     el(
         "attester",
         Rule::Object(&[
-            must("mode", WORD),
+            must("mode", one_of("personal professional legal official")),
             el("time", Rule::Date),
             el("party", CLINICIAN_REF),
         ]),
@@ -237,7 +256,7 @@ static COMPOSITION: &[Element] = &[
     el(
         "relatesTo",
         Rule::Object(&[
-            must("code", WORD),
+            must("code", one_of("replaces transforms signs appends")),
             el("targetIdentifier", THING_ID),
             el("targetReference", REF),
         ]),
@@ -256,7 +275,7 @@ static SECTION: [Element; 10] = [
     el("author", CLINICIAN_REF),
     el("focus", REF),
     TEXT,
-    el("mode", WORD),
+    el("mode", one_of("working snapshot changes")),
     el("orderedBy", CODES),
     el("entry", REF),
     el("emptyReason", CODES),

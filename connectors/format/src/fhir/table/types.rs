@@ -6,7 +6,11 @@ use super::{Element, Form, Rule, Who, el, must};
 
 pub(super) const BOOL: Rule = Rule::Keep(Form::Bool);
 pub(super) const NUMBER: Rule = Rule::Keep(Form::Number);
-pub(super) const WORD: Rule = Rule::Keep(Form::Word);
+/// Codes of `HumanName.use`.
+pub(in crate::fhir) const NAME_USE: Form = Form::OneOf("usual official temp nickname anonymous old maiden");
+/// Codes of `Narrative.status`.
+pub(in crate::fhir) const NARRATIVE_STATUS: Form = Form::OneOf("generated extensions additional empty");
+pub(super) const GENDER: Rule = one_of("male female other unknown");
 pub(super) const PATIENT_REF: Rule = Rule::Reference(Who::Patient);
 pub(super) const CLINICIAN_REF: Rule = Rule::Reference(Who::Clinician);
 pub(super) const PLACE_REF: Rule = Rule::Reference(Who::Institution);
@@ -46,8 +50,8 @@ pub(in crate::fhir) static QUANTITY: &[Element] = &[
 
 /// What of a postal address can be given back.
 pub(in crate::fhir) static ADDRESS: &[Element] = &[
-    el("use", WORD),
-    el("type", WORD),
+    el("use", one_of("home work temp old billing")),
+    el("type", one_of("postal physical both")),
     el("line", Rule::Label("STREET", Who::Thing)),
     el("city", Rule::Label("CITY", Who::Thing)),
     el("district", Rule::Label("LOCATION-OTHER", Who::Thing)),
@@ -59,10 +63,19 @@ pub(in crate::fhir) static ADDRESS: &[Element] = &[
 
 /// What an identifier has beside its value.
 pub(in crate::fhir) static IDENTIFIER: &[Element] = &[
-    el("use", WORD),
+    el("use", one_of("usual official temp secondary old")),
     el("type", CODES),
     el("system", Rule::Keep(Form::OwnUri)),
 ];
 
 /// What a telephone number has beside itself.
-pub(in crate::fhir) static TELECOM: &[Element] = &[el("system", WORD), el("use", WORD), el("rank", NUMBER)];
+pub(in crate::fhir) static TELECOM: &[Element] = &[
+    el("system", one_of("phone fax email pager url sms other")),
+    el("use", one_of("home work temp old mobile")),
+    el("rank", NUMBER),
+];
+
+/// One of the codes of a required binding, separated by spaces.
+pub(super) const fn one_of(codes: &'static str) -> Rule {
+    Rule::Keep(Form::OneOf(codes))
+}
