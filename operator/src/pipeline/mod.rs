@@ -28,7 +28,7 @@ use tokio::task::JoinHandle;
 use crate::telemetry::{Board, LaneBoard, Measures};
 
 pub(crate) use budget::Budget;
-pub(crate) use counters::Counters;
+pub(crate) use counters::{Counters, Tallied};
 pub(crate) use edition::{Current, Edition};
 pub(crate) use lane::Shop;
 pub(crate) use pool::Pool;
