@@ -3,6 +3,7 @@
 mod adapt;
 mod ensemble;
 mod learn;
+mod replay;
 
 use std::path::PathBuf;
 
@@ -18,6 +19,7 @@ pub(crate) use ensemble::{
 pub(crate) use learn::{
     CrossvalArgs, EvaluateArgs, FoldUnit, LearningArgs, NoiseKind, SynthesiseArgs, SynthesisedForm, TrainArgs,
 };
+pub(crate) use replay::ReplayArgs;
 
 /// Reads the command line, or prints help and ends.
 pub(crate) fn parse() -> Cli {
@@ -29,7 +31,7 @@ pub(crate) fn parse() -> Cli {
 #[command(
     name = "lethe",
     version,
-    after_help = "Exit codes: 0 done; 1 failed at run time; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found something wrong, or a backfill data that it cannot read; 6 a run to the end wrote everything and quarantined more than half.\nTry `lethe demo` first."
+    after_help = "Exit codes: 0 done; 1 failed at run time; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found something wrong, or a backfill data that it cannot read; 6 a run to the end wrote everything and quarantined more than half of a topic or source, or a replay more than half of its records.\nTry `lethe demo` first."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -77,6 +79,8 @@ pub(crate) enum Command {
     /// Publish the messages that notes came in, redacted, from the output to a topic or a folder
     Emit(EmitArgs),
     /// Annotate JSON lines: documents in, the same documents with `spans` out
+    ///
+    /// The output holds the notes and all other keys as they came: it is not de-identified. `lethe redact` removes identifiers.
     Annotate(AnnotateArgs),
     /// Check a configuration, and with --connect what it points at
     Check(CheckArgs),
@@ -91,6 +95,8 @@ pub(crate) enum Command {
     Schema(SchemaCommand),
     /// Bridge offsets that the log no longer has, so that a halted lane can go on
     Skip(SkipArgs),
+    /// Run quarantined records again once their cause is mended, and write what becomes of them beside their chain
+    Replay(ReplayArgs),
     /// Write invented notes with gold spans: to test on, to train on, and to give away
     Synthesise(SynthesiseArgs),
     /// Train a member on documents with gold spans
@@ -246,6 +252,10 @@ pub(crate) struct RevealArgs {
         conflicts_with = "note"
     )]
     pub(crate) patient: Option<String>,
+    /// Who assigned the patient's id, where the source says so: the name of an `[[authority]]` of the policy, or the
+    /// source's own name for it, such as `namespace:MERCY`, `oid:1.2.840.114350` or `system:https://mercy.example/mrn`
+    #[arg(long, value_name = "NAME", requires = "patient")]
+    pub(crate) authority: Option<String>,
     /// The note, by its id, where the event carried no patient's
     #[arg(long, value_name = "ID")]
     pub(crate) note: Option<String>,

@@ -102,6 +102,8 @@ pub struct NoteBatch {
     enclosed: Arc<[Option<Enclosed>]>,
     /// The row that the first of this batch's is among them.
     first: usize,
+    /// The column of identifiers that the texts are values of.
+    column: Option<Arc<str>>,
     shared: Arc<Shared>,
 }
 
@@ -216,6 +218,7 @@ impl NoteBatch {
             record,
             enclosed: Arc::default(),
             first: 0,
+            column: None,
             shared: Arc::default(),
         }
     }
@@ -243,8 +246,23 @@ impl NoteBatch {
         Self {
             enclosed: Arc::clone(&self.enclosed),
             first: self.first + first,
+            column: self.column.clone(),
             ..Self::of(self.record.slice(first, len))
         }
+    }
+
+    /// Says that each text is a value of this column of identifiers, by its path in the table.
+    #[must_use]
+    pub fn of_column(self, path: &str) -> Self {
+        Self {
+            column: Some(format!("column:{path}").into()),
+            ..self
+        }
+    }
+
+    /// The column of identifiers that the texts are values of, as [`Identifier::authority`](crate::Identifier::authority) names it.
+    pub fn column(&self) -> Option<&str> {
+        self.column.as_deref()
     }
 
     /// What row `row` stands for.

@@ -19,6 +19,6 @@ pub use error::PolicyError;
 pub use file::{
     Codes, Keys, Missing, Mode, Numbered, Operation, Patient, PolicyFile, Scope, Shift, Tls, VaultPlace,
 };
-pub use replacer::{Policy, PolicyReplacer};
+pub use replacer::{DERIVATION, Policy, PolicyReplacer};
 pub use reveal::{RevealError, Revealer, Whose};
 pub use rules::{carried_by_default, check};

@@ -35,7 +35,13 @@ pub struct Policy {
     pub digest: String,
     /// Metadata that leaves as it is, with the policy's reasons, for the metadata of files.
     pub kept: Vec<(String, String)>,
+    /// [`DERIVATION`], if keys or a vault make any of its replacements.
+    pub derivation: Option<u32>,
 }
+
+/// The version of how keys and vaults make codes, surrogates and shifted dates. It changes whenever a policy would give the
+/// same value another replacement than before, so that a dataset does not change in the middle without anybody knowing.
+pub const DERIVATION: u32 = 2;
 
 impl Policy {
     /// The policy of a file, over the labels of a set. `origin` is the file's name, for messages; `carried` is the metadata
@@ -112,6 +118,7 @@ impl Policy {
             kept: (file.keep.iter())
                 .map(|(field, reason)| (field.name().to_owned(), reason.clone()))
                 .collect(),
+            derivation: asks(Operation::needs_key).map(|_| DERIVATION),
             replacer: Arc::new(PolicyReplacer {
                 operators: operations.iter().map(|one| operator(one, &parts)).collect(),
                 roles: roles(labels),
@@ -251,7 +258,11 @@ impl Replacer for PolicyReplacer {
     fn replace(&self, subject: &Subject<'_>) -> Result<Replaced, ReplaceError> {
         let mut items = Vec::with_capacity(subject.decisions.len() + subject.identifiers.len());
         for decision in subject.decisions {
-            items.push(self.item(decision.label, decision.span.of(subject.note.text), None));
+            items.push(self.item(
+                decision.label,
+                decision.span.of(subject.note.text),
+                subject.column,
+            ));
         }
         for identifier in subject.identifiers {
             let label = self
