@@ -7,7 +7,9 @@ mod chain_common;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lethe_connectors::inspect::{Fault, Report, Scope, inspect_within, remove_orphans};
+use lethe_connectors::inspect::{
+    Fault, Maker, Report, Scope, by_member, inspect_within, made_by, remove_orphans,
+};
 use lethe_connectors::replay::{
     Candidates, NotesFile, ReplayError, ReplayName, ReplayWriter, SealedReplay, Selection, candidates,
     notes_files, read_replay,
@@ -279,6 +281,25 @@ async fn a_notes_file_that_was_changed_after_its_replay_is_a_fault() {
         |fault| matches!(fault, Fault::Digest { file, .. } if *file == chain().notes_name(35)),
     )
     .await;
+}
+
+#[tokio::test]
+async fn members_and_makers_of_replayed_parts_are_told() {
+    let store = replayed().await;
+    let members = by_member(&store, |_| {}, |_| {}).await.unwrap();
+    let chained = look(&dataset().await).await.chains[0].labels["PATIENT"];
+    assert_eq!(members.spans, chained + 3);
+    let mut made = Vec::new();
+    let maker: Maker = "program=0.1.0".parse().unwrap();
+    let report = made_by(
+        &store,
+        &maker,
+        |file| made.push((file.file.clone(), file.first, file.next)),
+        |_| {},
+    );
+    let report = report.await.unwrap();
+    assert_eq!((report.made, report.of, report.rows), (4, 4, 50 + 4));
+    assert_eq!(made[2..], [(part(0), 8, 20), (part(1), 19, 31)]);
 }
 
 #[tokio::test]

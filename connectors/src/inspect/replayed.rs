@@ -74,6 +74,13 @@ impl fmt::Display for Replayed {
     }
 }
 
+/// The replayed parts of a dataset, by name.
+pub(super) async fn replays(store: &dyn Store) -> Result<Vec<Object>, StoreError> {
+    let mut parts = store.list(ReplayName::NOTES_FOLDER).await?;
+    parts.retain(|object| ReplayName::parse(&object.name).is_some());
+    Ok(parts)
+}
+
 /// Examines all that was replayed, and adds what it finds to the report, which has the chains already. Audit files that were
 /// listed in `audits` before and that no part names are orphans.
 pub(super) async fn examine(
@@ -288,7 +295,9 @@ impl Examiner<'_> {
             for ((&offset, kind), error) in offsets.iter().zip(kinds).zip(errors) {
                 let kind = kind.unwrap_or_default();
                 add(&mut counted, kind);
-                let is_due = rows.contains_key(&offset) && last.is_none_or(|last| last < offset);
+                let is_due = rows.contains_key(&offset)
+                    && last.is_none_or(|last| last < offset)
+                    && (footer.first..footer.next).contains(&offset);
                 if !is_due && misplaced.is_none() {
                     misplaced = Some(offset);
                 }

@@ -21,6 +21,10 @@ pub struct ReplayFooter {
     pub previous: Option<String>,
     /// Digest of the configuration: what is quarantined again under it need not be tried again under it.
     pub attempt: String,
+    /// Offset of the first row.
+    pub first: i64,
+    /// The offset after the last row.
+    pub next: i64,
     /// Rows that are notes now.
     pub notes: u64,
     /// Rows that are tombstones now.
@@ -54,6 +58,8 @@ impl ReplayFooter {
             original_digest: String::new(),
             previous: None,
             attempt: String::new(),
+            first: 0,
+            next: 0,
             notes: 0,
             tombstones: 0,
             structured: 0,
@@ -88,6 +94,8 @@ impl ReplayFooter {
             pair("replay_number", self.name.number.to_string()),
             pair("replay_attempt", self.attempt.clone()),
             pair("commit", self.commit.clone()),
+            pair("first_offset", self.first.to_string()),
+            pair("next_offset", self.next.to_string()),
             pair("rows", self.rows().to_string()),
         ];
         pairs.extend(self.counts().map(|(key, count)| pair(key, count.to_string())));
@@ -133,6 +141,10 @@ impl ReplayFooter {
             let number = text(key)?.parse::<u64>();
             number.map_err(|_| format!("lethe.{key} of the footer is not a count"))
         };
+        let offset = |key: &str| {
+            let wrong = |_| format!("lethe.{key} of the footer is not an offset");
+            i64::try_from(count(key)?).map_err(wrong)
+        };
         let digest = |key: &str| {
             let digest = text(key)?;
             let wrong = || format!("lethe.{key} of the footer is not a SHA-256");
@@ -147,6 +159,8 @@ impl ReplayFooter {
             original_digest: digest("replay_of_digest")?,
             previous: find("previous").map(|_| digest("previous")).transpose()?,
             attempt: text("replay_attempt")?,
+            first: offset("first_offset")?,
+            next: offset("next_offset")?,
             notes: count("notes")?,
             tombstones: count("tombstones")?,
             structured: count("structured")?,
@@ -175,6 +189,10 @@ impl ReplayFooter {
             (
                 counted.is_some() && counted == rows && rows == Some(count("rows")?),
                 "its rows do not add up to what its footer counts",
+            ),
+            (
+                footer.name.first <= footer.first && footer.first < footer.next,
+                "it ends before it begins, or begins before its notes file",
             ),
             (
                 footer.previous.is_some() == (footer.name.number > 0),

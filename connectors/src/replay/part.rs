@@ -180,7 +180,11 @@ impl ReplayWriter {
                     offset,
                 });
             }
+            if self.footer.rows() == 0 && row == 0 {
+                self.footer.first = offset;
+            }
             self.next = offset + 1;
+            self.footer.next = self.next;
         }
         Ok(())
     }
