@@ -53,9 +53,15 @@ fn counted(ended: &Ended, key: &str) -> u64 {
     chains.map(count).sum()
 }
 
-/// Kind and text of every row that was replayed, by topic and offset.
-fn replayed(place: &Place) -> BTreeMap<(String, i64), Vec<(String, Option<String>)>> {
-    let mut rows: BTreeMap<_, Vec<_>> = BTreeMap::new();
+/// Rows by topic and offset.
+type Rows = BTreeMap<(String, i64), Vec<Row>>;
+
+/// Kind and text of a row.
+type Row = (String, Option<String>);
+
+/// Every row that was replayed.
+fn replayed(place: &Place) -> Rows {
+    let mut rows = Rows::new();
     for path in files(&place.at("out/replayed/notes")) {
         let (_, batches) = read_parquet(&path).unwrap();
         for batch in batches {

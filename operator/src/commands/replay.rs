@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use lethe_connectors::files::FileSourceConfig;
@@ -20,6 +21,9 @@ use crate::exit::{Coded, Failure, usage};
 use crate::pipeline::{Edition, Incoming};
 use crate::replay::{Outcome, Replay, Running, Workers};
 
+/// How long brokers that are down are waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Replays what the arguments select.
 pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
     let config = load(&args.config)?.with_policy(args.policy.as_ref())?;
@@ -34,7 +38,10 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
     let recipe = config.engine.build()?;
     recipe.announce();
     let cluster_id = match source {
-        SourceConfig::Kafka(kafka) => identity(kafka, || false)?,
+        SourceConfig::Kafka(kafka) => {
+            let started = Instant::now();
+            identity(kafka, || started.elapsed() > PATIENCE)?
+        }
         SourceConfig::Files(_) => None,
     };
     let edition = Arc::new(Edition {

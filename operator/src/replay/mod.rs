@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use lethe_connectors::replay::{
     Candidates, NotesFile, ReplayWriter, SealedReplay, Selection, candidates, notes_files,
 };
@@ -26,6 +27,8 @@ pub(crate) use outcome::Outcome;
 use work::Redacted;
 pub(crate) use work::Workers;
 
+/// Notes files that are looked at at a time.
+const AT_ONCE: usize = 8;
 /// How often a part is tried to be written, and the first wait between: the store has tried for a while itself.
 const TRIES: (u32, Duration) = (5, Duration::from_millis(500));
 
@@ -71,15 +74,16 @@ impl Replay {
             Some(files.len() as u64),
         );
         let mut plan = Plan::new();
-        for file in files {
-            let found = self.runtime.block_on(candidates(store, &file, &self.selection))?;
+        let found = stream::iter(files.iter().map(|file| candidates(store, file, &self.selection)));
+        let mut found = std::pin::pin!(found.buffered(AT_ONCE));
+        while let Some(found) = self.runtime.block_on(found.try_next())? {
             outcome.found(&found);
             if !found.offsets.is_empty() {
-                let chain = plan.entry(file.chain.clone()).or_default();
+                let chain = plan.entry(found.file.chain.clone()).or_default();
                 chain.push_back(Planned {
                     next: found.next,
                     count: found.offsets.len() as u64,
-                    file,
+                    file: found.file,
                 });
             }
             progress.add(1);
