@@ -12,7 +12,7 @@ use arrow_array::types::{Int32Type, Int64Type, TimestampMillisecondType, UInt8Ty
 use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 
-use crate::{Coordinates, Enclosed, EventKind, NoteEvent, Record, SpanError};
+use crate::{Coordinates, Enclosed, EventKind, NoteEvent, PatientLink, Record, SpanError};
 use rows::Rows;
 use shared::Shared;
 
@@ -100,6 +100,8 @@ pub struct NoteBatch {
     record: RecordBatch,
     /// A message a row, or none at all.
     enclosed: Arc<[Option<Enclosed>]>,
+    /// Ids that a row's event merges or links, or none for any row.
+    links: Arc<[Vec<PatientLink>]>,
     /// The row that the first of this batch's is among them.
     first: usize,
     /// The column of identifiers that the texts are values of.
@@ -217,6 +219,7 @@ impl NoteBatch {
         Self {
             record,
             enclosed: Arc::default(),
+            links: Arc::default(),
             first: 0,
             column: None,
             shared: Arc::default(),
@@ -245,6 +248,7 @@ impl NoteBatch {
     pub fn slice(&self, first: usize, len: usize) -> Self {
         Self {
             enclosed: Arc::clone(&self.enclosed),
+            links: Arc::clone(&self.links),
             first: self.first + first,
             column: self.column.clone(),
             ..Self::of(self.record.slice(first, len))
@@ -364,6 +368,11 @@ impl NoteBatch {
             .column(column::AUTHORED_AT)
             .as_primitive::<TimestampMillisecondType>();
         times.is_valid(row).then(|| times.value(row))
+    }
+
+    /// Ids that the row's event merges or links.
+    pub fn links(&self, row: usize) -> &[PatientLink] {
+        self.links.get(self.first + row).map_or(&[], Vec::as_slice)
     }
 
     /// The message that the row's note came in.

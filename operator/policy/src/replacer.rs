@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lethe_core::{
-    CarriedField, Hipaa, LabelId, LabelSet, NamesNobody, ReplaceError, Replaced, Replacement, Replacer,
-    Subject, Sweep,
+    CarriedField, Hipaa, LabelId, LabelSet, NamesNobody, PatientKey, ReplaceError, Replaced, Replacement,
+    Replacer, Subject, Sweep,
 };
 use lethe_dictionaries::Dictionary;
 use lethe_secrets::vault::PostgresTls;
@@ -16,7 +17,8 @@ use lethe_surrogates::zip::ZipTable;
 
 use crate::authority::Authorities;
 use crate::error::PolicyError;
-use crate::file::{Keys, Missing, Mode, Numbered, Operation, PolicyFile, Tls, VaultPlace};
+use crate::file::{Keys, Links, Missing, Mode, Numbered, Operation, PolicyFile, Tls, VaultPlace};
+use crate::links;
 use crate::note::{Item, Note};
 use crate::operators::{Operator, Parts, operator};
 use crate::role::{Role, roles};
@@ -80,7 +82,12 @@ impl Policy {
             );
             return Err(fault("vault", why));
         }
-        let random = file.vault.is_some() && asks(wants_vault).is_some();
+        let follows = file.patient.links == Links::Vault;
+        if follows && file.vault.is_none() {
+            let why = "`vault` needs one to remember links: say where, as in `[vault]`, `kind = \"sqlite\"`";
+            return Err(fault("patient.links", why.to_owned()));
+        }
+        let random = file.vault.is_some() && (follows || asks(wants_vault).is_some());
         let vault = match (&file.vault, &keyring) {
             (Some(place), Some(keyring)) if random => {
                 Some(open(place, keyring).map_err(|why| fault("vault", why))?)
@@ -108,7 +115,7 @@ impl Policy {
             surrogates: surrogates
                 .transpose()
                 .map_err(|error| fault("labels", error.to_string()))?,
-            has_vault: vault.is_some(),
+            has_vault: vault.is_some() && asks(wants_vault).is_some(),
             hides_great_age: file.mode != Mode::LimitedDataSet,
         };
         Ok(Self {
@@ -124,6 +131,8 @@ impl Policy {
                 roles: roles(labels),
                 labels: Arc::clone(labels),
                 missing: file.patient.missing,
+                links: file.patient.links,
+                ignored: AtomicBool::new(false),
                 authorities,
                 keyring,
                 vault,
@@ -206,6 +215,9 @@ pub struct PolicyReplacer {
     roles: Vec<Role>,
     labels: Arc<LabelSet>,
     missing: Missing,
+    links: Links,
+    /// Whether it was reported that a link was not followed.
+    ignored: AtomicBool,
     authorities: Arc<Authorities>,
     keyring: Option<Keyring>,
     vault: Option<Box<dyn Vault>>,
@@ -243,14 +255,49 @@ impl PolicyReplacer {
         if wanted.peek().is_none() {
             return Ok(());
         }
-        note.ask(vault.as_ref(), wanted).map_err(|error| match error {
-            VaultError::TooLong { .. } => ReplaceError::Failed,
-            // Whatever else is wrong is wrong for every note: none is given up for it.
-            error => {
-                tracing::warn!(%error, "the vault");
-                ReplaceError::Unavailable("the vault of codes gives no answer")
+        note.ask(vault.as_ref(), wanted).map_err(unanswered)
+    }
+
+    /// Remembers the links of the note's event, and replaces the note as the patient's that its links lead to.
+    fn follow(&self, note: &mut Note<'_>) -> Result<(), ReplaceError> {
+        let subject = note.subject;
+        match (self.links, &self.vault) {
+            (Links::Vault, Some(vault)) if subject.patient_id.is_some() => {
+                for link in subject.links {
+                    let context = |key: &PatientKey| {
+                        self.authorities
+                            .context(key.authority.as_deref(), key.id.expose())
+                    };
+                    let into = link.into.as_ref().map_or_else(|| note.context.clone(), context);
+                    links::join(vault.as_ref(), &context(&link.from), &into).map_err(unanswered)?;
+                }
+                let root = links::root(vault.as_ref(), &note.context).map_err(unanswered)?;
+                note.follow(root);
             }
-        })
+            _ if !subject.links.is_empty() && !self.ignored.swap(true, Ordering::Relaxed) => {
+                let (topic, partition, offset) = subject.at;
+                tracing::warn!(
+                    topic,
+                    partition,
+                    offset,
+                    "an event merges or links patients, which the policy does not follow: their ids keep codes of their own; set `patient.links = \"vault\"` to follow it"
+                );
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// What a vault without an answer means for a note.
+fn unanswered(error: VaultError) -> ReplaceError {
+    match error {
+        VaultError::TooLong { .. } => ReplaceError::Failed,
+        // Whatever else is wrong is wrong for every note: none is given up for it.
+        error => {
+            tracing::warn!(%error, "the vault");
+            ReplaceError::Unavailable("the vault of codes gives no answer")
+        }
     }
 }
 
@@ -281,6 +328,7 @@ impl Replacer for PolicyReplacer {
             self.keyring.as_ref(),
             values.collect(),
         )?;
+        self.follow(&mut note)?;
         self.ask(&items, &mut note)?;
         let mut all: Vec<Replacement> = Vec::with_capacity(items.len());
         for (item, operator) in &items {
