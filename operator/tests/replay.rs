@@ -265,6 +265,29 @@ fn a_killed_replay_is_finished_by_the_next() {
 }
 
 #[test]
+fn a_replay_under_a_policy_that_protects_less_is_refused() {
+    let place = Place::new();
+    place.write("in/a.jsonl", event(0));
+    let source = format!(
+        "[source]\nkind = \"jsonl\"\ninput = {}\n",
+        common::quoted(place.at("in"))
+    );
+    let policy = "[policy]\nmode = \"expert-determination\"\ndetermination = \"invented for this test\"\ndefault = { action = \"tag\" }\n";
+    lethe(
+        &["run", "--until-end"],
+        &config(&place, "strict.toml", &source, policy),
+    )
+    .expect(6);
+    let mended = source + "format.fields = { note_id = \"key\" }";
+    lethe(&["replay"], &config(&place, "none.toml", &mended, ""))
+        .expect(3)
+        .says("weaker-mode");
+    assert!(files(&place.at("out/replayed")).is_empty());
+    lethe(&["replay"], &config(&place, "mended.toml", &mended, policy)).expect(0);
+    assert_eq!(replayed(&place).len(), 1);
+}
+
+#[test]
 fn a_code_that_does_not_exist_is_refused_with_those_that_do() {
     let place = Place::new();
     let config = config(&place, "lethe.toml", "", "");
