@@ -5,13 +5,13 @@ use std::fmt;
 
 use arrow_array::Array as _;
 use arrow_array::cast::AsArray as _;
-use arrow_array::types::{Int64Type, UInt32Type};
+use arrow_array::types::UInt32Type;
 use lethe_core::{AuditBatch, RedactedBatch};
 use serde::Serialize;
 
 use super::columns::{Batches, Wanted};
 use super::{Fault, Orphan, Report, Scope, add, age, ledger};
-use crate::replay::{NotesFile, ReplayFooter, ReplayName, each, parts, read_replay};
+use crate::replay::{NotesFile, ReplayFooter, ReplayName, Rows, each_row, parts, read_replay};
 use crate::sink::{ChainError, ChainId, digest_whole};
 use crate::store::{Object, Store, StoreError};
 
@@ -162,14 +162,8 @@ impl Examiner<'_> {
     /// Examines the parts of a notes file. Holds a few bytes a quarantined row of it.
     async fn examine(&mut self, file: &NotesFile) -> Result<(), StoreError> {
         let original = file.chain.notes_name(file.first);
-        let mut rows: BTreeMap<i64, Option<String>> = BTreeMap::new();
-        let read = each(self.store, &original, |offset, error| {
-            if error.is_some() {
-                rows.insert(offset, None);
-            }
-        });
-        match read.await {
-            Ok(()) => {}
+        let mut rows = match Rows::read(self.store, &original).await {
+            Ok(rows) => rows,
             Err(ChainError::Store(StoreError::NotFound(_))) => {
                 for &number in &file.parts {
                     self.fault(
@@ -182,7 +176,7 @@ impl Examiner<'_> {
             // The examination of the chain says what is wrong with the notes file.
             Err(ChainError::Store(error)) => return Err(error),
             Err(_) => return Ok(()),
-        }
+        };
         let digest = match self.scope.digests {
             true => Some(digest_whole(self.store, &original).await?),
             false => None,
@@ -217,8 +211,8 @@ impl Examiner<'_> {
                 false => None,
             };
         }
-        for code in rows.values().flatten().filter(|code| !code.is_empty()) {
-            add(&mut self.found.replayed.quarantined, code);
+        for row in rows.waiting().filter(|row| row.ran) {
+            add(&mut self.found.replayed.quarantined, row.code);
         }
         Ok(())
     }
@@ -229,7 +223,7 @@ impl Examiner<'_> {
         path: &str,
         original: Option<&str>,
         previous: Option<&str>,
-        rows: &mut BTreeMap<i64, Option<String>>,
+        rows: &mut Rows,
     ) -> Result<(), ChainError> {
         self.found.replayed.files += 1;
         self.found.replayed.bytes += self.store.read_tail(path, 1).await?.size;
@@ -272,12 +266,7 @@ impl Examiner<'_> {
     }
 
     /// Compares the rows of a part with its footer, and with the quarantined rows that are still to be replayed.
-    async fn rows(
-        &mut self,
-        path: &str,
-        footer: &ReplayFooter,
-        rows: &mut BTreeMap<i64, Option<String>>,
-    ) -> Result<(), ChainError> {
+    async fn rows(&mut self, path: &str, footer: &ReplayFooter, rows: &mut Rows) -> Result<(), ChainError> {
         let schema = RedactedBatch::schema();
         let wanted = Wanted {
             schema: &schema,
@@ -289,26 +278,18 @@ impl Examiner<'_> {
         let (mut redactions, mut review) = (0, 0);
         let (mut last, mut misplaced) = (None, None);
         while let Some(batch) = batches.next().await? {
-            let offsets = batch["offset"].as_primitive::<Int64Type>().values();
-            let kinds = batch["row_kind"].as_string::<i32>();
-            let errors = batch["error"].as_string::<i32>();
-            for ((&offset, kind), error) in offsets.iter().zip(kinds).zip(errors) {
-                let kind = kind.unwrap_or_default();
+            for kind in batch["row_kind"].as_string::<i32>().iter().flatten() {
                 add(&mut counted, kind);
-                let is_due = rows.contains_key(&offset)
+            }
+            each_row(&batch, &mut |offset, error| {
+                let is_placed = (footer.first..footer.next).contains(&offset)
                     && last.is_none_or(|last| last < offset)
-                    && (footer.first..footer.next).contains(&offset);
-                if !is_due && misplaced.is_none() {
+                    && rows.update(offset, error, false);
+                if !is_placed && misplaced.is_none() {
                     misplaced = Some(offset);
                 }
                 last = Some(offset);
-                if kind == "quarantined" {
-                    rows.insert(offset, Some(error.unwrap_or_default().to_owned()));
-                } else {
-                    // A further row of this offset has no place.
-                    rows.remove(&offset);
-                }
-            }
+            });
             let replaced = batch["redactions"].as_primitive::<UInt32Type>().values();
             redactions += replaced.iter().map(|&count| u64::from(count)).sum::<u64>();
             if let Some(column) = batch.column_by_name("review") {

@@ -16,10 +16,12 @@
 mod footer;
 mod name;
 mod part;
+mod rows;
 mod select;
 
 pub use footer::{ReplayFooter, read_replay};
 pub use name::ReplayName;
 pub use part::{ReplayError, ReplayWriter, SealedReplay};
+pub(crate) use rows::{Rows, each, each_row};
+pub(crate) use select::parts;
 pub use select::{Candidates, Code, NotesFile, Selection, candidates, notes_files};
-pub(crate) use select::{each, parts};

@@ -4,13 +4,10 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::SystemTime;
 
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray as _;
-use arrow_array::types::Int64Type;
-use lethe_core::{Quarantine, QuarantineCode, RedactedBatch, RowKind};
+use lethe_core::{Quarantine, QuarantineCode};
 
+use super::rows::{Rows, count, each};
 use super::{ReplayName, read_replay};
-use crate::inspect::columns::{Batches, Wanted};
 use crate::sink::{ChainError, ChainId, read_link};
 use crate::store::{Store, StoreError};
 
@@ -170,116 +167,24 @@ pub async fn candidates(
     if link.footer.quarantined == 0 {
         return Ok(found);
     }
-    let mut rows = Rows::default();
-    each(store, &path, |offset, error| {
-        if let Some(error) = error {
-            let code = rows.code(error);
-            rows.states.push(State {
-                offset,
-                code,
-                done: false,
-                tried: false,
-            });
-        }
-    })
-    .await?;
+    let mut rows = Rows::read(store, &path).await?;
     for &number in &file.parts {
         let path = file.part(number).path();
         let footer = read_replay(store, &path).await?;
         let tried = footer.attempt == selection.attempt;
-        each(store, &path, |offset, error| rows.update(offset, error, tried)).await?;
+        let update = |offset, error: Option<&str>| {
+            // A row that has no place is for an inspection to report.
+            let _is_due = rows.update(offset, error, tried);
+        };
+        each(store, &path, update).await?;
     }
-    for state in rows.states.iter().filter(|state| !state.done) {
-        let code = rows.codes.get(state.code).map_or("", String::as_str);
-        if !selection.wants(code) {
-            continue;
-        }
-        if state.tried && !selection.again {
+    for row in rows.waiting().filter(|row| selection.wants(row.code)) {
+        if row.tried && !selection.again {
             found.tried += 1;
             continue;
         }
-        found.offsets.push(state.offset);
-        match found.codes.get_mut(code) {
-            Some(count) => *count += 1,
-            None => {
-                found.codes.insert(code.to_owned(), 1);
-            }
-        }
+        found.offsets.push(row.offset);
+        count(&mut found.codes, row.code);
     }
     Ok(found)
-}
-
-/// What became of the quarantined rows of one notes file.
-#[derive(Default)]
-struct Rows {
-    /// In the order of offsets.
-    states: Vec<State>,
-    /// Distinct codes, which are few.
-    codes: Vec<String>,
-}
-
-struct State {
-    offset: i64,
-    /// The place of its code in the list of codes.
-    code: usize,
-    /// Whether it is quarantined no longer.
-    done: bool,
-    /// Whether the last attempt was made under the present configuration.
-    tried: bool,
-}
-
-impl Rows {
-    fn code(&mut self, error: &str) -> usize {
-        match self.codes.iter().position(|code| code == error) {
-            Some(code) => code,
-            None => {
-                self.codes.push(error.to_owned());
-                self.codes.len() - 1
-            }
-        }
-    }
-
-    /// Takes in a row of a replayed part; a row of an offset that is not quarantined is for an inspection to report.
-    fn update(&mut self, offset: i64, error: Option<&str>, tried: bool) {
-        let Ok(row) = self.states.binary_search_by_key(&offset, |state| state.offset) else {
-            return;
-        };
-        let code = error.map(|error| self.code(error));
-        if let Some(state) = self.states.get_mut(row) {
-            state.tried = tried;
-            match code {
-                Some(code) => state.code = code,
-                None => state.done = true,
-            }
-        }
-    }
-}
-
-/// Calls `see` with the offset of each row, and with what the row says if it is quarantined.
-pub(crate) async fn each(
-    store: &dyn Store,
-    path: &str,
-    mut see: impl FnMut(i64, Option<&str>),
-) -> Result<(), ChainError> {
-    let schema = RedactedBatch::schema();
-    let wanted = Wanted {
-        schema: &schema,
-        must: &["offset", "row_kind", "error"],
-        may: &[],
-    };
-    let mut batches = Batches::open(store, path, &wanted).await?;
-    while let Some(batch) = batches.next().await? {
-        each_row(&batch, &mut see);
-    }
-    Ok(())
-}
-
-fn each_row(batch: &RecordBatch, see: &mut impl FnMut(i64, Option<&str>)) {
-    let offsets = batch["offset"].as_primitive::<Int64Type>().values();
-    let kinds = batch["row_kind"].as_string::<i32>();
-    let errors = batch["error"].as_string::<i32>();
-    for ((&offset, kind), error) in offsets.iter().zip(kinds).zip(errors) {
-        let is_quarantined = kind == Some(RowKind::Quarantined.name());
-        see(offset, is_quarantined.then(|| error.unwrap_or_default()));
-    }
 }
