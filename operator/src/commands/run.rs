@@ -265,8 +265,8 @@ fn shop(
         pool: Pool::start(config.resources.worker_count()).context("no worker threads")?,
         roll: sink.roll,
         counters: Counters::new(match config.source {
-            Some(SourceConfig::Files(_)) => Tallied::Together,
-            _ => Tallied::ByTopic,
+            Some(SourceConfig::Kafka(_)) | None => Tallied::ByTopic,
+            Some(_) => Tallied::Together,
         }),
         telemetry,
         commands,
