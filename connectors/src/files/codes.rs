@@ -28,7 +28,9 @@ const FOLDER: &str = "codes";
 /// Files of one object of the list at most.
 const BATCH: usize = 20_000;
 /// What every code begins with.
-pub const CODE_PREFIX: &str = "file-";
+const PREFIX: &str = "file-";
+/// Hexadecimal digits after it.
+const DIGITS: usize = 32;
 
 /// What the chains of files are named by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -186,7 +188,7 @@ impl Codes {
 
     /// Writes the next object of the list; false if another run has written it.
     fn append(&mut self, files: &[&str], one_record_each: bool) -> Result<bool, CodesError> {
-        let code = || format!("{CODE_PREFIX}{}", Uuid::new_v4().simple());
+        let code = || format!("{PREFIX}{}", Uuid::new_v4().simple());
         let shared = code();
         let lines: Vec<Line> = (0..)
             .zip(files)
@@ -254,6 +256,12 @@ impl Codes {
     }
 }
 
+/// Whether a topic is a code.
+pub fn is_code(topic: &str) -> bool {
+    let digits = topic.strip_prefix(PREFIX);
+    digits.is_some_and(|digits| digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 fn object_name(number: u64) -> String {
     format!("{FOLDER}/{number:020}.jsonl")
 }
@@ -297,7 +305,7 @@ mod tests {
         assert!(codes.is_new());
         codes.assign(["b", "c"], false).unwrap();
         let of_b = codes.slot("b").unwrap().clone();
-        assert!(of_b.topic.starts_with("file-") && of_b.topic.len() == 37);
+        assert!(is_code(&of_b.topic) && !is_code("file-1.jsonl"));
         assert_ne!(of_b.topic, codes.slot("c").unwrap().topic);
         let mut again = open(&store, &runtime);
         again.assign(["a", "b", "c"], false).unwrap();

@@ -22,9 +22,9 @@ use lethe_core::Record;
 use serde::Deserialize;
 
 use crate::format::{Diagnosis, FormatError};
-use crate::store::StoreError;
+use crate::store::{StoreConfig, StoreError};
 
-pub use codes::{CODE_PREFIX, Codes, CodesError, Names, Slot};
+pub use codes::{Codes, CodesError, Names, Slot, is_code};
 pub use documents::{Document, DocumentId, Documents, DocumentsConfig};
 pub use follow::{Follow, Followed};
 pub use jsonl::JsonlConfig;
@@ -72,6 +72,44 @@ impl FileSourceConfig {
             Self::Text(config) => config.build(),
             Self::Parquet(config) => config.build(),
         }
+    }
+}
+
+impl FileSourceConfig {
+    /// The topics that its records have: the names of its files, or of the folder that plain text lies in.
+    ///
+    /// # Errors
+    /// [`FileError`] if there is no input.
+    pub fn topics(&self) -> Result<Vec<String>, FileError> {
+        let names = |input: &Path, endings: &[&str]| {
+            let files = inputs::inputs(input, endings)?;
+            Ok(files.into_iter().map(|file| file.name).collect())
+        };
+        match self {
+            Self::Jsonl(config) => names(&config.input, jsonl::ENDINGS),
+            Self::Parquet(config) => names(&config.input, parquet::ENDINGS),
+            Self::Text(config) => Ok(vec![text::topic_of(&config.input)]),
+        }
+    }
+
+    /// The file or folder that is read.
+    pub fn input(&self) -> &Path {
+        match self {
+            Self::Jsonl(config) => &config.input,
+            Self::Text(config) => &config.input,
+            Self::Parquet(config) => &config.input,
+        }
+    }
+
+    /// What chains are named by, where the list of codes lies, and what the input goes by in it.
+    pub fn naming(&self) -> (Names, Option<&StoreConfig>, String) {
+        let (names, codes, id) = match self {
+            Self::Jsonl(config) => (config.names, &config.codes, &config.input_id),
+            Self::Text(config) => (config.names, &config.codes, &config.input_id),
+            Self::Parquet(config) => (config.names, &config.codes, &config.input_id),
+        };
+        let id = id.clone().unwrap_or_else(|| self.input().display().to_string());
+        (names.unwrap_or(Names::Paths), codes.as_ref(), id)
     }
 }
 
@@ -188,6 +226,21 @@ impl FileError {
     fn io(path: impl Into<PathBuf>, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, doing, source }
+    }
+
+    /// The file or folder that it is about.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Io { path, .. }
+            | Self::NoFiles { path, .. }
+            | Self::Compressed { path }
+            | Self::Kind { path, .. }
+            | Self::Shorter { path, .. }
+            | Self::Parquet { path, .. }
+            | Self::Column { path, .. } => Some(path),
+            Self::Record { file, .. } | Self::Unreadable { file, .. } => Some(Path::new(file)),
+            Self::Setting { .. } | Self::Store(_) | Self::Codes(_) | Self::Format(_) => None,
+        }
     }
 
     /// The same error about `place`, a file's code or a folder, in the place of a file's own path.

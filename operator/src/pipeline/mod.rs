@@ -7,6 +7,7 @@ mod counters;
 mod edition;
 pub(crate) mod files;
 mod lane;
+mod names;
 mod patience;
 mod pool;
 mod transform;

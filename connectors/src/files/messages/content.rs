@@ -200,23 +200,26 @@ impl Contents {
     /// A file of an archive, which may be compressed for itself.
     fn entry(&mut self, content: Box<dyn Read>) -> io::Result<Option<Entry>> {
         self.count()?;
-        let (head, content) = match peek(content) {
-            Ok(peeked) => peeked,
-            Err(error) => return Ok(Some(Entry::Refused(why(&error)))),
+        let entry = self.unpack(content).unwrap_or_else(|error| {
+            if !self.survives(&error) {
+                self.kind = Kind::Ended;
+            }
+            Entry::Refused(why(&error))
+        });
+        Ok(Some(entry))
+    }
+
+    fn unpack(&self, content: Box<dyn Read>) -> io::Result<Entry> {
+        let (head, content) = peek(content)?;
+        let (head, content) = match self.expand(&head, content)? {
+            Ok(expanded) => peek(expanded)?,
+            Err(plain) => (head, plain),
         };
-        let (head, content) = match self.expand(&head, content) {
-            Ok(Ok(expanded)) => match peek(expanded) {
-                Ok(peeked) => peeked,
-                Err(error) => return Ok(Some(Entry::Refused(why(&error)))),
-            },
-            Ok(Err(plain)) => (head, plain),
-            Err(error) => return Ok(Some(Entry::Refused(why(&error)))),
-        };
-        Ok(Some(if is_packed(&head) || Tar::is(&head) {
+        Ok(if is_packed(&head) || Tar::is(&head) {
             Entry::Refused(UNSUPPORTED)
         } else {
             Entry::Content(content)
-        }))
+        })
     }
 
     fn count(&mut self) -> io::Result<()> {
@@ -272,4 +275,18 @@ fn is_packed(head: &[u8]) -> bool {
 /// Whether bytes begin as something that is compressed or an archive does.
 pub fn is_compressed_or_archive(head: &[u8]) -> bool {
     is_packed(head) || Tar::is(head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_expands_to_a_multiple_of_its_size_and_to_no_more_than_the_limit() {
+        let limits = ArchiveLimits::default();
+        let of = |size| Budget::new(&limits, size).0.get();
+        assert_eq!(of(10), 64 << 20);
+        assert_eq!(of(1 << 20), 200 << 20);
+        assert_eq!(of(1 << 40), 64 << 30);
+    }
 }
