@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 use lethe_connectors::inspect::inspect;
 use lethe_connectors::sink::{
-    ChainError, CommitError, Encoding, Fingerprints, LaneWriter, PushError, bridge, read_footer, read_tail,
+    ChainError, ChainId, CommitError, Encoding, Fingerprints, LaneWriter, PushError, bridge, check_dataset,
+    read_footer, read_tail,
 };
 use lethe_connectors::store::faulty::{Faulty, Plan};
 use lethe_connectors::store::{Folder, FolderConfig, Memory, Store};
@@ -389,4 +390,47 @@ print("read")
         "{}",
         String::from_utf8_lossy(&out.stderr)
     );
+}
+
+#[tokio::test]
+async fn a_new_chain_of_a_dataset_is_compared_with_the_others() {
+    let store = Memory::default();
+    write(&store, 0..4).await;
+    let weaker = |acknowledged: Option<&str>| Fingerprints {
+        mode: Some("limited-data-set".to_owned()),
+        acknowledged: acknowledged.map(str::to_owned),
+        ..fingerprints()
+    };
+    // The lane of another partition finds no file to compare with; the dataset does.
+    let other = ChainId::new("another", 7);
+    let opened = LaneWriter::open(&store, other, 0, weaker(None), Encoding::default()).await;
+    assert!(opened.is_ok());
+    let error = check_dataset(&store, &weaker(None)).await.unwrap_err();
+    assert!(matches!(error, ChainError::WeakerMode { .. }), "{error}");
+    assert!(check_dataset(&store, &weaker(Some("weaker-mode"))).await.is_ok());
+    assert!(check_dataset(&store, &fingerprints()).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_policy_that_makes_other_codes_than_before_is_acknowledged() {
+    let store = Memory::default();
+    write(&store, 0..4).await;
+    let newer = Fingerprints {
+        derivation: Some("2".to_owned()),
+        ..fingerprints()
+    };
+    let error = check_dataset(&store, &newer).await.unwrap_err();
+    assert!(matches!(error, ChainError::NewSurrogates { .. }), "{error}");
+    assert!(error.to_string().contains("new-surrogates"), "{error}");
+    let acknowledged = Fingerprints {
+        acknowledged: Some("new-surrogates".to_owned()),
+        ..newer.clone()
+    };
+    assert!(check_dataset(&store, &acknowledged).await.is_ok());
+    // Another policy is a decision of its own.
+    let another = Fingerprints {
+        policy: "another".to_owned(),
+        ..newer
+    };
+    assert!(check_dataset(&store, &another).await.is_ok());
 }

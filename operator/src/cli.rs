@@ -77,6 +77,8 @@ pub(crate) enum Command {
     /// Publish the messages that notes came in, redacted, from the output to a topic or a folder
     Emit(EmitArgs),
     /// Annotate JSON lines: documents in, the same documents with `spans` out
+    ///
+    /// The output holds the notes and all other keys as they came: it is not de-identified. `lethe redact` removes identifiers.
     Annotate(AnnotateArgs),
     /// Check a configuration, and with --connect what it points at
     Check(CheckArgs),
@@ -246,6 +248,10 @@ pub(crate) struct RevealArgs {
         conflicts_with = "note"
     )]
     pub(crate) patient: Option<String>,
+    /// Who assigned the patient's id, where the source says so: the name of an `[[authority]]` of the policy, or the
+    /// source's own name for it, such as `namespace:MERCY`, `oid:1.2.840.114350` or `system:https://mercy.example/mrn`
+    #[arg(long, value_name = "NAME", requires = "patient")]
+    pub(crate) authority: Option<String>,
     /// The note, by its id, where the event carried no patient's
     #[arg(long, value_name = "ID")]
     pub(crate) note: Option<String>,

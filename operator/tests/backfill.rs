@@ -114,6 +114,23 @@ fn a_table_comes_out_with_the_columns_that_were_named_redacted_and_reconciled() 
 }
 
 #[test]
+fn a_kept_column_of_kinds_of_notes_passes_by_the_list_of_kinds() {
+    let place = Place::new();
+    let (input, out) = (place.at("in"), place.at("out"));
+    table(&input.join("a.parquet"), 0, 50);
+    // Wards stand for what senders write into such a column: nothing that a list knows.
+    let columns = "[backfill.columns]\ntext = [\"text\"]\nkeep = [\"ward\"]\nnote_type = \"ward\"\nidentifiers = { mrn = \"MEDICALRECORD\" }\n";
+    let engine = format!("{ENGINE}redaction = {{ note_types = [\"ward 3\"] }}\n");
+    let more = format!("{columns}{engine}");
+    let config = config(&place, "lethe.toml", &input, &folder_sink(&out), &more);
+    backfill(&config, &[]).end().expect(0);
+    let wards: Vec<Option<String>> = rows(&out).into_values().map(|(_, _, ward, ..)| ward).collect();
+    let kept = wards.iter().filter(|ward| ward.as_deref() == Some("ward 3"));
+    let other = wards.iter().filter(|ward| ward.as_deref() == Some("OTHER"));
+    assert_eq!((kept.count(), other.count(), wards.len()), (10, 40, 50));
+}
+
+#[test]
 fn a_second_run_does_nothing_and_shards_make_what_one_run_makes() {
     let place = Place::new();
     let input = place.at("in");

@@ -289,6 +289,7 @@ mod tests {
             program: "a".into(),
             acknowledged: Some("a".into()),
             kept: Some("a".into()),
+            derivation: Some("a".into()),
         };
         let names: Vec<_> = all.entries().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, Fingerprints::NAMES);

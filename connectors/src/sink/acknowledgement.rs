@@ -16,6 +16,8 @@ pub enum Acknowledgement {
     NotRedacted,
     /// The dataset goes on under a policy that protects less than that of its last file.
     WeakerMode,
+    /// Codes, surrogates and shifted dates differ from those of the dataset's earlier files.
+    NewSurrogates,
 }
 
 impl Acknowledgement {
@@ -25,6 +27,7 @@ impl Acknowledgement {
             Self::RulesOnly => "rules-only",
             Self::NotRedacted => "not-redacted",
             Self::WeakerMode => "weaker-mode",
+            Self::NewSurrogates => "new-surrogates",
         }
     }
 

@@ -16,8 +16,8 @@ const ATTEMPTS: u32 = 5;
 /// an operator gives them up. The reason stands in the file's footer.
 ///
 /// # Errors
-/// [`ChainError::Gap`] unless the chain goes on at `from` and `to` lies after it; [`ChainError::WeakerMode`] if the policy's mode
-/// protects less than the last file's and that is not acknowledged; else as [`SealedFile::upload`].
+/// [`ChainError::Gap`] unless the chain goes on at `from` and `to` lies after it; [`ChainError::WeakerMode`] or
+/// [`ChainError::NewSurrogates`] if the policy departs from the last file's and that is not acknowledged; else as [`SealedFile::upload`].
 pub async fn bridge(
     store: &dyn Store,
     chain: &ChainId,
@@ -38,8 +38,8 @@ pub async fn bridge(
     }
     let previous = match &tail {
         Some(tail) => {
-            // The file after this one is compared with this one's mode alone.
-            tail.check_mode(fingerprints)?;
+            // The file after this one is compared with this one alone.
+            tail.check_policy(fingerprints)?;
             Some(digest_whole(store, &tail.file).await?)
         }
         None => None,

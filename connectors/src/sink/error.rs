@@ -67,6 +67,16 @@ pub enum ChainError {
         /// The policy's.
         now: String,
     },
+    /// The chain's codes, surrogates and shifted dates were made in another way, by the same policy.
+    #[error(
+        "{file} was written by a version of this program whose codes, surrogates and shifted dates differ from this one's under \
+         the same policy: give the output a new place and write it again from the start, or set \
+         `engine.acknowledge = [\"new-surrogates\"]` if readers of the dataset know that patients have other codes from here on"
+    )]
+    NewSurrogates {
+        /// The chain's last file.
+        file: String,
+    },
     /// A gap file that does not fit the chain.
     #[error("a gap from offset {from} to {to} does not fit: the chain {chain} goes on at {next}")]
     Gap {

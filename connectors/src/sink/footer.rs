@@ -43,11 +43,14 @@ pub struct Fingerprints {
     pub acknowledged: Option<String>,
     /// Metadata of the sender's that the policy keeps, with its reasons, if any.
     pub kept: Option<String>,
+    /// The version of how keys make codes, surrogates and shifted dates, if the policy makes any; none in files from before
+    /// there was a second version.
+    pub derivation: Option<String>,
 }
 
 impl Fingerprints {
     /// What each is called.
-    pub const NAMES: [&'static str; 13] = [
+    pub const NAMES: [&'static str; 14] = [
         "cluster",
         "topic_id",
         "config",
@@ -61,6 +64,7 @@ impl Fingerprints {
         "program",
         "acknowledged",
         "kept",
+        "derivation",
     ];
 
     /// Name and value of each that is known.
@@ -79,6 +83,7 @@ impl Fingerprints {
             &self.program,
             self.acknowledged.as_deref().unwrap_or_default(),
             self.kept.as_deref().unwrap_or_default(),
+            self.derivation.as_deref().unwrap_or_default(),
         ];
         Self::NAMES
             .into_iter()
@@ -103,6 +108,7 @@ impl Fingerprints {
             program: of("program").unwrap_or_default(),
             acknowledged: of("acknowledged"),
             kept: of("kept"),
+            derivation: of("derivation"),
         }
     }
 }

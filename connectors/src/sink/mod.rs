@@ -16,6 +16,7 @@
 mod acknowledgement;
 mod bridge;
 mod chain;
+mod dataset;
 mod digest;
 mod encode;
 mod error;
@@ -29,6 +30,7 @@ mod writer;
 pub use acknowledgement::Acknowledgement;
 pub use bridge::bridge;
 pub use chain::ChainId;
+pub use dataset::check_dataset;
 pub(crate) use digest::digest_file;
 pub use encode::Encoding;
 pub use error::{ChainError, CommitError, PushError};

@@ -23,9 +23,9 @@ impl Tail {
     ///
     /// # Errors
     /// [`ChainError::AnotherLog`] if cluster or topic are known, then and now, and are not the same;
-    /// [`ChainError::WeakerMode`] if the policy's mode protects less than the last file's and that is not acknowledged.
+    /// else as [`Tail::check_policy`].
     pub fn check_log(&self, now: &Fingerprints) -> Result<(), ChainError> {
-        self.check_mode(now)?;
+        self.check_policy(now)?;
         let then = &self.footer.fingerprints;
         for (field, theirs, ours) in [
             ("cluster id", &then.cluster, &now.cluster),
@@ -45,11 +45,13 @@ impl Tail {
         Ok(())
     }
 
-    /// Checks that the policy's mode protects no less than that of the chain's last file.
+    /// Checks that rows go on as readers of the chain's last file expect: the policy's mode protects no less, and the same
+    /// policy makes the same codes.
     ///
     /// # Errors
-    /// [`ChainError::WeakerMode`] if it does and that is not acknowledged.
-    pub(super) fn check_mode(&self, now: &Fingerprints) -> Result<(), ChainError> {
+    /// Unless the configuration acknowledges it, [`ChainError::WeakerMode`] if the mode protects less, and
+    /// [`ChainError::NewSurrogates`] if the same policy makes other codes now.
+    pub(super) fn check_policy(&self, now: &Fingerprints) -> Result<(), ChainError> {
         let then = &self.footer.fingerprints;
         let weaker = strictness(now.mode.as_deref()) < strictness(then.mode.as_deref());
         if weaker && !Acknowledgement::WeakerMode.is_in(now) {
@@ -57,6 +59,13 @@ impl Tail {
                 file: self.file.clone(),
                 before: then.mode.clone().unwrap_or_default(),
                 now: now.mode.clone().unwrap_or_else(|| "none".to_owned()),
+            });
+        }
+        // Another policy is a decision to redact otherwise from here on.
+        let differs = now.policy == then.policy && now.derivation != then.derivation;
+        if differs && !Acknowledgement::NewSurrogates.is_in(now) {
+            return Err(ChainError::NewSurrogates {
+                file: self.file.clone(),
             });
         }
         Ok(())

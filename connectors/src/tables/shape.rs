@@ -19,6 +19,8 @@ pub enum Cell {
     Text,
     /// It is an identifier of this label.
     Identifier(String),
+    /// It is a kind of note, which leaves if it is on the list of kinds.
+    NoteType,
 }
 
 /// Where in a table values stand that do not leave as they are.
@@ -49,6 +51,8 @@ pub struct Shape {
     columns: Vec<(usize, Node)>,
     leaves: Vec<Leaves>,
     beside: Vec<(Role, Vec<usize>)>,
+    /// Who assigned the patient's id: the column that holds it.
+    patient_column: Option<Arc<str>>,
 }
 
 impl Shape {
@@ -62,6 +66,10 @@ impl Shape {
             columns: Vec::new(),
             leaves: Vec::new(),
             beside: Vec::new(),
+            patient_column: columns
+                .patient_id
+                .as_ref()
+                .map(|path| format!("column:{path}").into()),
         };
         for wanted in columns.leaving() {
             let what = match wanted.key.as_str() {
@@ -71,6 +79,7 @@ impl Shape {
                     .get(&wanted.path)
                     .cloned()
                     .map(Cell::Identifier),
+                "keep" if columns.note_type.as_ref() == Some(&wanted.path) => Some(Cell::NoteType),
                 _ => None,
             };
             let error = |problem: String| TableError::Column {
@@ -191,7 +200,10 @@ impl Shape {
                 continue;
             };
             match role {
-                Role::Patient => event.patient_id = Some(value.into()),
+                Role::Patient => {
+                    event.patient_id = Some(value.into());
+                    event.patient_authority.clone_from(&self.patient_column);
+                }
                 Role::Note => event.note_id = value.into(),
                 Role::Encounter => event.encounter_id = Some(value.into()),
                 Role::Author => event.author_id = Some(value.into()),

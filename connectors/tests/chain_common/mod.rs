@@ -41,6 +41,7 @@ pub fn fingerprints() -> Fingerprints {
         program: "0.1.0".into(),
         acknowledged: None,
         kept: None,
+        derivation: None,
     }
 }
 

@@ -12,7 +12,7 @@ use arrow_array::types::{Int32Type, Int64Type, TimestampMillisecondType, UInt8Ty
 use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 
-use crate::{Coordinates, Enclosed, EventKind, NoteEvent, Record, SpanError};
+use crate::{Coordinates, Enclosed, EventKind, NoteEvent, PatientLink, Record, SpanError};
 use rows::Rows;
 use shared::Shared;
 
@@ -100,8 +100,12 @@ pub struct NoteBatch {
     record: RecordBatch,
     /// A message a row, or none at all.
     enclosed: Arc<[Option<Enclosed>]>,
+    /// Ids that a row's event merges or links, or none for any row.
+    links: Arc<[Vec<PatientLink>]>,
     /// The row that the first of this batch's is among them.
     first: usize,
+    /// The column of identifiers that the texts are values of.
+    column: Option<Arc<str>>,
     shared: Arc<Shared>,
 }
 
@@ -215,7 +219,9 @@ impl NoteBatch {
         Self {
             record,
             enclosed: Arc::default(),
+            links: Arc::default(),
             first: 0,
+            column: None,
             shared: Arc::default(),
         }
     }
@@ -242,9 +248,25 @@ impl NoteBatch {
     pub fn slice(&self, first: usize, len: usize) -> Self {
         Self {
             enclosed: Arc::clone(&self.enclosed),
+            links: Arc::clone(&self.links),
             first: self.first + first,
+            column: self.column.clone(),
             ..Self::of(self.record.slice(first, len))
         }
+    }
+
+    /// Says that each text is a value of this column of identifiers, by its path in the table.
+    #[must_use]
+    pub fn of_column(self, path: &str) -> Self {
+        Self {
+            column: Some(format!("column:{path}").into()),
+            ..self
+        }
+    }
+
+    /// The column of identifiers that the texts are values of, as [`Identifier::authority`](crate::Identifier::authority) names it.
+    pub fn column(&self) -> Option<&str> {
+        self.column.as_deref()
     }
 
     /// What row `row` stands for.
@@ -346,6 +368,11 @@ impl NoteBatch {
             .column(column::AUTHORED_AT)
             .as_primitive::<TimestampMillisecondType>();
         times.is_valid(row).then(|| times.value(row))
+    }
+
+    /// Ids that the row's event merges or links.
+    pub fn links(&self, row: usize) -> &[PatientLink] {
+        self.links.get(self.first + row).map_or(&[], Vec::as_slice)
     }
 
     /// The message that the row's note came in.

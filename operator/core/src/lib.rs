@@ -41,7 +41,8 @@ pub use hex::hex;
 pub use label::{Hipaa, Label, LabelError, LabelId, LabelSet};
 pub use merge::Merging;
 pub use note::{
-    Coordinates, EventKind, Known, KnownKind, NoteEvent, Quarantine, QuarantineCode, Record, Sensitive,
+    Coordinates, EventKind, Known, KnownKind, NoteEvent, PatientKey, PatientLink, Quarantine, QuarantineCode,
+    Record, Sensitive,
 };
 pub use note_type::NoteTypes;
 pub use output::{Carried, CarriedField, RedactedBatch};

@@ -155,6 +155,24 @@ pub struct Known {
     pub value: Sensitive,
 }
 
+/// A patient's id, and who assigned it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatientKey {
+    /// The id.
+    pub id: Sensitive,
+    /// Who assigned it, as [`Identifier::authority`](crate::Identifier::authority) names it.
+    pub authority: Option<Arc<str>>,
+}
+
+/// Two ids of one patient, for instance one that ADT^A40 merges into another (HL7 v2, chapter 3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatientLink {
+    /// The id that another takes the place of.
+    pub from: PatientKey,
+    /// The other; the patient's whose note it is, if none.
+    pub into: Option<PatientKey>,
+}
+
 /// A note event as a source delivers it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NoteEvent {
@@ -168,6 +186,8 @@ pub struct NoteEvent {
     pub patient_id: Option<Sensitive>,
     /// Who assigned the patient's id, as the source names it: [`Identifier::authority`](crate::Identifier::authority).
     pub patient_authority: Option<Arc<str>>,
+    /// Ids that the event says are one patient's, because it merges or links them.
+    pub links: Vec<PatientLink>,
     /// The encounter's id.
     pub encounter_id: Option<Sensitive>,
     /// Kind of note, for instance `Discharge summary`.

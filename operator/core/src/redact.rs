@@ -125,6 +125,8 @@ impl Redactor {
             note,
             patient_id: batch.patient_id(row),
             patient_authority: batch.patient_authority(row),
+            column: batch.column(),
+            links: batch.links(row),
             note_id: batch.note_id(row),
             authored_at: batch.authored_at(row),
             at: batch.coordinates(row),

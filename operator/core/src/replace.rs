@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Decision, Identifier, LabelId, LabelSet, NoteView};
+use crate::{Decision, Identifier, LabelId, LabelSet, NoteView, PatientLink};
 
 /// A note, and all of it that a replacement may depend on.
 #[derive(Clone, Copy)]
@@ -14,6 +14,10 @@ pub struct Subject<'a> {
     pub patient_id: Option<&'a str>,
     /// Who assigned that id, as [`Identifier::authority`] names it.
     pub patient_authority: Option<&'a str>,
+    /// The column of identifiers that the whole text is a value of, as [`Identifier::authority`] names it.
+    pub column: Option<&'a str>,
+    /// Ids that the event says are one patient's.
+    pub links: &'a [PatientLink],
     /// The source's id of the note.
     pub note_id: Option<&'a str>,
     /// When it was written, in milliseconds since 1970-01-01T00:00:00Z.

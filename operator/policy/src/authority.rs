@@ -16,7 +16,7 @@ pub struct Authority {
     /// HL7 v2 namespaces (HD.1), for instance of PID-3.4.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hl7_namespace: Vec<String>,
-    /// HL7 v2 universal ids (HD.2).
+    /// HL7 v2 universal ids (HD.2) of any type.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub universal_id: Vec<String>,
     /// FHIR `Identifier.system`.
@@ -36,11 +36,11 @@ impl Authority {
         let universal = |prefix: &'static str| (prefix, &self.universal_id);
         [
             ("namespace:", &self.hl7_namespace),
-            universal("universal:"),
+            universal("uri:"),
             universal("oid:"),
             ("system:", &self.fhir_system),
             ("oid:", &self.oid),
-            ("column:", &self.column),
+            (COLUMN, &self.column),
         ]
         .into_iter()
         .flat_map(|(prefix, names)| names.iter().map(move |name| format!("{prefix}{name}")))
@@ -83,6 +83,9 @@ pub(crate) fn faults(authorities: &[Authority]) -> Vec<(String, String)> {
     }
     faults
 }
+
+/// How names of columns begin, as identifiers carry them.
+const COLUMN: &str = "column:";
 
 /// Who assigned an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +153,11 @@ impl Authorities {
             Some(Assigner::Declared(at, self.names.get(at)?))
         };
         match raw {
-            None => declared(&format!("column:{column}")).unwrap_or(Assigner::Unnamed),
+            None => declared(&format!("{COLUMN}{column}")).unwrap_or(Assigner::Unnamed),
+            // A column that no table names is a source that does not say who assigned its ids.
+            Some(raw) if raw.starts_with(COLUMN) => {
+                declared(raw).unwrap_or_else(|| self.resolve(None, column))
+            }
             Some(raw) => raw
                 .lines()
                 .find_map(declared)
@@ -188,7 +195,7 @@ impl Authorities {
         let Assigner::Other(name) = self.resolve(raw, "patient_id") else {
             return;
         };
-        const NAMES: [&str; 5] = ["namespace", "universal", "system", "oid", "column"];
+        const NAMES: [&str; 4] = ["namespace", "uri", "system", "oid"];
         let kind = name.split(':').next().unwrap_or_default();
         let at = NAMES.iter().position(|known| *known == kind);
         let bit = 1 << at.unwrap_or(NAMES.len());

@@ -173,12 +173,32 @@ pub enum Missing {
     Quarantine,
 }
 
+/// What happens to ids that an event says are one patient's: merges and links of HL7 v2 and FHIR.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Links {
+    /// Nothing: each id has codes of its own, and the log says once that a link was not followed.
+    #[default]
+    Ignore,
+    /// The vault remembers them: from then on the ids are replaced as one patient's.
+    Vault,
+}
+
+impl Links {
+    fn is_ignore(&self) -> bool {
+        *self == Self::Ignore
+    }
+}
+
 /// The `[patient]` table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Patient {
     /// Without a patient's id.
     pub missing: Missing,
+    /// Ids that events merge or link.
+    #[serde(skip_serializing_if = "Links::is_ignore")]
+    pub links: Links,
 }
 
 /// The `[shift]` table.

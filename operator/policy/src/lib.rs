@@ -7,6 +7,7 @@
 mod authority;
 mod error;
 mod file;
+mod links;
 mod note;
 mod operators;
 mod replacer;
@@ -17,8 +18,9 @@ mod rules;
 pub use authority::Authority;
 pub use error::PolicyError;
 pub use file::{
-    Codes, Keys, Missing, Mode, Numbered, Operation, Patient, PolicyFile, Scope, Shift, Tls, VaultPlace,
+    Codes, Keys, Links, Missing, Mode, Numbered, Operation, Patient, PolicyFile, Scope, Shift, Tls,
+    VaultPlace,
 };
-pub use replacer::{Policy, PolicyReplacer};
+pub use replacer::{DERIVATION, Policy, PolicyReplacer};
 pub use reveal::{RevealError, Revealer, Whose};
 pub use rules::{carried_by_default, check};

@@ -52,6 +52,8 @@ pub(crate) struct Note<'a> {
     numbers: HashMap<(&'a str, String), usize>,
     counts: HashMap<&'a str, usize>,
     codes: HashMap<(&'a str, String), Code>,
+    /// The id that stands for the patient's where links were followed.
+    person: Option<String>,
     /// Authorities of the structured identifiers, by plain value.
     structured: OnceCell<HashMap<String, &'a str>>,
 }
@@ -94,6 +96,7 @@ impl<'a> Note<'a> {
             keyring,
             prf: Default::default(),
             pseudonyms: Default::default(),
+            person: None,
             structured: OnceCell::new(),
             sealer: OnceCell::new(),
             values,
@@ -105,6 +108,28 @@ impl<'a> Note<'a> {
             counts: HashMap::new(),
             codes: HashMap::new(),
         })
+    }
+
+    /// Follows the patient to the context that stands for all ids that are linked with the patient's. To be called before
+    /// anything is replaced.
+    pub(crate) fn follow(&mut self, root: String) {
+        if root != self.context || !self.subject.links.is_empty() {
+            self.person = root.rsplit('\n').next().map(str::to_owned);
+            self.context = root;
+        }
+    }
+
+    /// The text that a value is replaced as: an id of the patient's as the one that stands for all of them.
+    pub(crate) fn value<'t>(&'t self, text: &'t str) -> &'t str {
+        let Some(person) = &self.person else { return text };
+        let links = self.subject.links.iter().filter(|link| link.into.is_none());
+        let links = links.map(|link| link.from.id.expose());
+        let mut own = self.subject.patient_id.into_iter().chain(links);
+        if own.any(|id| self.is_same(id, text)) {
+            person
+        } else {
+            text
+        }
     }
 
     /// The keys. A policy whose operators need some is not built without.
@@ -182,7 +207,10 @@ impl<'a> Note<'a> {
         items: impl Iterator<Item = (Item<'a>, Scope)>,
     ) -> Result<(), VaultError> {
         let wanted: BTreeSet<_> = items
-            .map(|(item, scope)| (item.label.name.as_str(), plain(item.text), scope == Scope::Site))
+            .map(|(item, scope)| {
+                let value = plain(self.value(item.text));
+                (item.label.name.as_str(), value, scope == Scope::Site)
+            })
             .collect();
         let keys: Vec<VaultKey<'_>> = wanted
             .iter()
@@ -224,7 +252,7 @@ impl<'a> Note<'a> {
     /// What the vault gave for an item.
     pub(crate) fn code(&self, item: &Item<'a>) -> Option<Code> {
         self.codes
-            .get(&(item.label.name.as_str(), plain(item.text)))
+            .get(&(item.label.name.as_str(), plain(self.value(item.text))))
             .copied()
     }
 

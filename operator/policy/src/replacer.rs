@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lethe_core::{
-    CarriedField, Hipaa, LabelId, LabelSet, NamesNobody, ReplaceError, Replaced, Replacement, Replacer,
-    Subject, Sweep,
+    CarriedField, Hipaa, LabelId, LabelSet, NamesNobody, PatientKey, ReplaceError, Replaced, Replacement,
+    Replacer, Subject, Sweep,
 };
 use lethe_dictionaries::Dictionary;
 use lethe_secrets::vault::PostgresTls;
@@ -16,7 +17,8 @@ use lethe_surrogates::zip::ZipTable;
 
 use crate::authority::Authorities;
 use crate::error::PolicyError;
-use crate::file::{Keys, Missing, Mode, Numbered, Operation, PolicyFile, Tls, VaultPlace};
+use crate::file::{Keys, Links, Missing, Mode, Numbered, Operation, PolicyFile, Tls, VaultPlace};
+use crate::links;
 use crate::note::{Item, Note};
 use crate::operators::{Operator, Parts, operator};
 use crate::role::{Role, roles};
@@ -35,7 +37,13 @@ pub struct Policy {
     pub digest: String,
     /// Metadata that leaves as it is, with the policy's reasons, for the metadata of files.
     pub kept: Vec<(String, String)>,
+    /// [`DERIVATION`], if keys or a vault make any of its replacements.
+    pub derivation: Option<u32>,
 }
+
+/// The version of how keys and vaults make codes, surrogates and shifted dates. It changes whenever a policy would give the
+/// same value another replacement than before, so that a dataset does not change in the middle without anybody knowing.
+pub const DERIVATION: u32 = 2;
 
 impl Policy {
     /// The policy of a file, over the labels of a set. `origin` is the file's name, for messages; `carried` is the metadata
@@ -74,7 +82,12 @@ impl Policy {
             );
             return Err(fault("vault", why));
         }
-        let random = file.vault.is_some() && asks(wants_vault).is_some();
+        let follows = file.patient.links == Links::Vault;
+        if follows && file.vault.is_none() {
+            let why = "`vault` needs one to remember links: say where, as in `[vault]`, `kind = \"sqlite\"`";
+            return Err(fault("patient.links", why.to_owned()));
+        }
+        let random = file.vault.is_some() && (follows || asks(wants_vault).is_some());
         let vault = match (&file.vault, &keyring) {
             (Some(place), Some(keyring)) if random => {
                 Some(open(place, keyring).map_err(|why| fault("vault", why))?)
@@ -102,7 +115,7 @@ impl Policy {
             surrogates: surrogates
                 .transpose()
                 .map_err(|error| fault("labels", error.to_string()))?,
-            has_vault: vault.is_some(),
+            has_vault: vault.is_some() && asks(wants_vault).is_some(),
             hides_great_age: file.mode != Mode::LimitedDataSet,
         };
         Ok(Self {
@@ -112,11 +125,14 @@ impl Policy {
             kept: (file.keep.iter())
                 .map(|(field, reason)| (field.name().to_owned(), reason.clone()))
                 .collect(),
+            derivation: asks(Operation::needs_key).map(|_| DERIVATION),
             replacer: Arc::new(PolicyReplacer {
                 operators: operations.iter().map(|one| operator(one, &parts)).collect(),
                 roles: roles(labels),
                 labels: Arc::clone(labels),
                 missing: file.patient.missing,
+                links: file.patient.links,
+                ignored: AtomicBool::new(false),
                 authorities,
                 keyring,
                 vault,
@@ -199,6 +215,9 @@ pub struct PolicyReplacer {
     roles: Vec<Role>,
     labels: Arc<LabelSet>,
     missing: Missing,
+    links: Links,
+    /// Whether it was reported that a link was not followed.
+    ignored: AtomicBool,
     authorities: Arc<Authorities>,
     keyring: Option<Keyring>,
     vault: Option<Box<dyn Vault>>,
@@ -236,14 +255,49 @@ impl PolicyReplacer {
         if wanted.peek().is_none() {
             return Ok(());
         }
-        note.ask(vault.as_ref(), wanted).map_err(|error| match error {
-            VaultError::TooLong { .. } => ReplaceError::Failed,
-            // Whatever else is wrong is wrong for every note: none is given up for it.
-            error => {
-                tracing::warn!(%error, "the vault");
-                ReplaceError::Unavailable("the vault of codes gives no answer")
+        note.ask(vault.as_ref(), wanted).map_err(unanswered)
+    }
+
+    /// Remembers the links of the note's event, and replaces the note as the patient's that its links lead to.
+    fn follow(&self, note: &mut Note<'_>) -> Result<(), ReplaceError> {
+        let subject = note.subject;
+        match (self.links, &self.vault) {
+            (Links::Vault, Some(vault)) if subject.patient_id.is_some() => {
+                for link in subject.links {
+                    let context = |key: &PatientKey| {
+                        self.authorities
+                            .context(key.authority.as_deref(), key.id.expose())
+                    };
+                    let into = link.into.as_ref().map_or_else(|| note.context.clone(), context);
+                    links::join(vault.as_ref(), &context(&link.from), &into).map_err(unanswered)?;
+                }
+                let root = links::root(vault.as_ref(), &note.context).map_err(unanswered)?;
+                note.follow(root);
             }
-        })
+            _ if !subject.links.is_empty() && !self.ignored.swap(true, Ordering::Relaxed) => {
+                let (topic, partition, offset) = subject.at;
+                tracing::warn!(
+                    topic,
+                    partition,
+                    offset,
+                    "an event merges or links patients, which the policy does not follow: their ids keep codes of their own; set `patient.links = \"vault\"` to follow it"
+                );
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// What a vault without an answer means for a note.
+fn unanswered(error: VaultError) -> ReplaceError {
+    match error {
+        VaultError::TooLong { .. } => ReplaceError::Failed,
+        // Whatever else is wrong is wrong for every note: none is given up for it.
+        error => {
+            tracing::warn!(%error, "the vault");
+            ReplaceError::Unavailable("the vault of codes gives no answer")
+        }
     }
 }
 
@@ -251,7 +305,11 @@ impl Replacer for PolicyReplacer {
     fn replace(&self, subject: &Subject<'_>) -> Result<Replaced, ReplaceError> {
         let mut items = Vec::with_capacity(subject.decisions.len() + subject.identifiers.len());
         for decision in subject.decisions {
-            items.push(self.item(decision.label, decision.span.of(subject.note.text), None));
+            items.push(self.item(
+                decision.label,
+                decision.span.of(subject.note.text),
+                subject.column,
+            ));
         }
         for identifier in subject.identifiers {
             let label = self
@@ -270,6 +328,7 @@ impl Replacer for PolicyReplacer {
             self.keyring.as_ref(),
             values.collect(),
         )?;
+        self.follow(&mut note)?;
         self.ask(&items, &mut note)?;
         let mut all: Vec<Replacement> = Vec::with_capacity(items.len());
         for (item, operator) in &items {

@@ -6,6 +6,7 @@ use lethe_secrets::{Code, IdCipher, KeyState, Keyring, SealError, Sealer, Token,
 use crate::authority::Authorities;
 use crate::error::PolicyError;
 use crate::file::PolicyFile;
+use crate::links;
 use crate::replacer::{keyring, open};
 
 /// Why a text was not given back. Names the token's place, never what it holds.
@@ -102,6 +103,11 @@ impl Revealer {
             Whose::Patient(id) => self.authorities.context(None, id),
             Whose::PatientOf { authority, id } => self.authorities.context_of(authority, id),
             Whose::Note(id) => format!("note\n{id}"),
+        };
+        let context = match &self.vault {
+            Some(vault) => links::root(vault.as_ref(), &context)
+                .map_err(|source| RevealError::Vault { at: 0, source })?,
+            None => context,
         };
         let sealer = Sealer::new(&self.keyring, &context);
         let (mut out, mut at, mut count) = (String::with_capacity(text.len()), 0, 0);

@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{OLD, ROTATED, event, key_file, marked, policy, redact, redacted_of, redactor};
-use lethe_core::{NoteEvent, Redactor};
+use lethe_core::{NoteEvent, PatientKey, PatientLink, Redactor};
 use lethe_policy::{PolicyFile, Revealer, Whose};
 
 const MERCY: &str = "[[authority]]\nname = \"mercy\"\nhl7_namespace = [\"MERCY\"]\nfhir_system = [\"https://mercy.example/mrn\"]\noid = [\"1.2.840\"]\ncolumn = [\"patient_id\"]\n";
@@ -151,4 +151,87 @@ fn section_164_514_c_1_encrypted_ids_are_refused_under_safe_harbor() {
         error.contains("164.514(c)(1)") && error.contains("vault"),
         "{error}"
     );
+}
+
+/// An event that says that `other` is `id`'s patient too.
+fn merging(id: &str, other: &str) -> NoteEvent {
+    NoteEvent {
+        links: vec![PatientLink {
+            from: PatientKey {
+                id: other.into(),
+                authority: None,
+            },
+            into: None,
+        }],
+        ..event(Some(id), "")
+    }
+}
+
+fn with_vault(lines: &str) -> (tempfile::TempDir, Redactor) {
+    let folder = tempfile::tempdir().unwrap();
+    let toml = format!(
+        "mode = \"custom\"\n{lines}\n{}[vault]\nkind = \"sqlite\"\npath = {:?}\ncreate = true\n",
+        key_file(folder.path(), OLD),
+        folder.path().join("vault").to_str().unwrap()
+    );
+    (folder, redactor(&toml))
+}
+
+#[test]
+fn a_merged_patient_is_the_surviving_one_from_then_on() {
+    for action in [
+        "action = \"pseudonym\"\ncodes = \"vault\"",
+        "action = \"pseudonym\"",
+        "action = \"surrogate\"",
+        "action = \"tag\"\nnumbered = \"patient\"",
+    ] {
+        let (_folder, redactor) = with_vault(&format!(
+            "default = {{ action = \"surrogate\" }}\n[patient]\nlinks = \"vault\"\n[labels.MEDICALRECORD]\n{action}"
+        ));
+        let note = |id: &str| {
+            let text =
+                format!("{{PATIENT|Ada Okonjo-Vane}}, {{DATE|2021-03-05}}, MRN {{MEDICALRECORD|{id}}}");
+            redacted_of(&redactor, Some(id), &text)
+        };
+        let (survivor, before) = (note("4482091"), note("7719360"));
+        assert_ne!(survivor, before, "{action}");
+        redact(&redactor, merging("4482091", "7719360"), &[]).unwrap();
+        assert_eq!(note("7719360"), survivor, "{action}");
+        assert_eq!(note("4482091"), survivor, "{action}");
+        // A later merge takes both along, and saying it again changes nothing.
+        let last = note("5550017");
+        redact(&redactor, merging("5550017", "4482091"), &[]).unwrap();
+        redact(&redactor, merging("4482091", "7719360"), &[]).unwrap();
+        for id in ["4482091", "7719360", "5550017"] {
+            assert_eq!(note(id), last, "{action}");
+        }
+        assert_ne!(note("6660024"), last);
+    }
+}
+
+#[test]
+fn merges_in_both_directions_end_with_one_patient() {
+    let (_folder, redactor) =
+        with_vault("default = { action = \"surrogate\" }\n[patient]\nlinks = \"vault\"");
+    for (id, other) in [("1", "2"), ("2", "1"), ("2", "3"), ("3", "1")] {
+        redact(&redactor, merging(id, other), &[]).unwrap();
+    }
+    let all: BTreeSet<String> = ["1", "2", "3"]
+        .map(|id| redacted_of(&redactor, Some(id), "{PATIENT|Ada Okonjo-Vane}"))
+        .into();
+    assert_eq!(all.len(), 1, "{all:?}");
+}
+
+#[test]
+fn a_link_is_not_followed_unless_the_policy_says_so() {
+    let (_folder, redactor) = with_vault("default = { action = \"surrogate\" }");
+    redact(&redactor, merging("1", "2"), &[]).unwrap();
+    let of = |id| redacted_of(&redactor, Some(id), "{PATIENT|Ada Okonjo-Vane}");
+    assert_ne!(of("1"), of("2"));
+}
+
+#[test]
+fn following_links_needs_a_vault() {
+    let error = policy("mode = \"custom\"\n[patient]\nlinks = \"vault\"").unwrap_err();
+    assert!(error.to_string().contains("patient.links"), "{error}");
 }

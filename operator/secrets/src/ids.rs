@@ -132,7 +132,7 @@ mod tests {
     fn ff1_gives_the_standards_sample_values() {
         let key = "2B7E151628AED2A6ABF7158809CF4F3CEF4359D8D580AA4F7F036D6F04FC6A94";
         let key: Vec<u8> = (0..32)
-            .map(|i| u8::from_str_radix(&key[2 * i..2 * i + 2], 16).unwrap())
+            .map(|i| u8::from_str_radix(key.get(2 * i..2 * i + 2).unwrap(), 16).unwrap())
             .collect();
         for (radix, tweak, plain, code) in [
             (10, "", "0123456789", "6657667009"),

@@ -81,6 +81,21 @@ pub trait Vault: Send + Sync {
     /// Any of [`VaultError`].
     fn value(&self, code: Code) -> Result<Option<Entry>, VaultError>;
 
+    /// Keeps a text under a key, unless the key has one, durable before this returns. Returns the text that is kept now: the
+    /// first one of several. Its code is nobody's to know.
+    ///
+    /// # Errors
+    ///
+    /// Any of [`VaultError`].
+    fn keep(&self, key: VaultKey<'_>, text: &str) -> Result<Zeroizing<String>, VaultError>;
+
+    /// The text that is kept under a key, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Any of [`VaultError`].
+    fn kept(&self, key: VaultKey<'_>) -> Result<Option<Zeroizing<String>>, VaultError>;
+
     /// The id of the key that the vault belongs to, for the audit.
     fn key_id(&self) -> &str;
 }

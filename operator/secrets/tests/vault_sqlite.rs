@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use lethe_secrets::{Code, Keyring, SqliteVault, Vault, VaultError};
 use rusqlite::Connection;
-use workers::{ask, keyring, keyring_of, patients};
+use workers::{LINK, ask, keeps_the_first_text, keyring, keyring_of, patients};
 
 /// What the file itself holds: codes with a look-up row, codes with an entry, and SQLite's own opinion.
 fn inside(path: &Path) -> (BTreeSet<i64>, BTreeSet<i64>, String) {
@@ -323,4 +323,15 @@ fn a_worker_tells_each_code_that_it_was_given() {
         .map(|(value, code)| format!("{value}={code}"))
         .collect();
     assert_eq!(said, [expected]);
+}
+
+#[test]
+fn a_text_is_kept_under_its_key_and_the_first_of_several_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("vault");
+    let vault = SqliteVault::open_or_create(&path, &keyring()).unwrap();
+    keeps_the_first_text(&vault);
+    drop(vault);
+    let again = SqliteVault::open(&path, &keyring()).unwrap();
+    assert_eq!(again.kept(LINK).unwrap().unwrap().as_str(), "patient\n1");
 }

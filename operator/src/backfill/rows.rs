@@ -112,8 +112,12 @@ pub(super) fn redacted(
     let mut leaves: Vec<ArrayRef> = Vec::new();
     for (leaf, values) in shape.leaves().iter().zip(shape.values(&slab.record)) {
         let label = match &leaf.what {
+            Cell::NoteType => {
+                leaves.push(note_types(shop, &values, &mut fate));
+                continue;
+            }
             Cell::Text => None,
-            Cell::Identifier(label) => Some(shop.label(label)?),
+            Cell::Identifier(label) => Some((shop.label(label)?, leaf.path.as_str())),
         };
         let place = Place {
             object,
@@ -146,6 +150,23 @@ fn size(record: &Record) -> usize {
         Record::Note(event) => event.text.len(),
         _ => 0,
     }
+}
+
+/// Values of a kept column of kinds of notes: those that are on the list of kinds, and the rest as the list's other kind.
+fn note_types(shop: &Shop, values: &Values, fate: &mut Fate) -> ArrayRef {
+    let carried = shop.edition.engine.carried();
+    let mut leaf = StringBuilder::new();
+    for at in 0..values.len() {
+        match (values.row(at), values.text(at)) {
+            (Some(_), Ok(Some(kind))) => leaf.append_value(carried.note_type(&kind)),
+            (Some(row), Err(code)) => {
+                fate.bad[row].get_or_insert(code);
+                leaf.append_null();
+            }
+            _ => leaf.append_null(),
+        }
+    }
+    Arc::new(leaf.finish())
 }
 
 /// Where values of a leaf come from.
@@ -199,7 +220,7 @@ impl Place<'_> {
 async fn through(
     shop: &Arc<Shop>,
     records: Vec<Record>,
-    label: Option<LabelId>,
+    column: Option<(LabelId, &str)>,
 ) -> anyhow::Result<Vec<Processed>> {
     let mut chunks: Vec<Vec<Record>> = Vec::new();
     let mut bytes = 0;
@@ -219,7 +240,7 @@ async fn through(
     try_join_all(
         chunks
             .into_iter()
-            .map(|chunk| through_one(shop, Arc::new(chunk), label)),
+            .map(|chunk| through_one(shop, Arc::new(chunk), column)),
     )
     .await
 }
@@ -227,20 +248,23 @@ async fn through(
 async fn through_one(
     shop: &Arc<Shop>,
     records: Arc<Vec<Record>>,
-    label: Option<LabelId>,
+    column: Option<(LabelId, &str)>,
 ) -> anyhow::Result<Processed> {
     let mut wait = WAIT.0;
     loop {
         let (work, records) = (Arc::clone(shop), Arc::clone(&records));
+        let column = column.map(|(label, path)| (label, path.to_owned()));
         let done = shop.pool.run(move || {
             let sizes: Vec<usize> = records.iter().map(size).collect();
-            match label {
+            match column {
                 None => redact(&work.edition, &records).inspect(|(processed, tokens)| {
                     let members = work.edition.engine.members().len();
                     told(&work.telemetry, processed, &sizes, members, *tokens);
                 }),
-                Some(label) => NoteBatch::from_records(records.iter().cloned())
-                    .and_then(|batch| Ok((work.edition.engine.replace(&batch, label)?, 0))),
+                Some((label, path)) => {
+                    let batch = NoteBatch::from_records(records.iter().cloned())?.of_column(&path);
+                    Ok((work.edition.engine.replace(&batch, label)?, 0))
+                }
             }
         });
         match done.await? {
@@ -296,7 +320,7 @@ fn settle(
                 leaf.append_null();
                 let code = QuarantineCode::ALL
                     .into_iter()
-                    .find(|code| error.is_valid(i) && code.name() == error.value(i));
+                    .find(|code| error.is_valid(i) && error.value(i).split(':').next() == Some(code.name()));
                 fate.bad[of.row].get_or_insert(code.unwrap_or(QuarantineCode::MemberError));
             }
             fate.redactions[of.row] += redactions.value(i);

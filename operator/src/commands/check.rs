@@ -91,6 +91,9 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
             }
         }
     }
+    if let Some(kept) = &recipe.kept {
+        writeln!(to, "kept        {kept}")?;
+    }
     if let Some(sink) = &config.sink {
         let store = sink.store.build()?;
         writeln!(to, "sink        {}", store.describe())?;

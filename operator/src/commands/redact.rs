@@ -31,9 +31,10 @@ pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
             *document = gate.pass(document, redacted.text);
             Ok(())
         },
-    )?;
+    );
+    // Documents that came before a fault are written already.
     gate.report();
-    tracing::info!("{documents} documents redacted");
+    tracing::info!("{} documents redacted", documents?);
     Ok(())
 }
 

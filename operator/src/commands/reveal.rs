@@ -15,7 +15,10 @@ pub(crate) fn run(args: &RevealArgs) -> anyhow::Result<()> {
     let origin = args.policy.display().to_string();
     let revealer = Revealer::new(&policy.file, &origin).map_err(usage)?;
     let whose = match (&args.patient, &args.note) {
-        (Some(id), _) => Whose::Patient(id),
+        (Some(id), _) => match &args.authority {
+            Some(authority) => Whose::PatientOf { authority, id },
+            None => Whose::Patient(id),
+        },
         (None, Some(id)) => Whose::Note(id),
         (None, None) => return Err(usage("say whose note it was: `--patient` or `--note`")),
     };

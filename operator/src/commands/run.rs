@@ -155,6 +155,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
     });
     let handle = runtime.handle().clone();
     let lanes = Arc::new(Pipeline::new(shop, budget, handle, start, sink.encoding));
+    runtime.block_on(lanes.check_dataset_at_start())?;
     let reporter = runtime.spawn(report(Arc::clone(&lanes)));
     let ((over, ends), (over_too, ends_too)) = (channel(), channel());
     let result = std::thread::scope(|scope| {
@@ -316,6 +317,7 @@ pub(crate) fn fingerprints(config: &Config, recipe: &Recipe, cluster: Option<Str
         program: env!("CARGO_PKG_VERSION").to_owned(),
         acknowledged: recipe.acknowledged.clone(),
         kept: recipe.kept.clone(),
+        derivation: recipe.derivation.map(|version| version.to_string()),
     }
 }
 

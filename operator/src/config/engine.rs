@@ -12,7 +12,7 @@ use lethe_core::{
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Bundle, SIGNATURE, Signers, Versions};
 use lethe_members::registry::{MemberConfig, default_rules};
-use lethe_policy::{PolicyFile, carried_by_default};
+use lethe_policy::carried_by_default;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
@@ -106,6 +106,7 @@ struct Act {
     digest: String,
     mode: Option<&'static str>,
     kept: Option<String>,
+    derivation: Option<u32>,
 }
 
 /// An engine, and what it was made of, for the output's footers.
@@ -124,6 +125,8 @@ pub(crate) struct Recipe {
     pub(crate) acknowledged: Option<String>,
     /// Metadata that the policy keeps, with its reasons.
     pub(crate) kept: Option<String>,
+    /// The version of how the policy's keys make codes, if they make any.
+    pub(crate) derivation: Option<u32>,
     /// The digest of the bundle, if it is one's.
     pub(crate) bundle: Option<String>,
     /// What [`EngineConfig::stamp`] said before it was built.
@@ -266,6 +269,7 @@ impl EngineConfig {
             mode: act.mode,
             acknowledged: Acknowledgement::written(&self.acknowledge),
             kept: act.kept,
+            derivation: act.derivation,
             bundle: None,
             stamp,
             engine: Arc::new(engine.sweeping(act.sweep).reviewing(self.review)),
@@ -326,6 +330,7 @@ impl EngineConfig {
             mode: act.mode,
             acknowledged: Acknowledgement::written(&self.acknowledge),
             kept: act.kept,
+            derivation: act.derivation,
             bundle: Some(digest),
             stamp,
             engine: Arc::new(engine.sweeping(act.sweep).reviewing(self.review)),
@@ -352,6 +357,7 @@ impl EngineConfig {
                 digest: hex(&Sha256::digest(plain.as_bytes())),
                 mode: None,
                 kept: None,
+                derivation: None,
             });
         };
         if self.redaction.action.is_some() || !self.redaction.labels.is_empty() {
@@ -367,7 +373,8 @@ impl EngineConfig {
             sweep: policy.sweep,
             digest: policy.digest,
             mode: Some(policy.mode.name()),
-            kept: kept(&source.file),
+            kept: kept(&policy.kept),
+            derivation: policy.derivation,
         })
     }
 
@@ -445,10 +452,10 @@ pub(crate) fn label_set(name: &str, asked: &str) -> anyhow::Result<LabelSet> {
 }
 
 /// The metadata that a policy keeps, with its reasons, as files have it.
-fn kept(policy: &PolicyFile) -> Option<String> {
-    let kept = policy.keep.iter();
+fn kept(kept: &[(String, String)]) -> Option<String> {
     let kept: Vec<String> = kept
-        .map(|(field, reason)| format!("{}: {reason}", field.name()))
+        .iter()
+        .map(|(field, reason)| format!("{field}: {reason}"))
         .collect();
     (!kept.is_empty()).then(|| kept.join("; "))
 }

@@ -21,9 +21,9 @@ use futures::StreamExt as _;
 
 use lethe_connectors::kafka::Start;
 use lethe_connectors::kafka::source::{Again, Begin, Lanes, LogRange, Partition, RawRecord};
-use lethe_connectors::sink::{ChainError, ChainId, Encoding, LaneWriter, Receipt, read_tail};
+use lethe_connectors::sink::{ChainError, ChainId, Encoding, LaneWriter, Receipt, check_dataset, read_tail};
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OnceCell, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::telemetry::{Board, LaneBoard, Measures};
@@ -53,6 +53,8 @@ pub(crate) struct Pipeline {
     start: Start,
     encoding: Encoding,
     lanes: Mutex<HashMap<Partition, Handles>>,
+    /// Set once the policy was compared with those of the output's chains.
+    checked: OnceCell<()>,
 }
 
 /// The consumer's ends of a lane.
@@ -88,6 +90,7 @@ impl Pipeline {
             start,
             encoding,
             lanes: Mutex::default(),
+            checked: OnceCell::new(),
         }
     }
 
@@ -116,6 +119,30 @@ impl Pipeline {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Compares the policy with those of all chains of the output, once in a run.
+    async fn check_dataset(&self) -> Result<(), ChainError> {
+        let check = || async {
+            let fingerprints = &self.shop.edition.get().fingerprints;
+            check_dataset(self.shop.store.as_ref(), fingerprints).await
+        };
+        self.checked.get_or_try_init(check).await.map(|_| ())
+    }
+
+    /// Compares the policy with those of all chains of the output before the first lane opens. If the store cannot answer now,
+    /// lanes do so as they open.
+    ///
+    /// # Errors
+    /// As [`check_dataset`], but for what may pass.
+    pub(crate) async fn check_dataset_at_start(&self) -> Result<(), ChainError> {
+        match self.check_dataset().await {
+            Err(ChainError::Store(error)) if error.is_transient() => {
+                tracing::warn!(%error, "output not compared with the policy yet; lanes try again as they open");
+                Ok(())
+            }
+            checked => checked,
+        }
+    }
+
     /// Opens the chain of a partition at its tail, or begins it.
     async fn open_chain(&self, range: &LogRange) -> Result<LaneWriter, ChainError> {
         let start = if self.start == Start::Earliest {
@@ -123,6 +150,7 @@ impl Pipeline {
         } else {
             range.high
         };
+        patiently(self.measures(), || self.check_dataset()).await?;
         patiently(self.measures(), || {
             LaneWriter::open(
                 self.shop.store.as_ref(),

@@ -99,12 +99,13 @@ pub(crate) fn rows(folder: &Path) -> Rows {
     for path in all_files(&folder.join("rows")) {
         for batch in read_parquet(&path).unwrap().1 {
             let strings = |name: &str| batch.column_by_name(name).unwrap().as_string::<i32>().clone();
-            let large = |name: &str, row: usize| {
+            let either = |name: &str, row: usize| {
                 let column = batch.column_by_name(name).unwrap();
-                let column = column
-                    .as_string_opt::<i64>()
-                    .map(|column| (column.is_valid(row), column.value(row).to_owned()));
-                column.filter(|(valid, _)| *valid).map(|(_, value)| value)
+                let value = match column.as_string_opt::<i64>() {
+                    Some(column) => column.value(row),
+                    None => column.as_string::<i32>().value(row),
+                };
+                column.is_valid(row).then(|| value.to_owned())
             };
             let (object, kind, error) = (
                 strings("lethe_object"),
@@ -121,7 +122,7 @@ pub(crate) fn rows(folder: &Path) -> Rows {
                 let what = (
                     kind.value(row).to_owned(),
                     valid(&error),
-                    large("ward", row),
+                    either("ward", row),
                     valid(&strings("mrn")),
                     valid(&strings("text")),
                 );

@@ -34,7 +34,7 @@ pub(crate) fn fits(system: &str, code: &str, local: &LocalSystems) -> bool {
         "http://hl7.org/fhir/sid/icd-10" | "http://hl7.org/fhir/sid/icd-10-cm" => is_icd10(code),
         "http://hl7.org/fhir/sid/icd-9-cm" => is_icd9(code),
         "http://www.ama-assn.org/go/cpt" => matches(code, "####*"),
-        "http://www.nlm.nih.gov/research/umls/rxnorm" => code.len() <= 7 && is_digits(code),
+        "http://www.nlm.nih.gov/research/umls/rxnorm" => is_rxnorm(code),
         "http://hl7.org/fhir/sid/cvx" => code.len() <= 3 && is_digits(code),
         // Eleven digits without hyphens could be a telephone number.
         "http://hl7.org/fhir/sid/ndc" => ["####-####-##", "#####-###-##", "#####-####-#", "#####-####-##"]
@@ -50,6 +50,12 @@ pub(crate) fn fits(system: &str, code: &str, local: &LocalSystems) -> bool {
             }
         },
     }
+}
+
+/// An identifier of RxNorm has no check digit: only numbers in the range that is in use pass.
+fn is_rxnorm(code: &str) -> bool {
+    const LARGEST: u32 = 3_000_000;
+    is_digits(code) && !code.starts_with('0') && code.parse().is_ok_and(|number: u32| number <= LARGEST)
 }
 
 fn is_digits(text: &str) -> bool {

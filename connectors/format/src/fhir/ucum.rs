@@ -10,36 +10,57 @@ const METRIC: [&str; 44] = [
     "[iU]", "[IU]", "cal", "B", "bit", "By", "m[Hg]",
 ];
 /// Atoms that stand alone.
-const PLAIN: [&str; 36] = [
+const PLAIN: [&str; 35] = [
     "10*", "10^", "%", "deg", "'", "''", "min", "h", "d", "wk", "mo", "a", "a_j", "a_g", "[pi]", "[degF]",
     "[lb_av]", "[oz_av]", "[in_i]", "[ft_i]", "[in_us]", "[mi_i]", "[pH]", "[ppth]", "[ppm]", "[ppb]",
-    "[drp]", "[CFU]", "[arb'U]", "[HPF]", "[LPF]", "[foz_us]", "[tsp_us]", "[tbs_us]", "1", "[diop]",
+    "[drp]", "[CFU]", "[arb'U]", "[HPF]", "[LPF]", "[foz_us]", "[tsp_us]", "[tbs_us]", "[diop]",
 ];
 const PREFIXES: [&str; 14] = [
     "da", "Y", "Z", "E", "P", "T", "G", "M", "k", "h", "d", "c", "m", "u",
 ];
 const SMALL: [&str; 5] = ["n", "p", "f", "a", "z"];
 
+/// Powers of ten and counts of hours that stand as factors after a slash, as in `/100` and `mL/24.h`. Any other number could be
+/// part of a telephone number or a date.
+const FACTORS: [&str; 10] = ["2", "4", "6", "8", "10", "12", "24", "48", "100", "1000"];
+
 /// Whether the text is a unit: atoms with prefixes and exponents, joined by dots and slashes.
 pub(crate) fn is_unit(text: &str) -> bool {
-    !text.is_empty()
-        && text.len() <= MAX_UNIT
-        && text
-            .strip_prefix('/')
-            .unwrap_or(text)
-            .split(['/', '.'])
-            .all(is_term)
+    if text.is_empty() || text.len() > MAX_UNIT {
+        return false;
+    }
+    let mut rest = text;
+    let (mut divides, mut has_atom) = (false, text == "1");
+    if let Some(after) = rest.strip_prefix('/') {
+        (rest, divides) = (after, true);
+    }
+    loop {
+        let end = rest.find(['/', '.']).unwrap_or(rest.len());
+        let Some((term, after)) = rest.split_at_checked(end) else {
+            return false;
+        };
+        match term {
+            "1" if text == "1" => {}
+            _ if divides && FACTORS.contains(&term) => {}
+            _ if is_term(term) => has_atom = true,
+            _ => return false,
+        }
+        let mut next = after.chars();
+        match next.next() {
+            None => return has_atom,
+            Some(joint) => divides = joint == '/',
+        }
+        rest = next.as_str();
+    }
 }
 
+/// Whether it is an atom with an exponent: of ten up to two digits, of all else one.
 fn is_term(term: &str) -> bool {
     let atom = term.trim_end_matches(|c: char| c.is_ascii_digit());
     let exponent = term.len() - atom.len();
+    let most = if atom.starts_with("10") { 2 } else { 1 };
     let atom = atom.strip_suffix(['-', '+']).unwrap_or(atom);
-    // A term may be a small factor, as in `/100`.
-    if atom.is_empty() {
-        return (1..=4).contains(&exponent);
-    }
-    exponent <= 2 && is_atom(atom)
+    exponent <= most && is_atom(atom)
 }
 
 fn is_atom(atom: &str) -> bool {
@@ -58,7 +79,8 @@ mod tests {
     #[test]
     fn units_pass_and_words_do_not() {
         for unit in [
-            "mmol/L", "mm[Hg]", "10*3/uL", "%", "kg/m2", "mg/dL", "/min", "[iU]/L", "a", "mL/min",
+            "mmol/L", "mm[Hg]", "10*3/uL", "%", "kg/m2", "mg/dL", "/min", "[iU]/L", "a", "mL/min", "1",
+            "10*12/L", "s-1", "mg/24.h", "/100.m",
         ] {
             assert!(is_unit(unit), "{unit}");
         }
@@ -70,6 +92,20 @@ mod tests {
             "2024-05-01",
             "",
             "mg dL",
+            // A telephone number, a record number, a ZIP code, a year and a birth date as people write them.
+            "617.555.0142",
+            "555/0142",
+            "/555.0142",
+            "219.09.8734",
+            "1999",
+            "02139",
+            "03/05/1950",
+            "/1950",
+            "m61",
+            "100",
+            ".",
+            "m.",
+            "m//s",
         ] {
             assert!(!is_unit(word), "{word}");
         }

@@ -86,39 +86,53 @@ pub(super) fn is_unit(text: &str) -> bool {
     ucum::is_unit(text)
 }
 
-/// Whether it is a reference range of numbers: `3.5-5.0`, `<5`, `>= 10`.
+/// Whether it is a reference range: two numbers of which the second is the larger, or one with a comparator. `3.5-5.0`, `<5`,
+/// `>= 10`.
+///
+/// A number alone could be a ZIP code or a record's number, and two with a hyphen a telephone number, a month or years: those
+/// do not pass.
 pub(super) fn is_range(text: &str) -> bool {
-    let bound = |text: &str| {
-        let number = text.trim().trim_start_matches(['<', '>', '=']).trim();
-        is_amount(number.strip_prefix('-').unwrap_or(number))
-    };
-    // Seven digits with a hyphen after the third are a telephone number.
     let text = text.trim();
-    if text.len() == 8
-        && text.bytes().enumerate().all(|(i, byte)| {
-            if i == 3 {
-                byte == b'-'
-            } else {
-                byte.is_ascii_digit()
-            }
-        })
-    {
+    let number = text.trim_start_matches(['<', '>', '=']);
+    if number.len() < text.len() {
+        return is_amount(number.trim());
+    }
+    // The first character may be a sign.
+    let mut inner = text.char_indices().skip(1);
+    let Some((at, _)) = inner.find(|(_, c)| *c == '-') else {
         return false;
-    }
-    match text.split_once(" - ").or_else(|| text.split_once('-')) {
-        Some((low, high)) if !low.is_empty() => bound(low) && bound(high),
-        _ => bound(text),
-    }
+    };
+    let (Some(low), Some(high)) = (text.get(..at), text.get(at + 1..)) else {
+        return false;
+    };
+    let (low, high) = (low.trim(), high.trim());
+    let (Ok(from), Ok(to)) = (low.parse::<f64>(), high.parse::<f64>()) else {
+        return false;
+    };
+    is_amount(low) && is_amount(high) && from < to && !is_other_numbers(low, high)
 }
 
-/// Whether it is a decimal number of at most five digits before and four after the point: an amount, and too short for a
-/// record's number.
-fn is_amount(text: &str) -> bool {
+/// Whether two numbers with a hyphen are as likely something else: a telephone number, or a month or year and a year.
+fn is_other_numbers(low: &str, high: &str) -> bool {
+    let digits = |text: &str| {
+        let all = text.bytes().filter(u8::is_ascii_digit);
+        all.skip_while(|digit| *digit == b'0').count()
+    };
+    let is_year = |text: &str| text.len() == 4 && (text.starts_with("19") || text.starts_with("20"));
+    let telephone = digits(low) == 3 && digits(high) == 4 && !low.contains('.') && !high.contains('.');
+    telephone || is_year(high) || digits(low).max(digits(high)) > 5 || digits(low) + digits(high) > 9
+}
+
+/// Whether it is a decimal number of at most five digits before and four after the point, and of six in all: an amount, and
+/// too short for a record's number. Zeros that are written in front are those of codes and dates.
+pub(super) fn is_amount(text: &str) -> bool {
+    let text = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |part: &str, most: usize| {
         (1..=most).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
     };
-    digits(whole, 5) && digits(fraction, 4)
+    let padded = whole.len() > 1 && whole.starts_with('0');
+    digits(whole, 5) && digits(fraction, 4) && !padded && (text.len() <= 7 || whole == "0")
 }
 
 #[cfg(test)]
@@ -142,10 +156,49 @@ mod tests {
 
     #[test]
     fn a_range_is_of_short_numbers() {
-        for good in ["3.5-5.0", "<5", ">= 10", "0 - 99.9"] {
+        for good in [
+            "3.5-5.0",
+            "<5",
+            ">= 10",
+            "0 - 99.9",
+            "-2 - 2",
+            "-2.0-2.0",
+            "135-145",
+            "200-1100.5",
+            "0.001-0.005",
+            "7-20",
+            "4000-11000",
+        ] {
             assert!(is_range(good), "{good}");
         }
-        for bad in ["555-0142", "5550142", "Voss", "", "19580714-19590714", "a-b"] {
+        for bad in [
+            "555-0142",
+            "555-1042",
+            "555 - 1042",
+            "617.555-0142",
+            "617.555-1042",
+            "617-5551042",
+            "5550142",
+            "02139",
+            "90210",
+            "<02139",
+            "02139-1234",
+            "90210-1234",
+            "12345-67890",
+            "219-09-8734",
+            "07-14",
+            "14-7",
+            "7-1958",
+            "1958-1999",
+            "Voss",
+            "",
+            "-",
+            "-5",
+            "19580714-19590714",
+            "a-b",
+            "inf-nan",
+            "1e2-1e3",
+        ] {
             assert!(!is_range(bad), "{bad}");
         }
     }

@@ -1,15 +1,13 @@
 //! What a message says about its note: which it is, whose, of which kind, when written, and what happened to it.
 
-use std::sync::Arc;
-
 use jiff::tz::Offset;
-use lethe_core::{EventKind, NoteEvent};
+use lethe_core::{EventKind, NoteEvent, PatientKey};
 
 use super::Hl7v2Config;
 use super::escape::Codec;
 use super::message::Segment;
-use super::people;
 use super::time::Stamp;
+use super::{links, people};
 use crate::Problem;
 
 /// Why an event is refused: the field, and the problem.
@@ -133,12 +131,15 @@ pub(super) fn facts(
                 Stamp::read(&component(name, field, 1)?).and_then(|stamp| stamp.instant(utc_offset));
         }
     }
-    let (patient_id, patient_authority) = patient_id(codec, segments, &config.patient_id_type)?;
+    let patient = segments.iter().find(|segment| segment.name == "PID");
+    let patient = patient.map(|pid| id_of_type(codec, pid.field(3), "PID-3", &config.patient_id_type));
+    let patient = patient.transpose()?.flatten();
     let author_id = first(&[("TXA", 9, 1), ("OBR", 32, 1)])?;
     Ok(NoteEvent {
         note_id: note_id.ok_or(("MSH-10", Problem::Missing))?.into(),
-        patient_id: patient_id.map(Into::into),
-        patient_authority,
+        patient_authority: patient.as_ref().and_then(|key| key.authority.clone()),
+        patient_id: patient.map(|key| key.id),
+        links: links::of(codec, segments, &config.patient_id_type)?,
         encounter_id: first(&[("PV1", 19, 1)])?.map(Into::into),
         note_type: first(&[("TXA", 2, 2), ("TXA", 2, 1), ("OBR", 4, 2), ("OBR", 4, 1)])?,
         author_id: author_id
@@ -150,28 +151,33 @@ pub(super) fn facts(
     })
 }
 
-/// The first id of PID-3 that is of that type; the first that says no type if there is none. And who assigned it.
-fn patient_id(
+/// The first id of a list (CX) that is of that type; the first that says no type if there is none. And who assigned it.
+///
+/// # Errors
+/// An id that cannot be read. `name` is the field's.
+pub(super) fn id_of_type(
     codec: &Codec,
-    segments: &[Segment<'_>],
+    field: &str,
+    name: &'static str,
     kind: &str,
-) -> Result<(Option<String>, Option<Arc<str>>), Refused> {
+) -> Result<Option<PatientKey>, Refused> {
     let separators = codec.separators;
-    let Some(pid) = segments.iter().find(|segment| segment.name == "PID") else {
-        return Ok((None, None));
-    };
     let of_type = |wanted: &str| {
-        let mut ids = separators.repetitions(pid.field(3)).map(|one| {
+        let mut ids = separators.repetitions(field).map(|one| {
             let component = |n: usize| separators.components(one).nth(n - 1).unwrap_or_default();
             (component(1), component(4), component(5))
         });
         ids.find(|(id, _, kind)| *kind == wanted && !matches!(*id, "" | "\"\""))
     };
     let (id, authority, _) = of_type(kind).or_else(|| of_type("")).unwrap_or_default();
-    let refused = |problem| ("PID-3", problem);
+    let refused = |problem| (name, problem);
     let id = codec.line(id).map_err(refused)?;
     if id.is_empty() {
-        return Ok((None, None));
+        return Ok(None);
     }
-    Ok((Some(id), people::designated(codec, authority).map_err(refused)?))
+    let authority = people::designated(codec, authority).map_err(refused)?;
+    Ok(Some(PatientKey {
+        id: id.into(),
+        authority,
+    }))
 }

@@ -30,6 +30,7 @@ mod envelope;
 mod escape;
 mod event;
 mod fragments;
+mod links;
 mod message;
 mod narrative;
 mod people;

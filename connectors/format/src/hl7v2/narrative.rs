@@ -12,7 +12,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use lethe_core::Span;
 
 use super::charset::Charset;
-use super::codes::is_range;
+use super::codes::is_amount;
 use super::envelope::Encoding;
 use super::escape::{Codec, unhex};
 use super::message::{Segment, is_null};
@@ -323,7 +323,7 @@ fn number(raw: &str, draft: &mut Draft) {
         matches!(
             text,
             "<" | ">" | "<=" | ">=" | "=" | "<>" | "-" | "+" | "/" | ":" | "."
-        ) || is_range(text)
+        ) || is_amount(text)
     };
     let components = Parts(&components);
     for n in 1..=4 {

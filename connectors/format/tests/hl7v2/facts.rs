@@ -287,3 +287,37 @@ fn a_message_is_kept_only_if_it_is_asked_for() {
     assert!(!event.known.is_empty());
     assert!(toml::from_str::<FormatConfig>("kind = \"hl7v2\"\nkeep = true").is_err());
 }
+
+/// The ids that an ADT message of this trigger event makes one, each with the id that it is merged into.
+fn linked(trigger: &str, rest: &[&str]) -> Vec<(String, Option<String>)> {
+    let mut segments = vec!["PID|1||7^^^NORTH^MR||Okonjo-Vane^Ada"];
+    segments.extend(rest);
+    let event = read(message(&format!("ADT^{trigger}"), &segments));
+    let links = event.links.into_iter();
+    links
+        .map(|link| {
+            assert_eq!(link.from.authority.as_deref(), Some("namespace:NORTH"));
+            let into = link.into.map(|key| key.id.expose().to_owned());
+            (link.from.id.expose().to_owned(), into)
+        })
+        .collect()
+}
+
+#[test]
+fn merges_and_links_name_the_ids_that_become_one() {
+    let merged = "MRG|8^^^NORTH^MR~80^^^NORTH^AN";
+    for trigger in ["A18", "A30", "A34", "A36", "A39", "A40", "A46", "A47", "A48"] {
+        assert_eq!(linked(trigger, &[merged]), [("8".to_owned(), None)], "{trigger}");
+    }
+    // An account that moves to another patient makes nobody the same.
+    for trigger in ["A01", "A43", "A44", "A45"] {
+        assert_eq!(linked(trigger, &[merged]), [], "{trigger}");
+    }
+    let second = "PID|2||9^^^NORTH^MR||Okonjo-Vane^A";
+    assert_eq!(linked("A24", &[second]), [("9".to_owned(), None)]);
+    let groups = [merged, second, "MRG|10^^^NORTH^MR"];
+    assert_eq!(
+        linked("A40", &groups),
+        [("8".to_owned(), None), ("10".to_owned(), Some("9".to_owned()))]
+    );
+}

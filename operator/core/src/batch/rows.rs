@@ -12,7 +12,7 @@ use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, Field};
 
 use super::{BatchError, NoteBatch, RowKind, known_fields, token_fields};
-use crate::{Enclosed, EventKind, NoteEvent, Record, Token, sentence_ends, tokenize};
+use crate::{Enclosed, EventKind, NoteEvent, PatientLink, Record, Token, sentence_ends, tokenize};
 
 /// Columns under construction.
 #[derive(Default)]
@@ -40,6 +40,7 @@ pub(super) struct Rows {
     patient_authority: StringBuilder,
     scratch: Vec<Token>,
     enclosed: Vec<Option<Enclosed>>,
+    links: Vec<Vec<PatientLink>>,
 }
 
 impl Rows {
@@ -93,6 +94,7 @@ impl Rows {
         self.patient_authority
             .append_option(event.patient_authority.as_deref());
         self.enclosed.push(event.enclosed);
+        self.links.push(event.links);
         self.version.append_option(event.version);
         self.authored_at.push(event.authored_at);
         self.event_kind.append_value(event.kind as u8);
@@ -158,15 +160,14 @@ impl Rows {
             list(self.known_offsets, Arc::new(known))?,
             Arc::new(self.patient_authority.finish()),
         ];
-        let batch = NoteBatch::of(RecordBatch::try_new(NoteBatch::schema(), columns)?);
-        Ok(if self.enclosed.iter().any(Option::is_some) {
-            NoteBatch {
-                enclosed: self.enclosed.into(),
-                ..batch
-            }
-        } else {
-            batch
-        })
+        let mut batch = NoteBatch::of(RecordBatch::try_new(NoteBatch::schema(), columns)?);
+        if self.enclosed.iter().any(Option::is_some) {
+            batch.enclosed = self.enclosed.into();
+        }
+        if self.links.iter().any(|links| !links.is_empty()) {
+            batch.links = self.links.into();
+        }
+        Ok(batch)
     }
 }
 

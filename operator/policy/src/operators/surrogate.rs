@@ -47,7 +47,7 @@ impl Surrogate {
                 Scope::Site => &nobody,
             },
         };
-        Ok(surrogates.surrogate(kind, item.text, &about, &Keyed(note.prf(self.scope)?)))
+        Ok(surrogates.surrogate(kind, note.value(item.text), &about, &Keyed(note.prf(self.scope)?)))
     }
 }
 

@@ -130,9 +130,13 @@ pub(super) fn complete(
     let all = hashes.iter().zip(found);
     all.map(|(hash, found)| found.or_else(|| new.get(hash).copied()))
         .collect::<Option<_>>()
-        .ok_or_else(|| VaultError::Damaged {
-            what: "a value that was written is not there".to_owned(),
-        })
+        .ok_or_else(unwritten)
+}
+
+pub(super) fn unwritten() -> VaultError {
+    VaultError::Damaged {
+        what: "a value that was written is not there".to_owned(),
+    }
 }
 
 #[cfg(test)]

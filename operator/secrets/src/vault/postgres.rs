@@ -16,9 +16,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
+use zeroize::Zeroizing;
 
 use self::server::{Server, Session, is_lost, told, within};
-use super::cipher::{Cipher, Hash, complete, missing};
+use super::cipher::{Cipher, Hash, complete, missing, unwritten};
 use super::{Code, Entry, Vault, VaultError, VaultKey};
 use crate::keys::Keyring;
 
@@ -179,6 +180,32 @@ impl Vault for PostgresVault {
     fn value(&self, code: Code) -> Result<Option<Entry>, VaultError> {
         let sealed = self.run(async |session| session.value(code).await)?;
         sealed.map(|sealed| self.cipher.open(code, &sealed)).transpose()
+    }
+
+    fn keep(&self, key: VaultKey<'_>, text: &str) -> Result<Zeroizing<String>, VaultError> {
+        let hashes = self.cipher.hashes(&[key])?;
+        for _ in 0..DRAWS {
+            let codes = Code::draw(1)?;
+            let entry = VaultKey { value: text, ..key };
+            let sealed: Vec<_> = codes
+                .iter()
+                .map(|code| self.cipher.close(*code, &entry))
+                .collect();
+            self.run(async |session| session.insert(&hashes, &codes, &sealed).await)?;
+            // Whoever was faster is believed; a code that was taken is drawn again.
+            if let Some(kept) = self.kept(key)? {
+                return Ok(kept);
+            }
+        }
+        Err(unwritten())
+    }
+
+    fn kept(&self, key: VaultKey<'_>) -> Result<Option<Zeroizing<String>>, VaultError> {
+        let hashes = self.cipher.hashes(&[key])?;
+        let known = self.run(async |session| session.look_up(&hashes).await)?;
+        let code = known.into_values().next();
+        let entry = code.map(|code| self.value(code)).transpose()?.flatten();
+        Ok(entry.map(|entry| entry.value))
     }
 
     fn key_id(&self) -> &str {

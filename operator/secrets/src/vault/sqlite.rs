@@ -17,7 +17,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, TransactionBehavior};
 
-use super::cipher::{Cipher, FORM, Hash, complete, missing};
+use zeroize::Zeroizing;
+
+use super::cipher::{Cipher, FORM, Hash, complete, missing, unwritten};
 use super::{Code, Entry, Vault, VaultError, VaultKey};
 use crate::keys::Keyring;
 
@@ -136,6 +138,26 @@ impl Vault for SqliteVault {
             .map_err(|error| self.wrong(&error))?;
         lock(&self.readers).push(reader);
         sealed.map(|sealed| self.cipher.open(code, &sealed)).transpose()
+    }
+
+    fn keep(&self, key: VaultKey<'_>, text: &str) -> Result<Zeroizing<String>, VaultError> {
+        let hashes = self.cipher.hashes(&[key])?;
+        let entry = VaultKey { value: text, ..key };
+        let keys = hashes.iter().map(|hash| (*hash, entry)).collect();
+        write(&mut lock(&self.writer), &self.cipher, &keys, Code::draw(1)?).map_err(|error| match error {
+            WriteError::Store(error) => self.wrong(&error),
+            WriteError::Code(error) => error,
+        })?;
+        self.kept(key)?.ok_or_else(unwritten)
+    }
+
+    fn kept(&self, key: VaultKey<'_>) -> Result<Option<Zeroizing<String>>, VaultError> {
+        let reader = self.reader()?;
+        let found = look_up(&reader, &self.cipher.hashes(&[key])?).map_err(|error| self.wrong(&error))?;
+        lock(&self.readers).push(reader);
+        let code = found.into_iter().flatten().next();
+        let entry = code.map(|code| self.value(code)).transpose()?.flatten();
+        Ok(entry.map(|entry| entry.value))
     }
 
     fn key_id(&self) -> &str {

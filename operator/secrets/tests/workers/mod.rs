@@ -43,6 +43,24 @@ fn key(value: &str) -> VaultKey<'_> {
     }
 }
 
+/// A key under which a text is kept.
+pub(crate) const LINK: VaultKey<'static> = VaultKey {
+    label: "link",
+    scope: "",
+    value: "patient\n2",
+};
+
+/// Keeps two texts under one key.
+pub(crate) fn keeps_the_first_text(vault: &dyn Vault) {
+    assert!(vault.kept(LINK).unwrap().is_none());
+    for text in ["patient\n1", "patient\n3"] {
+        assert_eq!(vault.keep(LINK, text).unwrap().as_str(), "patient\n1");
+    }
+    assert_eq!(vault.kept(LINK).unwrap().unwrap().as_str(), "patient\n1");
+    let another = VaultKey { scope: "p1", ..LINK };
+    assert!(vault.kept(another).unwrap().is_none());
+}
+
 /// One value under several labels and patients, in ways that could run into each other.
 pub(crate) fn variants(value: &str) -> Vec<VaultKey<'_>> {
     let pairs = [
