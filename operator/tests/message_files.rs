@@ -12,9 +12,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use common::dataset::Dataset;
-use common::process::{Ended, Lethe};
+use common::process::{Ended, Lethe, python};
 use common::search::Search;
 use common::{Place, folder_sink, quoted};
+use lethe_connectors::store::StoreConfig;
 
 /// A message about a patient; its narrative repeats the name.
 fn message(number: usize) -> String {
@@ -285,4 +286,193 @@ fn a_strict_mode_demands_codes_for_a_new_dataset_and_goes_on_with_one_that_is_th
         .says("there twice");
     through(&config("")).expect(0).says("a new dataset needs");
     assert_eq!(set.rows().len(), 2);
+}
+
+/// `lethe redact` of a text with more arguments; known identifiers alone decide.
+fn redact(place: &Place, arguments: &[&str], text: &str) -> Ended {
+    let config = place.write("members.toml", "[engine]\nmembers = [{ kind = \"known\" }]\n");
+    let all = ["redact", "-c", config.to_str().unwrap()]
+        .into_iter()
+        .chain(arguments.iter().copied());
+    Lethe::new(all).end_with(text)
+}
+
+#[test]
+fn redacted_messages_come_out_in_the_framing_in_which_they_came() {
+    let place = Place::new();
+    let batch = format!(
+        "FHS|^~\\&|Quillfeather\rBHS|^~\\&|Quillfeather\r{}BTS|2|Quillfeather\rFTS|1\r",
+        messages(0..2)
+    );
+    let dump = format!("\u{b}{}\u{1c}\r\u{b}{}\u{1c}\r", message(2), message(3));
+    let shape = |text: &str| -> Vec<String> {
+        let lines = text
+            .split('\r')
+            .map(|line| line.replace(|c| matches!(c, '\u{b}' | '\u{1c}'), "*"));
+        lines.map(|line| line.chars().take(4).collect()).collect()
+    };
+    for text in [batch.clone(), dump, messages(4..7), message(8)] {
+        let done = redact(&place, &["--format", "hl7v2"], &text).expect(0).out;
+        assert_eq!(shape(&done), shape(&text));
+        assert!(
+            !done.contains("Quillfeather") && done.contains("Mr [PATIENT] slept."),
+            "{done}"
+        );
+    }
+    let done = redact(&place, &["--format", "hl7v2"], &batch).expect(0).out;
+    assert!(
+        done.starts_with("FHS|^~\\&\rBHS|^~\\&\rMSH|") && done.ends_with("\rBTS|2\rFTS|1\r"),
+        "{done}"
+    );
+}
+
+#[test]
+fn a_refused_message_ends_redact_by_number_and_code_or_is_left_out_and_counted() {
+    let place = Place::new();
+    let text = [
+        message(0),
+        message(1).replace("ORU^R01", "ZZZ^Z99"),
+        message(2),
+        "MSH|^~\\&|cut\r".into(),
+    ]
+    .concat();
+    let text = format!("BHS|^~\\&\r{text}BTS|4\r");
+    let stopped = redact(&place, &["--format", "hl7v2"], &text)
+        .expect(1)
+        .says("message 2: ");
+    assert_eq!(stopped.out.matches("MSH|").count(), 1, "{}", stopped.out);
+    assert!(!stopped.err.contains("Quillfeather"));
+    let done = redact(&place, &["--format", "hl7v2", "--skip-refused"], &text).expect(6);
+    let done = done
+        .says("2 of 4 messages were refused")
+        .says("invalid_payload:MSH-10:required: 1");
+    assert_eq!(done.out.matches("MSH|").count(), 2, "{}", done.out);
+    assert!(done.out.ends_with("BTS|2\r"), "{}", done.out);
+    redact(&place, &["--skip-refused"], "text")
+        .expect(2)
+        .says("--skip-refused");
+    redact(&place, &["--format", "hl7v2", "--keep", "mrn"], &text)
+        .expect(2)
+        .says("--keep");
+}
+
+#[test]
+fn redacted_fhir_is_lines_or_one_resource_as_it_came() {
+    let place = Place::new();
+    let patient = |number: usize| {
+        serde_json::json!({"resourceType": "Patient", "id": format!("p{number}"), "gender": "female",
+            "name": [{"family": "Quillfeather"}]})
+    };
+    let lines: Vec<String> = (0..3).map(|number| patient(number).to_string()).collect();
+    let done = redact(&place, &["--format", "fhir"], &lines.join("\n"))
+        .expect(0)
+        .out;
+    assert_eq!(done.lines().count(), 3);
+    let bundle = serde_json::json!({"resourceType": "Bundle", "type": "collection",
+        "entry": [{"resource": patient(0)}, {"resource": patient(1)}]});
+    let file = place.write("bundle.json", serde_json::to_string_pretty(&bundle).unwrap());
+    let whole = redact(&place, &["--format", "fhir", file.to_str().unwrap()], "")
+        .expect(0)
+        .out;
+    for line in done.lines().chain([whole.as_str()]) {
+        let value: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(
+            !line.contains("Quillfeather") && line.contains("female"),
+            "{value}"
+        );
+    }
+}
+
+#[test]
+fn a_compressed_file_is_not_taken_for_a_message() {
+    let place = Place::new();
+    let file = place.write("a.hl7.gz", [0x1f, 0x8b, 8, 0, 0]);
+    redact(&place, &["--format", "hl7v2", file.to_str().unwrap()], "")
+        .expect(2)
+        .says("unpack it first");
+}
+
+/// Parses a file of messages with a library that is none of ours, and makes archives of it with one that is neither.
+const PARSE: &str = "
+import hl7, sys
+text = open(sys.argv[1], newline='').read()
+batch = hl7.parse_batch(text)
+assert all(str(message.segment('MSH')[9]) == 'ORU^R01' for message in batch)
+assert all('Quillfeather' not in str(message) for message in batch)
+print(len(batch), 'messages')
+";
+
+#[test]
+fn a_redacted_batch_is_parsed_by_an_independent_library() {
+    let place = Place::new();
+    let text = format!("BHS|^~\\&|NORTHGATE\r{}BTS|20\r", messages(0..20));
+    let done = redact(&place, &["--format", "hl7v2"], &text).expect(0).out;
+    let file = place.write("out.hl7", done);
+    assert_eq!(python(PARSE, &[file.to_str().unwrap()]).trim(), "20 messages");
+}
+
+/// Writes archives of message files.
+const ARCHIVE: &str = "
+import io, sys, tarfile, zipfile
+folder, text = sys.argv[1], open(sys.argv[2], newline='').read().encode()
+with zipfile.ZipFile(folder + '/a.zip', 'w', zipfile.ZIP_DEFLATED) as archive:
+    archive.writestr('x.hl7', text)
+    with archive.open('y.hl7', 'w', force_zip64=True) as entry:
+        entry.write(text)
+for name, mode, form in [('gnu.tar', 'w', tarfile.GNU_FORMAT), ('pax.tgz', 'w:gz', tarfile.PAX_FORMAT)]:
+    with tarfile.open(folder + '/' + name, mode, format=form) as archive:
+        for entry in ['x.hl7', 'long/' * 60 + 'y.hl7', 'é.hl7']:
+            info = tarfile.TarInfo(entry)
+            info.size = len(text)
+            archive.addfile(info, io.BytesIO(text))
+";
+
+#[test]
+fn a_bucket_of_archives_that_other_tools_wrote_is_one_row_a_message() {
+    let set = Set::new();
+    let text = set.place.write("text.hl7", messages(0..5));
+    let folder = set.place.at("in");
+    std::fs::create_dir_all(&folder).unwrap();
+    python(ARCHIVE, &[folder.to_str().unwrap(), text.to_str().unwrap()]);
+    let prefix = common::kafka::name("message-files");
+    let table = common::s3_sink(&prefix, None, "").replace("[sink.store]", "[source.store]");
+    let parsed: toml::Table = toml::from_str(&table).unwrap();
+    let config: StoreConfig = parsed["source"]["store"].clone().try_into().unwrap();
+    let store = config.build().unwrap();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        for path in common::dataset::files(&folder) {
+            let name = format!("feed/{}", path.file_name().unwrap().to_str().unwrap());
+            store
+                .create(&name, std::fs::read(&path).unwrap().into())
+                .await
+                .unwrap();
+        }
+        store.create("other/z.hl7", message(9).into()).await.unwrap();
+    });
+    let config = format!(
+        "[source]\nkind = \"files\"\nfolder = \"feed\"\ncodes = {{ kind = \"folder\", path = {} }}\n{table}\n[format]\nkind = \"hl7v2\"\n[engine]\nmembers = [{{ kind = \"known\" }}]\n{}",
+        quoted(set.place.at("private")),
+        folder_sink(&set.out)
+    );
+    let config = set.place.write("lethe.toml", config);
+    let ended = Lethe::through(&config).end().expect(0);
+    let rows = set.rows();
+    assert_eq!(
+        (rows.len(), count(&rows, "note"), topics(&rows).len()),
+        (40, 40, 3),
+        "{rows:?}"
+    );
+    set.inspect();
+    let mut search = Search::new(["pax.tgz", "gnu.tar", "a.zip", "x.hl7"]);
+    search.words("run", &ended);
+    search.folder(&set.out);
+    search.assert_clean();
+    // A store that is away ends the run with an error that names no file.
+    let away = table.replace(&common::env("LETHE_TEST_S3_ENDPOINT"), "http://127.0.0.1:9");
+    let away = std::fs::read_to_string(&config).unwrap().replace(&table, &away);
+    let away = set.place.write(
+        "away.toml",
+        away.replace("[source.store]", "[source.store]\nretries = 0\nretry_seconds = 1"),
+    );
+    Lethe::through(&away).end().expect(1).says("source.store");
 }
