@@ -6,19 +6,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use lethe_connectors::files::FileSourceConfig;
+use lethe_connectors::files::{Codes, FilePayload, FileSourceConfig, MessageFilesConfig, Names};
+use lethe_connectors::kafka::source::RawRecord;
 use lethe_connectors::kafka::{KafkaConfig, KafkaProblem};
 use lethe_connectors::replay::Selection;
 use lethe_connectors::sink::Fingerprints;
-use lethe_core::hex;
+use lethe_core::{Record, hex};
 use sha2::{Digest as _, Sha256};
+use tokio::runtime::Handle;
 
 use super::run::{fingerprints, format, runtime};
 use crate::brokers::{cluster, identity};
 use crate::cli::ReplayArgs;
-use crate::config::{SourceConfig, load};
+use crate::config::{Config, SourceConfig, load};
 use crate::exit::{Coded, Failure, usage};
-use crate::pipeline::{Edition, Incoming};
+use crate::pipeline::{Edition, Incoming, about_code, rename};
 use crate::replay::{Outcome, Replay, Running, Workers};
 
 /// How long brokers that are down are waited for.
@@ -36,13 +38,14 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
     })?;
     let runtime = runtime()?;
     let recipe = config.engine.build()?;
+    config.check_names(recipe.mode)?;
     recipe.announce();
     let cluster_id = match source {
         SourceConfig::Kafka(kafka) => {
             let started = Instant::now();
             identity(kafka, || started.elapsed() > PATIENCE)?
         }
-        SourceConfig::Files(_) => None,
+        SourceConfig::Files(_) | SourceConfig::Messages(_) => None,
     };
     let edition = Arc::new(Edition {
         engine: Arc::clone(&recipe.engine),
@@ -80,7 +83,8 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
     let running = Running::new(&replay, plan, outcome);
     let outcome = match source {
         SourceConfig::Kafka(kafka) => from_log(kafka, running)?,
-        SourceConfig::Files(files) => from_files(files, running)?,
+        SourceConfig::Files(files) => from_files(&config, files, runtime.handle(), running)?,
+        SourceConfig::Messages(files) => from_messages(&config, files, runtime.handle(), running)?,
     };
     report(&outcome, args.json)
 }
@@ -91,6 +95,7 @@ fn attempt(fingerprints: &Fingerprints, source: &SourceConfig) -> String {
         // Its format is part of the fingerprints; brokers and logins make no difference.
         SourceConfig::Kafka(_) => String::new(),
         SourceConfig::Files(files) => format!("{files:?}"),
+        SourceConfig::Messages(files) => format!("{files:?}"),
     };
     let all = format!("{:?}|{reading}", fingerprints.entries());
     hex(&Sha256::digest(all.as_bytes()))
@@ -123,17 +128,81 @@ fn from_log(kafka: &KafkaConfig, mut running: Running<'_>) -> anyhow::Result<Out
     running.finish()
 }
 
-/// Reads the files from their beginning, and takes the wanted records.
-fn from_files(files: &FileSourceConfig, mut running: Running<'_>) -> anyhow::Result<Outcome> {
-    if !running.is_done() {
-        for record in files.build()? {
-            running.pass(Incoming::Read(record?))?;
-            if running.is_done() {
-                break;
-            }
+/// Reads files of notes from their beginning, and takes the wanted records.
+fn from_files(
+    config: &Config,
+    files: &FileSourceConfig,
+    runtime: &Handle,
+    mut running: Running<'_>,
+) -> anyhow::Result<Outcome> {
+    if running.is_done() {
+        return running.finish();
+    }
+    let codes = codes(config, runtime)?;
+    for record in files.build()? {
+        let mut record = record.map_err(|error| about_code(error, files.input(), codes.as_ref()))?;
+        if let Some(codes) = &codes {
+            // No chain has a file without a code.
+            let Some(slot) = codes.slot(&record.at().topic) else {
+                continue;
+            };
+            rename(&mut record, slot);
+        }
+        running.pass(Incoming::Read(record))?;
+        if running.is_done() {
+            break;
         }
     }
     running.finish()
+}
+
+/// Reads the files of messages whose chains have wanted records.
+fn from_messages(
+    config: &Config,
+    files: &MessageFilesConfig,
+    runtime: &Handle,
+    mut running: Running<'_>,
+) -> anyhow::Result<Outcome> {
+    if running.is_done() {
+        return running.finish();
+    }
+    let found = files.find(&config.format, runtime)?;
+    let files = match codes(config, runtime)? {
+        Some(mut codes) => found.coded(&mut codes)?,
+        None => found.named(),
+    };
+    for file in &files {
+        if !running.wants(&file.slot().topic) {
+            continue;
+        }
+        for record in file.records() {
+            let FilePayload { at, payload } = record?;
+            running.pass(match payload {
+                Ok(payload) => Incoming::Raw(RawRecord {
+                    at,
+                    payload: Some(payload),
+                    timestamp: None,
+                }),
+                Err(why) => Incoming::Read(Record::Quarantined(at, why)),
+            })?;
+        }
+    }
+    running.finish()
+}
+
+/// The list of files and codes; none where chains go by the files' names.
+fn codes(config: &Config, runtime: &Handle) -> anyhow::Result<Option<Codes>> {
+    let naming = config.naming().filter(|naming| naming.names == Names::Codes);
+    let Some((store, input_id)) = naming.and_then(|naming| Some((naming.codes?, naming.input_id))) else {
+        return Ok(None);
+    };
+    let codes = Codes::open(store, &input_id, runtime.clone())?;
+    if codes.is_new() {
+        return Err(usage(
+            "key `source.codes`: the list is empty, so that no file can be told from another; restore it from a backup",
+        ));
+    }
+    Ok(Some(codes))
 }
 
 fn report(outcome: &Outcome, json: bool) -> anyhow::Result<()> {

@@ -113,6 +113,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
     config.check_corrections()?;
     config.telemetry.check(config.resources.drain())?;
     let recipe = config.engine.build()?;
+    config.check_names(recipe.mode)?;
     recipe.announce();
     let eighth = config.resources.memory()? / 8;
     let fetch = eighth * FETCH_EIGHTHS;
@@ -125,7 +126,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
             let until = until_end.then(|| logs(kafka, stopped)).transpose()?;
             (kafka.start, cluster, until)
         }
-        SourceConfig::Files(_) => (Start::Earliest, None, None),
+        SourceConfig::Files(_) | SourceConfig::Messages(_) => (Start::Earliest, None, None),
     };
     let renewals = commands.clone();
     let telemetry = Telemetry::new(&config.telemetry, runtime.handle())?;
@@ -208,7 +209,7 @@ fn stream(
             };
             source::run(&settings, Arc::clone(lanes) as _, inbox).map_err(anyhow::Error::from)
         }
-        SourceConfig::Files(files) => files::run(files, config.resources.drain(), lanes.as_ref(), inbox),
+        SourceConfig::Files(_) | SourceConfig::Messages(_) => files::run(config, lanes.as_ref(), inbox),
     }
 }
 

@@ -7,6 +7,7 @@ mod counters;
 mod edition;
 pub(crate) mod files;
 mod lane;
+mod names;
 mod patience;
 mod pool;
 mod transform;
@@ -30,7 +31,9 @@ use crate::telemetry::{Board, LaneBoard, Measures};
 pub(crate) use budget::Budget;
 pub(crate) use counters::{Counters, Tallied};
 pub(crate) use edition::{Current, Edition};
+pub(crate) use files::rename;
 pub(crate) use lane::{Incoming, Shop};
+pub(crate) use names::about_code;
 pub(crate) use pool::Pool;
 pub(crate) use transform::{Fault, process, redact, told};
 

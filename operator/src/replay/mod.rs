@@ -190,6 +190,15 @@ impl<'a> Running<'a> {
         self.open.as_ref().is_none_or(is_read) && self.plan.values().all(VecDeque::is_empty)
     }
 
+    /// Whether records of this file, or of files that share its chain, are still wanted.
+    pub(crate) fn wants(&self, topic: &Arc<str>) -> bool {
+        let chain = ChainId::new(Arc::clone(topic), 0);
+        let is_open =
+            |open: &Open| open.candidates.file.chain == chain && open.at < open.candidates.offsets.len();
+        self.open.as_ref().is_some_and(is_open)
+            || self.plan.get(&chain).is_some_and(|files| !files.is_empty())
+    }
+
     /// Takes a record of the open notes file, if it is wanted. Records come in the order of their offsets.
     ///
     /// # Errors
