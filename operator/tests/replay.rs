@@ -232,6 +232,41 @@ fn records_that_are_gone_are_counted_and_stay_quarantined() {
 }
 
 #[test]
+fn files_of_messages_are_replayed_by_their_codes() {
+    let place = Place::new();
+    for file in ["quillfeather-1", "quillfeather-2"] {
+        let lines: Vec<String> = (0..3).map(event).collect();
+        place.write(&format!("in/{file}.jsonl"), lines.join("\n"));
+    }
+    let source = format!(
+        "[source]\nkind = \"files\"\ninput = {}\nframing = \"lines\"\ncodes = {{ kind = \"folder\", path = {} }}\n",
+        common::quoted(place.at("in")),
+        common::quoted(place.at("codes")),
+    );
+    lethe(
+        &["run", "--until-end"],
+        &config(&place, "broken.toml", &source, ""),
+    )
+    .expect(6);
+    let format = "[format]\nkind = \"json\"\nfields = { note_id = \"key\" }\n";
+    let mended = config(&place, "mended.toml", &source, format);
+    let done = lethe(&["replay", "--json"], &mended).expect(0);
+    assert_eq!(
+        (counted(&done, "notes"), counted(&done, "gone")),
+        (6, 0),
+        "{}",
+        done.out
+    );
+    inspect(&place);
+    let mut search = Search::new(["quillfeather"]);
+    search.folder(&place.at("out"));
+    search.words("replay", &done);
+    search.assert_clean();
+    lethe(&["replay"], &mended).expect(0).says("notes are redacted");
+    assert_eq!(replayed(&place).len(), 6);
+}
+
+#[test]
 fn a_killed_replay_is_finished_by_the_next() {
     let place = Place::new();
     for file in ["a", "b"] {
