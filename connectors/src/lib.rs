@@ -6,6 +6,7 @@ pub mod files;
 pub mod inspect;
 pub mod kafka;
 pub mod registry;
+pub mod replay;
 pub mod sink;
 pub mod store;
 pub mod tables;

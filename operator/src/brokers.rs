@@ -12,6 +12,8 @@ use crate::exit::usage;
 
 /// How long one question to the brokers may take.
 const ASK: Duration = Duration::from_secs(10);
+/// How long a record may be waited for that is to be read again.
+const READ: Duration = Duration::from_secs(60);
 /// How long what renews tokens and secrets may be late: a mounted Secret takes up to two minutes to reach its pods.
 const RENEWED: Duration = Duration::from_secs(300);
 
@@ -74,6 +76,11 @@ pub(crate) fn logs(kafka: &KafkaConfig, give_up: impl FnMut() -> bool) -> anyhow
         }
         Ok(logs)
     })
+}
+
+/// A connection to the brokers, to read single records by.
+pub(crate) fn cluster(kafka: &KafkaConfig) -> anyhow::Result<Cluster> {
+    Cluster::connect(kafka, READ).map_err(|error| usage(format!("`[source]`: {error}")))
 }
 
 /// Asks the brokers. Those that are down are waited for, since the operator often starts before they do, until `give_up`

@@ -3,8 +3,9 @@
 mod adapt;
 mod ensemble;
 mod learn;
+mod replay;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -18,6 +19,7 @@ pub(crate) use ensemble::{
 pub(crate) use learn::{
     CrossvalArgs, EvaluateArgs, FoldUnit, LearningArgs, NoiseKind, SynthesiseArgs, SynthesisedForm, TrainArgs,
 };
+pub(crate) use replay::ReplayArgs;
 
 /// Reads the command line, or prints help and ends.
 pub(crate) fn parse() -> Cli {
@@ -29,7 +31,7 @@ pub(crate) fn parse() -> Cli {
 #[command(
     name = "lethe",
     version,
-    after_help = "Exit codes: 0 done; 1 failed at run time; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found something wrong, or a backfill data that it cannot read; 6 a run to the end wrote everything and quarantined more than half.\nTry `lethe demo` first."
+    after_help = "Exit codes: 0 done; 1 failed at run time; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found something wrong, or a backfill data that it cannot read; 6 a run to the end wrote everything and quarantined more than half of a topic or source, a replay more than half of its records, or refused messages were left out.\nTry `lethe demo` first."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -68,7 +70,7 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Redact tables of a warehouse: Parquet, JSON lines or CSV in, redacted Parquet out; run again to go on
     Backfill(BackfillArgs),
-    /// Redact text or JSON lines: notes in, redacted notes out
+    /// Redact text, JSON lines or messages: notes in, redacted notes out
     Redact(RedactArgs),
     /// Make a key file for policies
     NewKey(NewKeyArgs),
@@ -93,6 +95,8 @@ pub(crate) enum Command {
     Schema(SchemaCommand),
     /// Bridge offsets that the log no longer has, so that a halted lane can go on
     Skip(SkipArgs),
+    /// Run quarantined records again once their cause is mended, and write what becomes of them beside their chain
+    Replay(ReplayArgs),
     /// Write invented notes with gold spans: to test on, to train on, and to give away
     Synthesise(SynthesiseArgs),
     /// Train a member on documents with gold spans
@@ -203,16 +207,31 @@ pub(crate) struct RedactArgs {
     /// A file, or `-` for standard input; with --format jsonl also a folder of files
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) input: PathBuf,
+    /// The same as --input
+    #[arg(value_name = "FILE", conflicts_with = "input")]
+    pub(crate) file: Option<PathBuf>,
     /// A file, or `-` for standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// What the input is: one text, or documents, one JSON object a line with the note under `text`
+    /// What the input is: one text; documents, one JSON object a line with the note under `text`; or messages, which come out
+    /// in the framing in which they came
     #[arg(long, default_value = "text")]
     pub(crate) format: InputFormat,
     /// With --format jsonl, let this key of the documents out as it is; all but the text and the metadata that the policy
     /// carries is dropped otherwise. Refused under safe-harbor and limited-data-set
     #[arg(long, value_name = "KEY")]
     pub(crate) keep: Vec<String>,
+    /// With messages, leave out those that are refused, count them by code, and end with exit code 6; without it the first one
+    /// ends the program
+    #[arg(long)]
+    pub(crate) skip_refused: bool,
+}
+
+impl RedactArgs {
+    /// What to read.
+    pub(crate) fn source(&self) -> &Path {
+        self.file.as_ref().unwrap_or(&self.input)
+    }
 }
 
 #[derive(Args)]
@@ -265,8 +284,23 @@ pub(crate) struct RevealArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum InputFormat {
+    /// One text
     Text,
+    /// Documents, one JSON object a line
     Jsonl,
+    /// HL7 v2: one message, a batch, a dump of MLLP, or messages one after the other
+    Hl7v2,
+    /// FHIR in JSON: one resource or Bundle, or one a line
+    Fhir,
+    /// One C-CDA document
+    Ccda,
+}
+
+impl InputFormat {
+    /// Whether the input is messages that are given back whole.
+    pub(crate) const fn is_messages(self) -> bool {
+        matches!(self, Self::Hl7v2 | Self::Fhir | Self::Ccda)
+    }
 }
 
 #[derive(Args)]

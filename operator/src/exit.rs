@@ -17,7 +17,7 @@ pub(crate) enum Failure {
     Found = 4,
     /// A model came out worse than it may be, and was not written.
     Worse = 5,
-    /// A run to the end wrote everything, and more than half of the records are quarantined.
+    /// A run to the end wrote everything, and more than half of the records are quarantined; or refused messages were left out.
     Quarantined = 6,
 }
 

@@ -11,6 +11,7 @@ mod logging;
 mod pipeline;
 mod progress;
 mod renewal;
+mod replay;
 mod telemetry;
 
 use std::process::ExitCode;

@@ -188,6 +188,9 @@ impl Documents {
             input: input.into(),
             max_note_bytes: config.max_note_bytes,
             on_bad: config.on_bad,
+            names: None,
+            codes: None,
+            input_id: None,
         };
         Ok(Self::new(folder.notes()?.map(move |note| {
             let (at, number, read) = note?;

@@ -30,7 +30,7 @@ pub(super) fn inputs(input: &Path, endings: &[&str]) -> Result<Vec<Input>, FileE
         }]);
     }
     let mut found = Vec::new();
-    walk(input, "", endings, 0, &mut found)?;
+    walk(input, "", &|path, _| ends_in(path, endings), 0, &mut found)?;
     if found.is_empty() {
         return Err(FileError::NoFiles {
             path: input.into(),
@@ -45,10 +45,26 @@ pub(super) fn inputs(input: &Path, endings: &[&str]) -> Result<Vec<Input>, FileE
     Ok(found)
 }
 
+/// The files of an input whose names relative to it are `wanted`, sorted by name. A file stands for itself.
+pub(super) fn matching(input: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Input>, FileError> {
+    let about = std::fs::metadata(input).map_err(FileError::io(input, "find the input"))?;
+    if !about.is_dir() {
+        let name = input.file_name().unwrap_or(input.as_os_str());
+        return Ok(vec![Input {
+            name: name.to_string_lossy().into_owned(),
+            path: input.into(),
+        }]);
+    }
+    let mut found = Vec::new();
+    walk(input, "", &|_, name| wanted(name), 0, &mut found)?;
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
 fn walk(
     folder: &Path,
     prefix: &str,
-    endings: &[&str],
+    wanted: &dyn Fn(&Path, &str) -> bool,
     depth: usize,
     found: &mut Vec<Input>,
 ) -> Result<(), FileError> {
@@ -70,8 +86,8 @@ fn walk(
                     problem: "lies more than 64 folders deep: a link that leads back?",
                 });
             }
-            walk(&path, &format!("{relative}/"), endings, depth + 1, found)?;
-        } else if ends_in(&path, endings) {
+            walk(&path, &format!("{relative}/"), wanted, depth + 1, found)?;
+        } else if wanted(&path, &relative) {
             found.push(Input { name: relative, path });
         }
     }

@@ -13,8 +13,12 @@ use serde::Deserialize;
 
 use super::inputs::{Input, inputs};
 use super::lines::Lines;
-use super::{FileError, OnBad, Records};
+use super::{FileError, Names, OnBad, Records};
 use crate::format::{Diagnosis, Format, JsonConfig, JsonFormat, Problem};
+use crate::store::StoreConfig;
+
+/// Endings of files that are read.
+pub(super) const ENDINGS: &[&str] = &["jsonl", "ndjson"];
 
 /// Settings of the JSON lines source.
 #[derive(Clone, Debug, Deserialize)]
@@ -28,6 +32,15 @@ pub struct JsonlConfig {
     /// What to do with a bad line.
     #[serde(default)]
     pub on_bad: OnBad,
+    /// What chains are named by. Default: `paths`.
+    #[serde(default)]
+    pub names: Option<Names>,
+    /// Where the list of files and codes lies: a private folder or bucket, apart from the dataset.
+    #[serde(default)]
+    pub codes: Option<StoreConfig>,
+    /// What the input goes by in that list. Default: its path.
+    #[serde(default)]
+    pub input_id: Option<String>,
 }
 
 impl JsonlConfig {
@@ -37,7 +50,7 @@ impl JsonlConfig {
     /// [`FileError`].
     pub fn build(&self) -> Result<Records, FileError> {
         Ok(Box::new(Jsonl {
-            files: inputs(&self.input, &["jsonl", "ndjson"])?.into_iter(),
+            files: inputs(&self.input, ENDINGS)?.into_iter(),
             open: None,
             limit: line_limit(&self.format),
             format: self.format.build()?,

@@ -29,6 +29,11 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
+    /// The reader, behind the lines that were read.
+    pub(crate) fn into_inner(self) -> R {
+        self.reader
+    }
+
     /// The next line that is not blank. The rest of one over the limit is read and dropped.
     pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {

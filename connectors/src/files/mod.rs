@@ -1,29 +1,37 @@
-//! Files as a source: lines of JSON, folders of plain text, Parquet.
+//! Files as a source: messages in any format (`messages/`), lines of JSON, folders of plain text, Parquet.
 //!
 //! Each yields records in order, and each record knows its place, so that a run over files is as accountable as one over
 //! a topic. A file that cannot be read is an error; a bad record in it is quarantined, or an error where the caller wants
 //! none (see [`OnBad`]). Compressed text is refused: decompress it first.
 
 pub(crate) mod cells;
+mod codes;
 mod documents;
 mod follow;
 mod inputs;
 mod jsonl;
 pub(crate) mod lines;
+mod messages;
 mod parquet;
 mod text;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lethe_core::Record;
 use serde::Deserialize;
 
 use crate::format::{Diagnosis, FormatError};
+use crate::store::{StoreConfig, StoreError};
 
+pub use codes::{Codes, CodesError, Names, Slot, is_code};
 pub use documents::{Document, DocumentId, Documents, DocumentsConfig};
 pub use follow::{Follow, Followed};
 pub use jsonl::JsonlConfig;
+pub use messages::{
+    ArchiveLimits, BatchSegment, FilePayload, FileRecords, Framing, Gap, MessageFile, MessageFiles,
+    MessageFilesConfig, Payloads, Piece, is_compressed_or_archive,
+};
 pub use parquet::{Columns, ParquetConfig};
 pub use text::TextFolderConfig;
 
@@ -64,6 +72,44 @@ impl FileSourceConfig {
             Self::Text(config) => config.build(),
             Self::Parquet(config) => config.build(),
         }
+    }
+}
+
+impl FileSourceConfig {
+    /// The topics that its records have: the names of its files, or of the folder that plain text lies in.
+    ///
+    /// # Errors
+    /// [`FileError`] if there is no input.
+    pub fn topics(&self) -> Result<Vec<String>, FileError> {
+        let names = |input: &Path, endings: &[&str]| {
+            let files = inputs::inputs(input, endings)?;
+            Ok(files.into_iter().map(|file| file.name).collect())
+        };
+        match self {
+            Self::Jsonl(config) => names(&config.input, jsonl::ENDINGS),
+            Self::Parquet(config) => names(&config.input, parquet::ENDINGS),
+            Self::Text(config) => Ok(vec![text::topic_of(&config.input)]),
+        }
+    }
+
+    /// The file or folder that is read.
+    pub fn input(&self) -> &Path {
+        match self {
+            Self::Jsonl(config) => &config.input,
+            Self::Text(config) => &config.input,
+            Self::Parquet(config) => &config.input,
+        }
+    }
+
+    /// What chains are named by, where the list of codes lies, and what the input goes by in it.
+    pub fn naming(&self) -> (Names, Option<&StoreConfig>, String) {
+        let (names, codes, id) = match self {
+            Self::Jsonl(config) => (config.names, &config.codes, &config.input_id),
+            Self::Text(config) => (config.names, &config.codes, &config.input_id),
+            Self::Parquet(config) => (config.names, &config.codes, &config.input_id),
+        };
+        let id = id.clone().unwrap_or_else(|| self.input().display().to_string());
+        (names.unwrap_or(Names::Paths), codes.as_ref(), id)
     }
 }
 
@@ -149,6 +195,28 @@ pub enum FileError {
         /// What is wrong and what there is.
         problem: String,
     },
+    /// A setting of a source that cannot be.
+    #[error("key `source.{key}`: {problem}")]
+    Setting {
+        /// The key.
+        key: &'static str,
+        /// What is wrong, and what to do.
+        problem: &'static str,
+    },
+    /// The store of the input does not do what it is asked.
+    #[error("key `source.store`: {0}")]
+    Store(StoreError),
+    /// A file that cannot be read now.
+    #[error("{file}: cannot be read: {kind}; see to it and run again")]
+    Unreadable {
+        /// The file's code, or its name where chains go by names.
+        file: String,
+        /// Why not.
+        kind: io::ErrorKind,
+    },
+    /// The list of files and codes.
+    #[error(transparent)]
+    Codes(#[from] CodesError),
     /// The format's settings.
     #[error("`format`: {0}")]
     Format(#[from] FormatError),
@@ -158,6 +226,38 @@ impl FileError {
     fn io(path: impl Into<PathBuf>, doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, doing, source }
+    }
+
+    /// The file or folder that it is about.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Io { path, .. }
+            | Self::NoFiles { path, .. }
+            | Self::Compressed { path }
+            | Self::Kind { path, .. }
+            | Self::Shorter { path, .. }
+            | Self::Parquet { path, .. }
+            | Self::Column { path, .. } => Some(path),
+            Self::Record { file, .. } | Self::Unreadable { file, .. } => Some(Path::new(file)),
+            Self::Setting { .. } | Self::Store(_) | Self::Codes(_) | Self::Format(_) => None,
+        }
+    }
+
+    /// The same error about `place`, a file's code or a folder, in the place of a file's own path.
+    #[must_use]
+    pub fn about(mut self, place: &Path) -> Self {
+        match &mut self {
+            Self::Io { path, .. }
+            | Self::NoFiles { path, .. }
+            | Self::Compressed { path }
+            | Self::Kind { path, .. }
+            | Self::Shorter { path, .. }
+            | Self::Parquet { path, .. }
+            | Self::Column { path, .. } => *path = place.to_owned(),
+            Self::Record { file, .. } | Self::Unreadable { file, .. } => *file = place.display().to_string(),
+            Self::Setting { .. } | Self::Store(_) | Self::Codes(_) | Self::Format(_) => {}
+        }
+        self
     }
 }
 

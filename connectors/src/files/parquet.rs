@@ -23,11 +23,15 @@ use serde::Deserialize;
 
 use super::cells::{Cells, integer, milliseconds, string};
 use super::inputs::{Input, inputs};
-use super::{FileError, OnBad, Records};
+use super::{FileError, Names, OnBad, Records};
 use crate::format::{Diagnosis, MAX_NOTE_BYTES, Problem, event_kind};
+use crate::store::StoreConfig;
 use columns::Role;
 
 pub use columns::Columns;
+
+/// Endings of files that are read.
+pub(super) const ENDINGS: &[&str] = &["parquet"];
 
 /// About how much text a batch may hold.
 const BATCH_BYTES: i64 = 8 << 20;
@@ -47,6 +51,15 @@ pub struct ParquetConfig {
     /// What to do with a bad row.
     #[serde(default)]
     pub on_bad: OnBad,
+    /// What chains are named by. Default: `paths`.
+    #[serde(default)]
+    pub names: Option<Names>,
+    /// Where the list of files and codes lies: a private folder or bucket, apart from the dataset.
+    #[serde(default)]
+    pub codes: Option<StoreConfig>,
+    /// What the input goes by in that list. Default: its path.
+    #[serde(default)]
+    pub input_id: Option<String>,
 }
 
 const fn max_note_bytes() -> usize {
@@ -60,7 +73,7 @@ impl ParquetConfig {
     /// [`FileError`].
     pub fn build(&self) -> Result<Records, FileError> {
         Ok(Box::new(Rows {
-            files: inputs(&self.input, &["parquet"])?.into_iter(),
+            files: inputs(&self.input, ENDINGS)?.into_iter(),
             open: None,
             batch: None,
             config: self.clone(),

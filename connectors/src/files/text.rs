@@ -12,8 +12,9 @@ use lethe_core::{Coordinates, NoteEvent};
 use serde::Deserialize;
 
 use super::inputs::{Input, inputs};
-use super::{FileError, OnBad, Records};
+use super::{FileError, Names, OnBad, Records};
 use crate::format::{Diagnosis, Format, MAX_NOTE_BYTES, TextConfig, TextFormat};
+use crate::store::StoreConfig;
 
 /// Settings of the plain text source.
 #[derive(Clone, Debug, Deserialize)]
@@ -27,6 +28,15 @@ pub struct TextFolderConfig {
     /// What to do with a bad file.
     #[serde(default)]
     pub on_bad: OnBad,
+    /// What chains are named by. Default: `paths`.
+    #[serde(default)]
+    pub names: Option<Names>,
+    /// Where the list of files and codes lies: a private folder or bucket, apart from the dataset.
+    #[serde(default)]
+    pub codes: Option<StoreConfig>,
+    /// What the input goes by in that list. Default: its path.
+    #[serde(default)]
+    pub input_id: Option<String>,
 }
 
 const fn max_note_bytes() -> usize {
@@ -91,7 +101,8 @@ fn stem(name: &str) -> String {
     Path::new(name).with_extension("").to_string_lossy().into_owned()
 }
 
-fn topic_of(input: &Path) -> String {
+/// The topic of all notes of a folder.
+pub(super) fn topic_of(input: &Path) -> String {
     // "." and ".." have no name of their own.
     let named = input.file_name().map(|name| name.to_string_lossy().into_owned());
     named

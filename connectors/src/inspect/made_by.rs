@@ -6,7 +6,9 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::replayed::replays;
 use super::{Progress, chains};
+use crate::replay::read_replay;
 use crate::sink::{ChainError, Fingerprints, PartName, read_footer, read_part};
 use crate::store::{Object, Store};
 
@@ -125,7 +127,8 @@ pub struct MadeReport {
     pub of: u64,
 }
 
-/// Gives each file that `maker` made to `found`, of a stream's dataset and of a backfill's, by name. Reads footers alone.
+/// Gives each file that `maker` made to `found`, of a stream's dataset, of its replays and of a backfill's, by name. Reads
+/// footers alone.
 /// `progress` is called after each file.
 ///
 /// # Errors
@@ -142,8 +145,9 @@ pub async fn made_by(
         .into_iter()
         .filter(|object| PartName::parse(&object.name).is_some())
         .collect();
+    let replayed = replays(store).await?;
     let mut done = Progress {
-        of: files + parts.len() as u64,
+        of: files + (parts.len() + replayed.len()) as u64,
         ..Progress::default()
     };
     let mut report = MadeReport {
@@ -171,6 +175,16 @@ pub async fn made_by(
             let made = Made::new(file, source, (first, next), &footer.fingerprints);
             look(made, footer.rows(), &footer.fingerprints);
         }
+    }
+    for file in replayed {
+        let footer = read_replay(store, &file.name).await?;
+        let source = Source::Stream {
+            topic: footer.name.chain.topic.to_string(),
+            partition: footer.name.chain.partition,
+        };
+        let (first, next) = (footer.first.unsigned_abs(), footer.next.unsigned_abs());
+        let made = Made::new(file, source, (first, next), &footer.fingerprints);
+        look(made, footer.rows(), &footer.fingerprints);
     }
     for file in parts {
         let footer = read_part(store, &file.name).await?;

@@ -10,8 +10,10 @@ use lethe_core::AuditBatch;
 use serde::Serialize;
 
 use super::columns::{Batches, Wanted};
+use super::replayed::replays;
 use super::{Progress, add, chains};
-use crate::sink::{ChainError, ChainId, read_footer};
+use crate::replay::read_replay;
+use crate::sink::{ChainError, ChainId, Fingerprints, read_footer};
 use crate::store::Store;
 
 /// Members and what they contributed to a dataset.
@@ -56,7 +58,7 @@ pub struct Caught<'a> {
     pub member: &'a str,
 }
 
-/// Counts what each member contributed, over the audit files that notes files name, and gives each span that a member alone
+/// Counts what each member contributed, over the audit files that notes files and replayed parts name, and gives each span that a member alone
 /// caught to `caught`. `progress` is called after each notes file.
 ///
 /// # Errors
@@ -86,22 +88,33 @@ pub async fn by_member(
         of,
         ..Progress::default()
     };
+    let replayed = replays(store).await?;
+    done.of += replayed.len() as u64;
+    let mut look = async |chain: &ChainId, fingerprints: &Fingerprints, audit: Option<&str>| {
+        for member in names(&fingerprints.members) {
+            report.member(member);
+        }
+        if let Some(audit) = audit {
+            let mut batches = Batches::open(store, audit, &wanted).await?;
+            while let Some(batch) = batches.next().await? {
+                report.count(chain, &batch, &mut caught);
+                done.rows += batch.num_rows() as u64;
+            }
+        }
+        done.files += 1;
+        progress(done);
+        Ok::<(), ChainError>(())
+    };
     for (chain, files) in chains {
         for file in files {
             let footer = read_footer(store, &file.name).await?;
-            for member in names(&footer.fingerprints.members) {
-                report.member(member);
-            }
-            if let Some(audit) = &footer.audit {
-                let mut batches = Batches::open(store, audit, &wanted).await?;
-                while let Some(batch) = batches.next().await? {
-                    report.count(&chain, &batch, &mut caught);
-                    done.rows += batch.num_rows() as u64;
-                }
-            }
-            done.files += 1;
-            progress(done);
+            look(&chain, &footer.fingerprints, footer.audit.as_deref()).await?;
         }
+    }
+    for file in replayed {
+        let footer = read_replay(store, &file.name).await?;
+        let audit = footer.audit.as_ref().map(|(audit, _)| audit.as_str());
+        look(&footer.name.chain, &footer.fingerprints, audit).await?;
     }
     Ok(report)
 }

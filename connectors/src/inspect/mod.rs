@@ -11,6 +11,7 @@ mod made_by;
 mod members;
 mod orphans;
 mod place;
+mod replayed;
 mod report;
 mod walk;
 mod why;
@@ -18,6 +19,7 @@ mod why;
 use std::collections::{BTreeMap, HashSet};
 use std::time::SystemTime;
 
+use crate::replay::ReplayName;
 use crate::sink::ChainId;
 use crate::store::{Object, Store, StoreError};
 use walk::Walk;
@@ -28,6 +30,7 @@ pub use made_by::{Made, MadeReport, Maker, Source, made_by};
 pub use members::{ByMember, Caught, MemberReport, by_member};
 pub use orphans::remove_orphans;
 pub use place::Place;
+pub use replayed::Replayed;
 pub use report::{ChainReport, Change, Gap, Orphan, Report};
 pub use why::{Lost, Voter, Why, WhyField, WhySpan, why};
 
@@ -86,6 +89,7 @@ pub async fn inspect_within(
     // Audit files first: of those listed now, whatever will be named is named by a notes file listed after them, or
     // lies at its chain's end.
     let audits = store.list("audit").await?;
+    let replayed_audits = store.list(ReplayName::AUDIT_FOLDER).await?;
     let mut report = Report {
         store: store.describe(),
         digests: scope.digests,
@@ -130,16 +134,23 @@ pub async fn inspect_within(
         }
         let next = report.chains.iter().find(|report| report.chain == chain);
         let next = next.map_or(0, |report| report.next);
-        let age = SystemTime::now().duration_since(audit.modified);
         report.orphans.push(Orphan {
             name: audit.name,
             bytes: audit.size,
-            // A clock that goes back makes a file young, and so it stays.
-            age_seconds: age.unwrap_or_default().as_secs(),
+            age_seconds: age(audit.modified),
             superseded: first < next,
         });
     }
+    replayed::examine(store, &scope, replayed_audits, &mut report).await?;
     Ok(report)
+}
+
+/// Seconds since a file was written. A clock that goes back makes a file young, and so it stays.
+fn age(modified: SystemTime) -> u64 {
+    SystemTime::now()
+        .duration_since(modified)
+        .unwrap_or_default()
+        .as_secs()
 }
 
 /// The notes files of each chain by name, and how many there are; what is named otherwise goes to `strays`.

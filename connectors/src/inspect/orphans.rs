@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Orphan, Report};
+use crate::replay::{ReplayName, read_replay};
 use crate::sink::{ChainError, ChainId, read_footer};
 use crate::store::{Store, StoreError};
 
@@ -30,11 +31,17 @@ pub async fn remove_orphans(
         if !superseded && *age_seconds < older_than.as_secs() {
             continue;
         }
-        let Some((chain, first, _)) = ChainId::parse_audit(name) else {
+        let named = if let Some((chain, first, _)) = ChainId::parse_audit(name) {
+            let footer = read_footer(store, &chain.notes_name(first)).await;
+            footer.map(|footer| footer.audit)
+        } else if let Some(part) = ReplayName::parse_audit(name) {
+            let footer = read_replay(store, &part.path()).await;
+            footer.map(|footer| footer.audit.map(|(audit, _)| audit))
+        } else {
             continue;
         };
-        match read_footer(store, &chain.notes_name(first)).await {
-            Ok(footer) if footer.audit.as_ref() == Some(name) => continue,
+        match named {
+            Ok(audit) if audit.as_ref() == Some(name) => continue,
             Ok(_) | Err(ChainError::Store(StoreError::NotFound(_))) => {}
             // It may name this file, and the inspection reports it.
             Err(ChainError::Footer { .. }) => continue,

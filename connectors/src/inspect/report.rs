@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{Fault, Head};
+use super::{Fault, Head, Replayed};
 use crate::sink::ChainId;
 
 /// An output dataset, inspected.
@@ -54,6 +54,8 @@ pub struct ChainReport {
     pub gaps: Vec<Gap>,
     /// Quarantined rows by code.
     pub codes: BTreeMap<String, u64>,
+    /// What was replayed of the quarantined rows, if anything was.
+    pub replayed: Option<Replayed>,
     /// Redacted spans by label.
     pub labels: BTreeMap<String, u64>,
     /// Notes that a human should look at.
@@ -129,6 +131,7 @@ impl ChainReport {
             skipped: 0,
             gaps: Vec::new(),
             codes: BTreeMap::new(),
+            replayed: None,
             labels: BTreeMap::new(),
             review: 0,
             reasons: BTreeMap::new(),
@@ -142,6 +145,12 @@ impl ChainReport {
     /// Rows of the notes files.
     pub const fn rows(&self) -> u64 {
         self.notes + self.tombstones + self.quarantined + self.structured
+    }
+
+    /// Quarantined rows whose record was not replayed, or is quarantined again.
+    pub fn still_quarantined(&self) -> u64 {
+        let replayed = self.replayed.as_ref().map_or(0, Replayed::rows);
+        self.quarantined.saturating_sub(replayed)
     }
 
     /// Offsets in gaps.
@@ -160,14 +169,27 @@ impl fmt::Display for Report {
             writeln!(f, "no notes files")?;
         }
         let (mut rows, mut labels) = (0, BTreeMap::<&str, u64>::new());
+        let (mut quarantined, mut codes) = (0, BTreeMap::<&str, u64>::new());
         for chain in &self.chains {
             write!(f, "{chain}")?;
             rows += chain.rows();
+            quarantined += chain.still_quarantined();
+            for (code, count) in &chain.codes {
+                *codes.entry(code).or_default() += count;
+            }
             for (label, count) in &chain.labels {
                 *labels.entry(label).or_default() += count;
             }
         }
         writeln!(f, "{} rows in {} chains", rows, self.chains.len())?;
+        let written: u64 = codes.values().sum();
+        if written > 0 {
+            let replayed = written.saturating_sub(quarantined);
+            writeln!(f, "{written} rows quarantined, {replayed} of them replayed since")?;
+            for (code, count) in codes {
+                writeln!(f, "  {code:<40}{count:>12}")?;
+            }
+        }
         let redacted: u64 = labels.values().sum();
         writeln!(f, "{redacted} spans redacted")?;
         for (label, count) in labels {
@@ -225,6 +247,9 @@ impl fmt::Display for ChainReport {
         )?;
         for (code, count) in &self.codes {
             writeln!(f, "  quarantined, {code}: {count}")?;
+        }
+        if let Some(replayed) = &self.replayed {
+            write!(f, "{replayed}")?;
         }
         for Gap { from, to, reason } in &self.gaps {
             writeln!(f, "  gap {from} to {to}: {reason}")?;

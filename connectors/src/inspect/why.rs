@@ -6,12 +6,13 @@ use std::fmt;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Float32Type, Int64Type, UInt32Type};
 use arrow_array::{Array as _, RecordBatch, StructArray};
-use lethe_core::{AuditBatch, RedactedBatch};
+use lethe_core::{AuditBatch, RedactedBatch, RowKind};
 use serde::Serialize;
 
 use super::Place;
 use super::columns::{Batches, Wanted};
 use super::members::names;
+use crate::replay::{ReplayFooter, ReplayName, each, read_replay};
 use crate::sink::{ChainError, ChainId, digest_file, read_link};
 use crate::store::Store;
 
@@ -33,6 +34,8 @@ pub struct Why {
     pub row_kind: String,
     /// Why it was quarantined, or nobody read it.
     pub reason: Option<String>,
+    /// Why the row of the chain is quarantined, if the record was replayed since: all else is of the replay then.
+    pub replayed: Option<String>,
     /// Spans that were redacted.
     pub redactions: u32,
     /// Why a human should look at it.
@@ -147,6 +150,7 @@ pub async fn why(store: &dyn Store, place: &Place) -> Result<Option<Why>, ChainE
         audit_intact: None,
         row_kind: if tail.footer.gap.is_some() { "gap" } else { "none" }.to_owned(),
         reason: tail.footer.gap.clone(),
+        replayed: None,
         redactions: 0,
         review: Vec::new(),
         fingerprints: fingerprints
@@ -158,19 +162,67 @@ pub async fn why(store: &dyn Store, place: &Place) -> Result<Option<Why>, ChainE
     };
     let file = why.file.clone();
     why.read_row(store, &file).await?;
-    if let Some(audit) = &tail.footer.audit {
-        if let Some(kept) = &tail.footer.audit_digest {
-            let size = store.read_tail(audit, 1).await?.size;
-            why.audit_intact = Some(digest_file(store, audit, size).await? == *kept);
+    let mut audit_digest = tail.footer.audit_digest;
+    if why.row_kind == RowKind::Quarantined.name()
+        && let Some(replay) = last_replay(store, &place.chain, tail.first, place.offset).await?
+    {
+        audit_digest = why.follow(store, replay).await?;
+    }
+    if let Some(audit) = why.audit.clone() {
+        if let Some(kept) = &audit_digest {
+            let size = store.read_tail(&audit, 1).await?.size;
+            why.audit_intact = Some(digest_file(store, &audit, size).await? == *kept);
         }
         if why.audit_intact != Some(false) {
-            why.read_audit(store, audit, place).await?;
+            why.read_audit(store, &audit, place).await?;
         }
     }
     Ok(Some(why))
 }
 
+/// The last replayed part that has this offset of the notes file that begins at `first`.
+async fn last_replay(
+    store: &dyn Store,
+    chain: &ChainId,
+    first: i64,
+    offset: i64,
+) -> Result<Option<ReplayFooter>, ChainError> {
+    let listed = store.list(&ReplayName::folder(chain)).await?;
+    let parts = listed
+        .iter()
+        .rev()
+        .filter_map(|object| ReplayName::parse(&object.name));
+    for part in parts.filter(|part| part.first == first) {
+        let path = part.path();
+        let mut found = false;
+        each(store, &path, |at, _| found |= at == offset).await?;
+        if found {
+            return Ok(Some(read_replay(store, &path).await?));
+        }
+    }
+    Ok(None)
+}
+
 impl Why {
+    /// Answers for the replay of the record in the place of its row in the chain. The digest of the audit file.
+    async fn follow(
+        &mut self,
+        store: &dyn Store,
+        replay: ReplayFooter,
+    ) -> Result<Option<String>, ChainError> {
+        let fingerprints = replay.fingerprints.entries().into_iter();
+        self.fingerprints = fingerprints
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        let (audit, digest) = replay.audit.unzip();
+        self.audit = audit;
+        self.replayed = self.reason.take();
+        self.file = replay.name.path();
+        let file = self.file.clone();
+        self.read_row(store, &file).await?;
+        Ok(digest)
+    }
+
     async fn read_row(&mut self, store: &dyn Store, file: &str) -> Result<(), ChainError> {
         let wanted = Wanted {
             schema: &RedactedBatch::schema(),
@@ -333,6 +385,9 @@ impl fmt::Display for Why {
         match &self.reason {
             Some(reason) => writeln!(f, ": {reason}")?,
             None => writeln!(f)?,
+        }
+        if let Some(code) = &self.replayed {
+            writeln!(f, "  replayed: the row of the chain is quarantined as {code}")?;
         }
         writeln!(f, "  file {}", self.file)?;
         if let Some(audit) = &self.audit {

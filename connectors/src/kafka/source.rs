@@ -371,7 +371,7 @@ fn last_words(
     result.map(|()| end)
 }
 
-fn raw(message: &BorrowedMessage<'_>) -> RawRecord {
+pub(super) fn raw(message: &BorrowedMessage<'_>) -> RawRecord {
     RawRecord {
         at: Coordinates {
             topic: message.topic().into(),

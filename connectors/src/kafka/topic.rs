@@ -2,6 +2,8 @@
 //!
 //! Topic ids (KIP-516) are not among it: librdkafka knows them, its safe Rust binding does not hand them out.
 
+mod reread;
+
 use std::error::Error;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};

@@ -92,7 +92,7 @@ impl Fingerprints {
             .collect()
     }
 
-    pub(super) fn read(mut get: impl FnMut(&str) -> Option<String>) -> Self {
+    pub(crate) fn read(mut get: impl FnMut(&str) -> Option<String>) -> Self {
         let mut of = |name: &str| get(&format!("fingerprint.{name}"));
         Self {
             cluster: of("cluster"),

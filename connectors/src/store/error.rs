@@ -126,6 +126,28 @@ impl StoreError {
         matches!(self, Self::Transient { .. })
     }
 
+    /// The same error about an object that is called `name` instead. Words that may quote its own name or address are left out.
+    #[must_use]
+    pub fn renamed(mut self, name: &str) -> Self {
+        if let Self::Denied { detail, .. }
+        | Self::Full { detail, .. }
+        | Self::Transient { detail, .. }
+        | Self::Other { detail, .. } = &mut self
+            && detail.contains('/')
+        {
+            "the store's client failed".clone_into(detail);
+        }
+        match &mut self {
+            Self::Exists(at)
+            | Self::NotFound(at)
+            | Self::Denied { at, .. }
+            | Self::Full { at, .. }
+            | Self::Transient { at, .. }
+            | Self::Other { at, .. } => name.clone_into(&mut at.name),
+        }
+        self
+    }
+
     /// What was asked, of whom.
     pub const fn at(&self) -> &At {
         match self {

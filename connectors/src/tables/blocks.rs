@@ -29,6 +29,8 @@ pub struct Remote(Arc<Inner>);
 struct Inner {
     store: Arc<dyn Store>,
     object: Object,
+    /// What the object is called in logs.
+    label: String,
     runtime: Handle,
     kept: Mutex<VecDeque<(u64, Bytes)>>,
     /// The furthest that a reader came.
@@ -40,9 +42,25 @@ struct Inner {
 impl Remote {
     /// An object of a store. Reads wait on the calling thread, which must be none of the runtime's.
     pub fn new(store: Arc<dyn Store>, object: Object, runtime: Handle) -> Self {
+        Self::labelled(store, object.name.clone(), object, runtime)
+    }
+
+    /// The same object, called `label` in logs, since its name may identify somebody.
+    pub(crate) fn called(&self, label: &str) -> Self {
+        let inner = &self.0;
+        Self::labelled(
+            Arc::clone(&inner.store),
+            label.to_owned(),
+            inner.object.clone(),
+            inner.runtime.clone(),
+        )
+    }
+
+    fn labelled(store: Arc<dyn Store>, label: String, object: Object, runtime: Handle) -> Self {
         Self(Arc::new(Inner {
             store,
             object,
+            label,
             runtime,
             kept: Mutex::default(),
             position: AtomicU64::new(0),
@@ -69,6 +87,15 @@ impl Remote {
     pub(super) fn why(&self, or: impl FnOnce() -> TableError) -> TableError {
         let mut failed = self.0.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.take().map_or_else(or, TableError::Store)
+    }
+
+    /// The store's error behind the last failed read, if there was one.
+    pub(crate) fn failure(&self) -> Option<StoreError> {
+        self.0
+            .failed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 
     /// The block that begins at `BLOCK * index`.
@@ -102,7 +129,8 @@ impl Remote {
                 Ok(bytes) if bytes.len() as u64 == to - from => return Ok(bytes),
                 Ok(_) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
                 Err(error) if error.is_transient() && tried < TRIES => {
-                    tracing::warn!(object = %name, %error, "store; trying again in {} ms", wait.as_millis());
+                    let error = error.renamed(&inner.label);
+                    tracing::warn!(object = %inner.label, %error, "store; trying again in {} ms", wait.as_millis());
                     std::thread::sleep(wait);
                     wait = (wait * 2).min(WAIT.1);
                 }
@@ -120,7 +148,7 @@ impl Remote {
         self.reader_at(0)
     }
 
-    fn reader_at(&self, at: u64) -> Reader {
+    pub(crate) fn reader_at(&self, at: u64) -> Reader {
         Reader {
             remote: self.clone(),
             at,

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests fail as the tests do")]
 
 mod documents;
+mod messages;
 mod parquet;
 
 use std::fs;

@@ -23,6 +23,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     config.telemetry.check(config.resources.drain())?;
     let mut recipe = config.engine.build()?;
     registry::build(&config.format).map_err(|error| usage(format!("`[format]`, key {error}")))?;
+    config.check_names(recipe.mode)?;
     let mut to = std::io::stdout().lock();
     writeln!(to, "members     {}", recipe.engine.members().join(", "))?;
     writeln!(to, "labels      {}", recipe.labels)?;
@@ -59,6 +60,15 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
                 wrong.push(error.to_string());
             }
             writeln!(to, "source      files")?;
+        }
+        Some(SourceConfig::Messages(files)) => {
+            writeln!(to, "source      files of messages")?;
+            if args.connect {
+                match files.find(&config.format, runtime()?.handle()) {
+                    Ok(found) => writeln!(to, "            {} files", found.len())?,
+                    Err(error) => wrong.push(error.to_string()),
+                }
+            }
         }
         None if config.backfill.is_some() => {}
         None => writeln!(

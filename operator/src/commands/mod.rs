@@ -17,6 +17,7 @@ mod metrics;
 mod new_key;
 mod probe;
 mod redact;
+mod replay;
 mod reveal;
 mod run;
 mod schema;
@@ -34,6 +35,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Backfill(args) => backfill::run(&args),
         Command::Emit(args) => emit::run(&args),
         Command::Redact(args) => redact::run(&args),
+        Command::Replay(args) => replay::run(&args),
         Command::NewKey(args) => new_key::run(&args),
         Command::Reveal(args) => reveal::run(&args),
         Command::Annotate(args) => annotate::run(&args),

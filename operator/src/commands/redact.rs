@@ -1,4 +1,6 @@
-//! `lethe redact`: a text, or documents, in; redacted out.
+//! `lethe redact`: a text, documents or messages in; redacted out.
+
+mod messages;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -7,22 +9,31 @@ use lethe_core::{Engine, NoteBatch};
 
 use super::documents::{create, explain, process, read_text, recipe};
 use crate::cli::{InputFormat, RedactArgs};
+use crate::exit::usage;
 use crate::gate::Gate;
 
-/// Redacts a text, or the text of each document.
+/// Redacts a text, the text of each document, or each message.
 pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
     let recipe = recipe(
         args.config.as_deref(),
         args.bundle.as_deref(),
         args.policy.as_ref(),
     )?;
+    if args.skip_refused && !args.format.is_messages() {
+        return Err(usage(
+            "--skip-refused: is for messages; give --format hl7v2, fhir or ccda, or leave it out",
+        ));
+    }
     if args.format == InputFormat::Text {
-        return text(&recipe.engine, &args.input, &args.output);
+        return text(&recipe.engine, args.source(), &args.output);
+    }
+    if args.format.is_messages() {
+        return messages::run(args, &recipe.engine);
     }
     let gate = Gate::new(recipe.engine.carried().clone(), recipe.mode, &args.keep)?;
     let documents = process(
         &recipe.engine,
-        &args.input,
+        args.source(),
         &args.output,
         &|engine, batch, row, outcome, document| {
             let redacted = engine

@@ -20,7 +20,7 @@ use crate::cli::RunArgs;
 use crate::config::{Config, Recipe, SinkConfig, SourceConfig, load};
 use crate::exit::{Coded, Failure, usage};
 use crate::logging::tell_left_out;
-use crate::pipeline::{Budget, Counters, Current, Edition, Pipeline, Pool, Shop, files};
+use crate::pipeline::{Budget, Counters, Current, Edition, Pipeline, Pool, Shop, Tallied, files};
 use crate::renewal::{Part, Secrets, other_keys, renew_store};
 use crate::telemetry::{Build, Telemetry};
 
@@ -44,11 +44,11 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let summary = operate(&config, &runtime, args.until_end)?;
     tracing::info!("done: {summary}");
     match summary.halted {
-        0 if args.until_end && summary.mostly_quarantined => Err(Coded(
+        0 if args.until_end && !summary.mostly_quarantined.is_empty() => Err(Coded(
             Failure::Quarantined,
             format!(
-                "more than half of the records are quarantined ({}); `lethe inspect` counts them by code, and docs/quarantine.md says what to do about each",
-                summary.counts
+                "more than half of the records are quarantined ({}); `lethe inspect` counts them by code, docs/quarantine.md says what to do about each, and `lethe replay` runs them again once that is done",
+                summary.mostly_quarantined.join("; ")
             ),
         )
         .into()),
@@ -76,7 +76,8 @@ pub(crate) struct Summary {
     pub(crate) notes: u64,
     pub(crate) text_bytes: u64,
     pub(crate) halted: u64,
-    pub(crate) mostly_quarantined: bool,
+    /// Topics, or the source, of which more than half of the records are quarantined.
+    pub(crate) mostly_quarantined: Vec<String>,
     pub(crate) peak_bytes: usize,
     pub(crate) took: Duration,
 }
@@ -112,6 +113,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
     config.check_corrections()?;
     config.telemetry.check(config.resources.drain())?;
     let recipe = config.engine.build()?;
+    config.check_names(recipe.mode)?;
     recipe.announce();
     let eighth = config.resources.memory()? / 8;
     let fetch = eighth * FETCH_EIGHTHS;
@@ -124,7 +126,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
             let until = until_end.then(|| logs(kafka, stopped)).transpose()?;
             (kafka.start, cluster, until)
         }
-        SourceConfig::Files(_) => (Start::Earliest, None, None),
+        SourceConfig::Files(_) | SourceConfig::Messages(_) => (Start::Earliest, None, None),
     };
     let renewals = commands.clone();
     let telemetry = Telemetry::new(&config.telemetry, runtime.handle())?;
@@ -180,7 +182,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
         notes: counters.notes.load(Relaxed),
         text_bytes: counters.text_bytes.load(Relaxed),
         halted: counters.halted.load(Relaxed),
-        mostly_quarantined: counters.is_mostly_quarantined(),
+        mostly_quarantined: counters.mostly_quarantined(),
         peak_bytes: lanes.peak(),
         took: started.elapsed(),
     })
@@ -207,7 +209,7 @@ fn stream(
             };
             source::run(&settings, Arc::clone(lanes) as _, inbox).map_err(anyhow::Error::from)
         }
-        SourceConfig::Files(files) => files::run(files, config.resources.drain(), lanes.as_ref(), inbox),
+        SourceConfig::Files(_) | SourceConfig::Messages(_) => files::run(config, lanes.as_ref(), inbox),
     }
 }
 
@@ -263,14 +265,17 @@ fn shop(
         store,
         pool: Pool::start(config.resources.worker_count()).context("no worker threads")?,
         roll: sink.roll,
-        counters: Counters::default(),
+        counters: Counters::new(match config.source {
+            Some(SourceConfig::Kafka(_)) | None => Tallied::ByTopic,
+            Some(_) => Tallied::Together,
+        }),
         telemetry,
         commands,
     })
 }
 
 /// How payloads are read.
-fn format(config: &Config) -> anyhow::Result<Arc<dyn Format>> {
+pub(crate) fn format(config: &Config) -> anyhow::Result<Arc<dyn Format>> {
     let format = registry::build(&config.format);
     Ok(format
         .map_err(|error| usage(format!("`[format]`, key {error}")))?

@@ -3,6 +3,7 @@
 mod corrections;
 mod engine;
 mod load;
+mod names;
 mod origin;
 mod policy;
 mod telemetry;
@@ -11,7 +12,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use lethe_connectors::emit::KafkaEmitConfig;
-use lethe_connectors::files::{FileSourceConfig, JsonlConfig, ParquetConfig, TextFolderConfig};
+use lethe_connectors::files::{
+    FileSourceConfig, JsonlConfig, MessageFilesConfig, ParquetConfig, TextFolderConfig,
+};
 use lethe_connectors::format::FormatConfig;
 use lethe_connectors::kafka::KafkaConfig;
 use lethe_connectors::sink::{Encoding, Roll};
@@ -26,6 +29,7 @@ use origin::Origin;
 pub(crate) use corrections::{CorrectionSource, CorrectionsConfig};
 pub(crate) use engine::{EngineConfig, Recipe, label_set};
 pub(crate) use load::{load, parse};
+pub(crate) use names::{Naming, is_strict};
 pub(crate) use origin::SecretFile;
 pub(crate) use policy::PolicySource;
 pub(crate) use telemetry::{OtlpConfig, TelemetryConfig};
@@ -81,11 +85,13 @@ impl Config {
 pub(crate) enum SourceConfig {
     /// Topics of a Kafka cluster.
     Kafka(KafkaConfig),
-    /// Files, each a lane of its own.
+    /// Files of notes, each a lane of its own.
     Files(FileSourceConfig),
+    /// Files of messages in any format.
+    Messages(MessageFilesConfig),
 }
 
-/// The `[source]` table as it is written: `kind` names Kafka or the kind of file.
+/// The `[source]` table as it is written: `kind` names Kafka, files of messages, or the kind of file.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 enum SourceTable {
@@ -93,6 +99,7 @@ enum SourceTable {
     Jsonl(JsonlConfig),
     Text(TextFolderConfig),
     Parquet(ParquetConfig),
+    Files(MessageFilesConfig),
 }
 
 impl From<SourceTable> for SourceConfig {
@@ -102,6 +109,7 @@ impl From<SourceTable> for SourceConfig {
             SourceTable::Jsonl(config) => Self::Files(FileSourceConfig::Jsonl(config)),
             SourceTable::Text(config) => Self::Files(FileSourceConfig::Text(config)),
             SourceTable::Parquet(config) => Self::Files(FileSourceConfig::Parquet(config)),
+            SourceTable::Files(config) => Self::Messages(config),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What went through, for the log and the last word.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::UInt32Type;
@@ -9,7 +11,7 @@ use arrow_array::{Array as _, RecordBatch};
 use lethe_core::RowKind;
 
 /// Counts of a run. Every field only grows.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Counters {
     pub(crate) notes: AtomicU64,
     pub(crate) tombstones: AtomicU64,
@@ -20,33 +22,85 @@ pub(crate) struct Counters {
     pub(crate) files: AtomicU64,
     pub(crate) file_bytes: AtomicU64,
     pub(crate) halted: AtomicU64,
-    /// Whether it was said that most of what comes is quarantined.
-    warned: AtomicBool,
+    tallied: Tallied,
+    tallies: Mutex<BTreeMap<String, Tally>>,
+}
+
+/// Which records share a format, and so are quarantined together where it is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tallied {
+    /// Those of one topic.
+    ByTopic,
+    /// All of them: the files of one source, which may hold one record each.
+    Together,
+}
+
+/// The records of one topic, or of the whole source.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    records: u64,
+    quarantined: u64,
+    /// Whether it was warned of.
+    warned: bool,
+}
+
+impl Tally {
+    /// Records after which a tally is warned of.
+    const ENOUGH: u64 = 100;
+
+    /// Whether more than half of the records are quarantined: then the configuration is wrong, not the records.
+    const fn is_mostly_quarantined(self) -> bool {
+        self.quarantined * 2 > self.records
+    }
 }
 
 impl Counters {
-    /// Records after which a stream whose records are mostly quarantined is warned about.
-    const ENOUGH: u64 = 100;
-
-    /// Records that became rows.
-    fn records(&self) -> u64 {
-        let all = [&self.notes, &self.structured, &self.tombstones, &self.quarantined];
-        all.into_iter().map(|count| count.load(Relaxed)).sum()
+    /// Counts of nothing, with records tallied so.
+    pub(crate) const fn new(tallied: Tallied) -> Self {
+        Self {
+            notes: AtomicU64::new(0),
+            tombstones: AtomicU64::new(0),
+            quarantined: AtomicU64::new(0),
+            structured: AtomicU64::new(0),
+            redactions: AtomicU64::new(0),
+            text_bytes: AtomicU64::new(0),
+            files: AtomicU64::new(0),
+            file_bytes: AtomicU64::new(0),
+            halted: AtomicU64::new(0),
+            tallied,
+            tallies: Mutex::new(BTreeMap::new()),
+        }
     }
 
-    /// Whether more than half of the records were quarantined: then it is the configuration that is wrong, not the records.
-    pub(crate) fn is_mostly_quarantined(&self) -> bool {
-        self.quarantined.load(Relaxed) * 2 > self.records()
+    /// The topics, or the source, of which more than half of the records are quarantined, with both counts. Empty if all
+    /// is well.
+    pub(crate) fn mostly_quarantined(&self) -> Vec<String> {
+        let tallies = self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
+        let mostly = tallies.iter().filter(|(_, tally)| tally.is_mostly_quarantined());
+        mostly
+            .map(|(name, tally)| format!("{name}: {} of {}", tally.quarantined, tally.records))
+            .collect()
     }
 
-    /// Warns once if most of the first records were quarantined.
-    fn warn(&self) {
-        if self.records() >= Self::ENOUGH && self.is_mostly_quarantined() && !self.warned.swap(true, Relaxed)
-        {
+    /// Counts the records of a batch, and warns once if most of the first ones are quarantined.
+    fn tally(&self, topic: &str, records: u64, quarantined: u64) {
+        let name = match self.tallied {
+            Tallied::ByTopic => topic,
+            Tallied::Together => "the source",
+        };
+        let mut tallies = self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
+        let tally = match tallies.get_mut(name) {
+            Some(tally) => tally,
+            None => tallies.entry(name.to_owned()).or_default(),
+        };
+        tally.records += records;
+        tally.quarantined += quarantined;
+        if tally.records >= Tally::ENOUGH && tally.is_mostly_quarantined() && !tally.warned {
+            tally.warned = true;
             tracing::warn!(
-                "{} of the first {} records were quarantined: the format or its field mapping may be wrong; `lethe inspect` counts them by code, and docs/quarantine.md says what to do about each",
-                self.quarantined.load(Relaxed),
-                self.records(),
+                "{name}: {} of the first {} records were quarantined: the format or its field mapping may be wrong; `lethe inspect` counts them by code, and docs/quarantine.md says what to do about each",
+                tally.quarantined,
+                tally.records,
             );
         }
     }
@@ -60,9 +114,12 @@ impl Counters {
             let of = |kind: RowKind| kinds.iter().filter(|&name| name == Some(kind.name())).count() as u64;
             self.notes.fetch_add(of(RowKind::Note), Relaxed);
             self.tombstones.fetch_add(of(RowKind::Tombstone), Relaxed);
-            self.quarantined.fetch_add(of(RowKind::Quarantined), Relaxed);
+            let quarantined = of(RowKind::Quarantined);
+            self.quarantined.fetch_add(quarantined, Relaxed);
             self.structured.fetch_add(of(RowKind::Structured), Relaxed);
-            self.warn();
+            if let Some(topic) = topic_of(rows) {
+                self.tally(topic, rows.num_rows() as u64, quarantined);
+            }
         }
         if let Some(redactions) = rows
             .column_by_name("redactions")
@@ -87,6 +144,12 @@ impl Counters {
     }
 }
 
+/// The topic of a batch: a lane's rows are all of one.
+fn topic_of(rows: &RecordBatch) -> Option<&str> {
+    let topics = rows.column_by_name("topic")?.as_string::<i32>();
+    (!topics.is_empty()).then(|| topics.value(0))
+}
+
 impl fmt::Display for Counters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let get = |counter: &AtomicU64| counter.load(Relaxed);
@@ -104,5 +167,27 @@ impl fmt::Display for Counters {
             get(&self.files),
             get(&self.file_bytes) as f64 / f64::from(1 << 20),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wholly_quarantined_topic_is_reported_beside_a_larger_healthy_one() {
+        let counters = Counters::new(Tallied::ByTopic);
+        counters.tally("admissions", 10_000, 3);
+        counters.tally("letters", 120, 120);
+        assert_eq!(counters.mostly_quarantined(), ["letters: 120 of 120"]);
+    }
+
+    #[test]
+    fn files_of_one_source_are_tallied_together() {
+        let counters = Counters::new(Tallied::Together);
+        counters.tally("a.jsonl", 1, 1);
+        assert_eq!(counters.mostly_quarantined(), ["the source: 1 of 1"]);
+        counters.tally("b.jsonl", 1, 0);
+        assert!(counters.mostly_quarantined().is_empty());
     }
 }

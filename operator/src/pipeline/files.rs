@@ -1,15 +1,20 @@
-//! Files as a source: each file is a lane, and its chain says how far it got.
+//! Files as a source: each file is a lane, or a part of one, and its chain says how far it got.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use lethe_connectors::files::FileSourceConfig;
-use lethe_connectors::kafka::source::{Begin, Command, Lanes as _, LogRange, Partition};
+use lethe_connectors::files::{
+    FileError, FilePayload, FileSourceConfig, MessageFile, MessageFilesConfig, Names, Slot,
+};
+use lethe_connectors::kafka::source::{Begin, Command, Lanes as _, LogRange, Partition, RawRecord};
+use lethe_core::{Coordinates, Record};
 
 use super::Pipeline;
 use super::lane::Incoming;
+use super::names;
+use crate::config::{Config, SourceConfig};
 
 /// Files whose lanes are open at the same time: while one is being drained the next is read.
 const OPEN_FILES: usize = 4;
@@ -22,71 +27,194 @@ const WAIT: Duration = Duration::from_millis(2);
 ///
 /// # Errors
 /// If a file cannot be read, a lane fails, or a chain cannot be continued. What is durable stays so.
-pub(crate) fn run(
-    config: &FileSourceConfig,
-    drain: Duration,
-    lanes: &Pipeline,
-    inbox: &Receiver<Command>,
-) -> anyhow::Result<()> {
-    let mut open: VecDeque<Partition> = VecDeque::new();
-    let result = feed(config, lanes, inbox, &mut open);
-    match &result {
-        Ok(stopped) => finish(
-            lanes,
-            open.make_contiguous(),
-            if *stopped { drain } else { PATIENCE },
-            inbox,
-        ),
-        Err(_) => {
-            lanes.lose(open.make_contiguous());
-            result.map(drop)
+pub(crate) fn run(config: &Config, lanes: &Pipeline, inbox: &Receiver<Command>) -> anyhow::Result<()> {
+    let mut feeder = Feeder {
+        lanes,
+        inbox,
+        open: VecDeque::new(),
+        next: 0,
+    };
+    let fed = match &config.source {
+        Some(SourceConfig::Files(files)) => feeder.notes(config, files),
+        Some(SourceConfig::Messages(files)) => feeder.messages(config, files),
+        Some(SourceConfig::Kafka(_)) | None => Ok(Fed::default()),
+    };
+    let open = feeder.open.make_contiguous();
+    match fed {
+        Ok(Fed { stopped, unreadable }) => {
+            let patience = if stopped {
+                config.resources.drain()
+            } else {
+                PATIENCE
+            };
+            finish(lanes, open, patience, inbox)?;
+            if unreadable > 0 {
+                bail!(
+                    "{unreadable} files could not be read; the log names them by their codes: see to them and run again"
+                );
+            }
+            Ok(())
+        }
+        Err(error) => {
+            lanes.lose(open);
+            Err(error)
         }
     }
 }
 
-/// Hands every record to its file's lane; true if told to stop before the end.
-fn feed(
-    config: &FileSourceConfig,
-    lanes: &Pipeline,
-    inbox: &Receiver<Command>,
-    open: &mut VecDeque<Partition>,
-) -> anyhow::Result<bool> {
-    for record in config.build()? {
-        let record = record?;
-        let partition = (record.at().topic.clone(), record.at().partition);
-        if open.back() != Some(&partition) {
-            if open.len() == OPEN_FILES
-                && let Some(oldest) = open.pop_front()
-            {
-                finish(lanes, &[oldest], PATIENCE, inbox)?;
+/// How reading ended.
+#[derive(Default)]
+struct Fed {
+    /// Whether it was told to stop before the end.
+    stopped: bool,
+    /// Files that could not be read. All others were.
+    unreadable: u64,
+}
+
+/// Hands records to lanes, which it opens as it comes to them.
+struct Feeder<'a> {
+    lanes: &'a Pipeline,
+    inbox: &'a Receiver<Command>,
+    open: VecDeque<Partition>,
+    /// Where the chain of the last lane goes on.
+    next: i64,
+}
+
+impl Feeder<'_> {
+    /// Records of files of notes.
+    fn notes(&mut self, config: &Config, files: &FileSourceConfig) -> anyhow::Result<Fed> {
+        let codes = names::of_notes(config, files, self.lanes)?;
+        for record in files.build()? {
+            let mut record =
+                record.map_err(|error| names::about_code(error, files.input(), codes.as_ref()))?;
+            if let Some(codes) = &codes {
+                // A file that was added since the names were listed waits for the next run.
+                let Some(slot) = codes.slot(&record.at().topic) else {
+                    continue;
+                };
+                rename(&mut record, slot);
             }
-            let range = LogRange {
-                partition: partition.clone(),
-                low: 0,
-                high: i64::MAX,
-            };
-            if lanes
-                .assign(std::slice::from_ref(&range), &|_| Ok(range.clone()))
-                .map_err(anyhow::Error::msg)?
-                .contains(&Begin::Halted)
-            {
-                bail!("{}: its chain cannot be continued; the log says why", partition.0);
+            let at = record.at();
+            self.enter((at.topic.clone(), at.partition))?;
+            if self.hand(Incoming::Read(record))? {
+                return Ok(Fed {
+                    stopped: true,
+                    unreadable: 0,
+                });
             }
-            open.push_back(partition);
         }
-        let mut waiting = Incoming::Read(record);
-        loop {
-            if is_told_to_stop(inbox)? {
+        Ok(Fed::default())
+    }
+
+    /// Payloads of files of messages.
+    fn messages(&mut self, config: &Config, files: &MessageFilesConfig) -> anyhow::Result<Fed> {
+        let found = files.find(&config.format, self.lanes.runtime())?;
+        tracing::info!(files = found.len(), "files found");
+        let files = match files.names {
+            Names::Paths => found.named(),
+            Names::Codes => names::of_messages(config, found, self.lanes)?,
+        };
+        let mut fed = Fed::default();
+        let mut blocked = None;
+        for file in &files {
+            let topic = &file.slot().topic;
+            if blocked.as_ref() == Some(topic) {
+                continue;
+            }
+            match self.file(file) {
+                Ok(false) => {}
+                Ok(true) => {
+                    fed.stopped = true;
+                    return Ok(fed);
+                }
+                Err(error) => match error.downcast_ref::<FileError>() {
+                    Some(FileError::Unreadable { .. }) => {
+                        let offset = file.slot().offset;
+                        tracing::error!("{error}; its records begin at offset {offset}");
+                        fed.unreadable += 1;
+                        // Files after it in its chain would take its place.
+                        blocked = Some(topic.clone());
+                    }
+                    _ => return Err(error),
+                },
+            }
+        }
+        Ok(fed)
+    }
+
+    /// Hands over the records of a file; true if told to stop.
+    fn file(&mut self, file: &MessageFile) -> anyhow::Result<bool> {
+        self.enter((file.slot().topic.clone(), 0))?;
+        if file.is_done(self.next) {
+            return is_told_to_stop(self.inbox);
+        }
+        for record in file.records() {
+            let FilePayload { at, payload } = record?;
+            let incoming = match payload {
+                Ok(payload) => Incoming::Raw(RawRecord {
+                    at,
+                    payload: Some(payload),
+                    timestamp: None,
+                }),
+                Err(why) => Incoming::Read(Record::Quarantined(at, why)),
+            };
+            if self.hand(incoming)? {
                 return Ok(true);
             }
-            match lanes.admit(waiting) {
-                Ok(()) => break,
+        }
+        Ok(false)
+    }
+
+    /// Opens the lane of a partition, unless it is the last one that was opened.
+    fn enter(&mut self, partition: Partition) -> anyhow::Result<()> {
+        if self.open.back() == Some(&partition) {
+            return Ok(());
+        }
+        if self.open.len() == OPEN_FILES
+            && let Some(oldest) = self.open.pop_front()
+        {
+            finish(self.lanes, &[oldest], PATIENCE, self.inbox)?;
+        }
+        let range = LogRange {
+            partition: partition.clone(),
+            low: 0,
+            high: i64::MAX,
+        };
+        let begun = self
+            .lanes
+            .assign(std::slice::from_ref(&range), &|_| Ok(range.clone()))
+            .map_err(anyhow::Error::msg)?;
+        match begun.first() {
+            Some(Begin::At(next)) => self.next = *next,
+            _ => bail!("{}: its chain cannot be continued; the log says why", partition.0),
+        }
+        self.open.push_back(partition);
+        Ok(())
+    }
+
+    /// Waits until the lane takes the record; true if told to stop.
+    fn hand(&self, record: Incoming) -> anyhow::Result<bool> {
+        let mut waiting = record;
+        loop {
+            if is_told_to_stop(self.inbox)? {
+                return Ok(true);
+            }
+            match self.lanes.admit(waiting) {
+                Ok(()) => return Ok(false),
                 Err(refused) => waiting = refused,
             }
             std::thread::sleep(WAIT);
         }
     }
-    Ok(false)
+}
+
+/// Puts the code of its file in the place of the file's name.
+pub(crate) fn rename(record: &mut Record, slot: &Slot) {
+    let at: &mut Coordinates = match record {
+        Record::Note(event) => &mut event.at,
+        Record::Tombstone(at) | Record::Quarantined(at, _) => at,
+    };
+    at.topic = slot.topic.clone();
 }
 
 /// Drains lanes.

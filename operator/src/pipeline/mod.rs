@@ -7,6 +7,7 @@ mod counters;
 mod edition;
 pub(crate) mod files;
 mod lane;
+mod names;
 mod patience;
 mod pool;
 mod transform;
@@ -28,14 +29,16 @@ use tokio::task::JoinHandle;
 use crate::telemetry::{Board, LaneBoard, Measures};
 
 pub(crate) use budget::Budget;
-pub(crate) use counters::Counters;
+pub(crate) use counters::{Counters, Tallied};
 pub(crate) use edition::{Current, Edition};
-pub(crate) use lane::Shop;
+pub(crate) use files::rename;
+pub(crate) use lane::{Incoming, Shop};
+pub(crate) use names::about_code;
 pub(crate) use pool::Pool;
-pub(crate) use transform::{redact, told};
+pub(crate) use transform::{Fault, process, redact, told};
 
 use budget::Share;
-use lane::{Control, Incoming, Lane, Open};
+use lane::{Control, Lane, Open};
 use patience::patiently;
 
 /// Records that a lane's queue holds at most. Memory is the budget's to limit.

@@ -12,7 +12,7 @@ use super::lane::{Incoming, Shop};
 use crate::telemetry::{Drift, Measures, Seen, Stage, Telemetry, Work};
 
 /// Why a batch has no rows.
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// Something that reading or redacting needs is away: its records, to be tried again.
     Away(Vec<Incoming>, String),
     /// It will never have any.
@@ -29,27 +29,43 @@ pub(super) fn transform(
     let begun = Instant::now();
     // One for the whole batch: what it has prepared it has.
     let format = shop.format.get();
-    let format = format.as_ref();
+    let sizes: Vec<usize> = records.iter().map(Incoming::size).collect();
+    let done = process(format.as_ref(), edition, records)?;
+    work.stages.push((Stage::Decode, done.decoded - begun));
+    work.stages.push((Stage::Tag, done.decoded.elapsed()));
+    shop.counters.count(done.processed.redacted.record());
+    let members = edition.engine.members().len();
+    told(&shop.telemetry, &done.processed, &sizes, members, done.tokens);
+    Ok(done.processed)
+}
+
+/// A batch that was decoded and redacted.
+pub(crate) struct Done {
+    pub(crate) processed: Processed,
+    /// When it was decoded.
+    decoded: Instant,
+    tokens: u64,
+}
+
+/// Decodes and redacts records, and counts nothing. A panic costs the record that caused it.
+pub(crate) fn process(format: &dyn Format, edition: &Edition, records: Vec<Incoming>) -> Result<Done, Fault> {
     if let Some(why) = records.iter().find_map(|record| missing(format, record)) {
         return Err(Fault::Away(records, why));
     }
-    let sizes: Vec<usize> = records.iter().map(Incoming::size).collect();
     let records: Vec<Record> = records.into_iter().map(|record| decode(format, record)).collect();
     let decoded = Instant::now();
-    let (processed, tokens) = match redact(edition, &records) {
-        Ok(done) => done,
+    match redact(edition, &records) {
+        Ok((processed, tokens)) => Ok(Done {
+            processed,
+            decoded,
+            tokens,
+        }),
         Err(BatchError::Unavailable(why)) => {
             let again = records.into_iter().map(Incoming::Read).collect();
-            return Err(Fault::Away(again, why.to_owned()));
+            Err(Fault::Away(again, why.to_owned()))
         }
-        Err(error) => return Err(Fault::Broken(error.to_string())),
-    };
-    work.stages.push((Stage::Decode, decoded - begun));
-    work.stages.push((Stage::Tag, decoded.elapsed()));
-    shop.counters.count(processed.redacted.record());
-    let members = edition.engine.members().len();
-    told(&shop.telemetry, &processed, &sizes, members, tokens);
-    Ok(processed)
+        Err(error) => Err(Fault::Broken(error.to_string())),
+    }
 }
 
 /// Redacts records, and says how many tokens they have. A panic costs the record that caused it.

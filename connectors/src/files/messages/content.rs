@@ -1,0 +1,292 @@
+//! What a file holds: one stream of records, or an archive of several, compressed or not.
+//!
+//! Kinds are told by their first bytes, so that an ending cannot lie. Bounds hold against archives that expand without end.
+
+use std::cell::Cell;
+use std::io::{self, Cursor, Read};
+use std::rc::Rc;
+
+use flate2::read::MultiGzDecoder;
+use lethe_core::{Quarantine, QuarantineCode};
+use serde::Deserialize;
+
+use super::place::Reader;
+use super::tar::Tar;
+use super::zip::Zip;
+
+/// Bytes that tell a kind: up to the magic of a tar header.
+const HEAD: usize = 512;
+/// The most memory that a Zstandard frame may ask for, as a power of two: 128 MiB, what the `zstd` tool allows.
+const WINDOW: u32 = 27;
+/// What an archive may expand to whatever its size.
+const ALWAYS: u64 = 64 << 20;
+
+/// An archive that cannot be opened, or is damaged.
+pub(super) const DAMAGED: Quarantine = Quarantine::new(QuarantineCode::Damaged, None, Some("archive"));
+/// An archive inside an archive, encrypted, or compressed by a method that is not read.
+pub(super) const UNSUPPORTED: Quarantine =
+    Quarantine::new(QuarantineCode::UnsupportedType, None, Some("archive"));
+/// An archive over its bounds.
+const TOO_LARGE: Quarantine = Quarantine::new(QuarantineCode::TooLarge, None, Some("archive"));
+
+/// Bounds of what is compressed or an archive. A file that passes one is quarantined from there on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ArchiveLimits {
+    /// Files in it. Default: 1,000,000.
+    pub max_entries: u64,
+    /// Bytes in all, once expanded. Default: 64 GiB.
+    pub max_expanded_bytes: u64,
+    /// Expanded bytes for each byte of the file, beyond the first 64 MiB. Default: 200.
+    pub max_ratio: u64,
+}
+
+impl Default for ArchiveLimits {
+    fn default() -> Self {
+        Self {
+            max_entries: 1_000_000,
+            max_expanded_bytes: 64 << 30,
+            max_ratio: 200,
+        }
+    }
+}
+
+/// A bound is passed.
+#[derive(Debug, thiserror::Error)]
+#[error("it expands to more than is allowed")]
+struct OverLimit;
+
+/// What a failed read of an archive's content means.
+pub(super) fn why(error: &io::Error) -> Quarantine {
+    match error.get_ref() {
+        Some(inner) if inner.is::<OverLimit>() => TOO_LARGE,
+        _ => DAMAGED,
+    }
+}
+
+/// What is left of the bytes that a file may expand to.
+#[derive(Clone, Debug)]
+pub(super) struct Budget(Rc<Cell<u64>>);
+
+impl Budget {
+    fn new(limits: &ArchiveLimits, size: u64) -> Self {
+        let by_ratio = size.saturating_mul(limits.max_ratio).max(ALWAYS);
+        Self(Rc::new(Cell::new(limits.max_expanded_bytes.min(by_ratio))))
+    }
+
+    /// Books the bytes that `reader` yields.
+    pub(super) fn watch<R: Read>(&self, reader: R) -> Expanded<R> {
+        Expanded {
+            reader,
+            budget: self.clone(),
+        }
+    }
+}
+
+/// Bytes out of an archive, as long as its budget lasts.
+pub(super) struct Expanded<R> {
+    reader: R,
+    budget: Budget,
+}
+
+impl<R: Read> Read for Expanded<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(into)?;
+        let left = self.budget.0.get().checked_sub(count as u64);
+        self.budget
+            .0
+            .set(left.ok_or_else(|| io::Error::other(OverLimit))?);
+        Ok(count)
+    }
+}
+
+/// One stream of records in a file, or why there is none.
+pub(super) enum Entry {
+    Content(Box<dyn Read>),
+    Refused(Quarantine),
+}
+
+/// The streams of a file.
+pub(super) struct Contents {
+    kind: Kind,
+    budget: Budget,
+    left: u64,
+    /// Whether an entry of this name is to be read.
+    wanted: Rc<dyn Fn(&str) -> bool>,
+}
+
+enum Kind {
+    Start(Reader),
+    Tar(Tar),
+    Zip(Zip),
+    Ended,
+}
+
+impl Contents {
+    pub(super) fn new(
+        reader: Reader,
+        limits: &ArchiveLimits,
+        wanted: Rc<dyn Fn(&str) -> bool>,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            budget: Budget::new(limits, reader.size()?),
+            kind: Kind::Start(reader),
+            left: limits.max_entries,
+            wanted,
+        })
+    }
+
+    /// Whether the file is, or was, an archive.
+    pub(super) const fn is_archive(&self) -> bool {
+        matches!(self.kind, Kind::Tar(_) | Kind::Zip(_))
+    }
+
+    /// Whether what follows can be read although the content of the last stream could not: the files of a ZIP archive stand
+    /// for themselves, but none is read once the budget is spent.
+    pub(super) fn survives(&self, error: &io::Error) -> bool {
+        matches!(self.kind, Kind::Zip(_)) && why(error) != TOO_LARGE
+    }
+
+    /// The next stream; none at the end.
+    ///
+    /// # Errors
+    /// If the archive's own structure cannot be read any further: then comes nothing.
+    pub(super) fn next(&mut self) -> io::Result<Option<Entry>> {
+        match std::mem::replace(&mut self.kind, Kind::Ended) {
+            Kind::Start(reader) => self.start(&reader),
+            Kind::Tar(mut tar) => {
+                let entry = tar.next(&*self.wanted)?;
+                let Some(content) = entry else { return Ok(None) };
+                self.kind = Kind::Tar(tar);
+                self.entry(content)
+            }
+            Kind::Zip(mut zip) => {
+                let entry = zip.next(&*self.wanted)?;
+                let Some(entry) = entry else { return Ok(None) };
+                self.kind = Kind::Zip(zip);
+                match entry {
+                    Entry::Content(content) => {
+                        let content = self.budget.watch(content);
+                        self.entry(Box::new(content))
+                    }
+                    refused => self.count().map(|()| Some(refused)),
+                }
+            }
+            Kind::Ended => Ok(None),
+        }
+    }
+
+    fn start(&mut self, reader: &Reader) -> io::Result<Option<Entry>> {
+        let (head, content) = peek(reader.open_at(0)?)?;
+        if is_zip(&head) {
+            self.kind = Kind::Zip(Zip::open(reader.clone())?);
+            return self.next();
+        }
+        let (head, content) = match self.expand(&head, content)? {
+            Ok(expanded) => peek(expanded)?,
+            Err(plain) => (head, plain),
+        };
+        if Tar::is(&head) {
+            self.kind = Kind::Tar(Tar::new(content));
+            return self.next();
+        }
+        Ok(Some(if is_packed(&head) {
+            Entry::Refused(UNSUPPORTED)
+        } else {
+            Entry::Content(content)
+        }))
+    }
+
+    /// A file of an archive, which may be compressed for itself.
+    fn entry(&mut self, content: Box<dyn Read>) -> io::Result<Option<Entry>> {
+        self.count()?;
+        let entry = self.unpack(content).unwrap_or_else(|error| {
+            if !self.survives(&error) {
+                self.kind = Kind::Ended;
+            }
+            Entry::Refused(why(&error))
+        });
+        Ok(Some(entry))
+    }
+
+    fn unpack(&self, content: Box<dyn Read>) -> io::Result<Entry> {
+        let (head, content) = peek(content)?;
+        let (head, content) = match self.expand(&head, content)? {
+            Ok(expanded) => peek(expanded)?,
+            Err(plain) => (head, plain),
+        };
+        Ok(if is_packed(&head) || Tar::is(&head) {
+            Entry::Refused(UNSUPPORTED)
+        } else {
+            Entry::Content(content)
+        })
+    }
+
+    fn count(&mut self) -> io::Result<()> {
+        self.left = self
+            .left
+            .checked_sub(1)
+            .ok_or_else(|| io::Error::other(OverLimit))?;
+        Ok(())
+    }
+
+    /// The content expanded, or given back if it is not compressed.
+    fn expand(
+        &self,
+        head: &[u8],
+        content: Box<dyn Read>,
+    ) -> io::Result<Result<Box<dyn Read>, Box<dyn Read>>> {
+        Ok(if is_gzip(head) {
+            Ok(Box::new(self.budget.watch(MultiGzDecoder::new(content))))
+        } else if is_zstd(head) {
+            let mut decoder = zstd::stream::read::Decoder::new(content)?;
+            decoder.window_log_max(WINDOW)?;
+            Ok(Box::new(self.budget.watch(decoder)))
+        } else {
+            Err(content)
+        })
+    }
+}
+
+/// The first bytes, and all of them again.
+fn peek(mut reader: Box<dyn Read>) -> io::Result<(Vec<u8>, Box<dyn Read>)> {
+    let mut head = Vec::with_capacity(HEAD);
+    reader.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
+    let again = Cursor::new(head.clone()).chain(reader);
+    Ok((head, Box::new(again)))
+}
+
+fn is_gzip(head: &[u8]) -> bool {
+    head.starts_with(&[0x1f, 0x8b])
+}
+
+fn is_zstd(head: &[u8]) -> bool {
+    head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
+}
+
+fn is_zip(head: &[u8]) -> bool {
+    head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06")
+}
+
+fn is_packed(head: &[u8]) -> bool {
+    is_gzip(head) || is_zstd(head) || is_zip(head)
+}
+
+/// Whether bytes begin as something that is compressed or an archive does.
+pub fn is_compressed_or_archive(head: &[u8]) -> bool {
+    is_packed(head) || Tar::is(head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_expands_to_a_multiple_of_its_size_and_to_no_more_than_the_limit() {
+        let limits = ArchiveLimits::default();
+        let of = |size| Budget::new(&limits, size).0.get();
+        assert_eq!(of(10), 64 << 20);
+        assert_eq!(of(1 << 20), 200 << 20);
+        assert_eq!(of(1 << 40), 64 << 30);
+    }
+}

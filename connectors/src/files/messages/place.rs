@@ -1,0 +1,99 @@
+//! Where a file of the source lies, and what its bytes are.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read, Seek as _, SeekFrom};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use crate::store::StoreError;
+use crate::tables::Remote;
+
+/// A file of this machine, or an object of a store.
+#[derive(Clone)]
+pub(super) enum Place {
+    Local(PathBuf),
+    Remote(Remote),
+}
+
+/// Why bytes of a file could not be read: the system's or the store's failure, not the bytes' fault.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The store is away; nothing else can be read either.
+    Away(StoreError),
+    /// This file cannot be read; others may.
+    Unreadable(io::ErrorKind),
+}
+
+/// Reads a place, and remembers why that failed.
+#[derive(Clone)]
+pub(super) struct Reader {
+    place: Place,
+    failed: Rc<Cell<Option<io::ErrorKind>>>,
+}
+
+impl Reader {
+    pub(super) fn new(place: Place) -> Self {
+        Self {
+            place,
+            failed: Rc::default(),
+        }
+    }
+
+    /// The size in bytes.
+    pub(super) fn size(&self) -> io::Result<u64> {
+        match &self.place {
+            Place::Local(path) => self.watch(std::fs::metadata(path).map(|about| about.len())),
+            Place::Remote(remote) => Ok(remote.size()),
+        }
+    }
+
+    /// The bytes from a place on.
+    pub(super) fn open_at(&self, at: u64) -> io::Result<Box<dyn Read>> {
+        match &self.place {
+            Place::Local(path) => {
+                let open = || {
+                    let mut file = File::open(path)?;
+                    file.seek(SeekFrom::Start(at))?;
+                    Ok(file)
+                };
+                Ok(Box::new(Watched {
+                    file: self.watch(open())?,
+                    of: self.clone(),
+                }))
+            }
+            Place::Remote(remote) => Ok(Box::new(remote.reader_at(at))),
+        }
+    }
+
+    /// Why the last read failed, if it did.
+    pub(super) fn failure(&self) -> Option<Failure> {
+        if let Place::Remote(remote) = &self.place
+            && let Some(error) = remote.failure()
+        {
+            return Some(match error {
+                StoreError::NotFound(_) => Failure::Unreadable(io::ErrorKind::NotFound),
+                error => Failure::Away(error),
+            });
+        }
+        self.failed.take().map(Failure::Unreadable)
+    }
+
+    fn watch<T>(&self, done: io::Result<T>) -> io::Result<T> {
+        done.inspect_err(|error| self.failed.set(Some(error.kind())))
+    }
+}
+
+struct Watched {
+    file: File,
+    of: Reader,
+}
+
+impl Read for Watched {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self.file.read(into) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => self.of.watch(Err(error)),
+            read => read,
+        }
+    }
+}

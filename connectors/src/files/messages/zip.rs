@@ -1,0 +1,202 @@
+//! Files of a ZIP archive (PKWARE APPNOTE 6.3.10), by its central directory, which is read as it is needed and never held.
+//!
+//! Stored and deflated files are read; encrypted ones and other methods are refused one by one. Checksums are verified.
+
+use std::io::{self, BufReader, Read};
+
+use flate2::Crc;
+use flate2::read::DeflateDecoder;
+
+use super::content::{Entry, UNSUPPORTED};
+use super::place::Reader;
+
+/// Bytes from the end that the end record may begin in: its own 22, and a comment of at most 65,535.
+const TAIL: u64 = 22 + 0xffff;
+/// Bytes of the 64-bit end record's locator, which stands before the end record.
+const LOCATOR: u64 = 20;
+
+/// A ZIP archive.
+pub(super) struct Zip {
+    archive: Reader,
+    directory: BufReader<Box<dyn Read>>,
+    /// Files that the directory still has.
+    left: u64,
+}
+
+/// An entry of the directory.
+struct Header {
+    flags: u16,
+    method: u16,
+    checksum: u32,
+    packed: u64,
+    size: u64,
+    /// Where its local header begins.
+    at: u64,
+    name: Vec<u8>,
+}
+
+impl Zip {
+    pub(super) fn open(archive: Reader) -> io::Result<Self> {
+        let size = archive.size()?;
+        let from = size.saturating_sub(TAIL + LOCATOR);
+        let mut tail = Vec::new();
+        archive
+            .open_at(from)?
+            .take(TAIL + LOCATOR)
+            .read_to_end(&mut tail)?;
+        let end = tail.windows(4).rposition(|four| four == b"PK\x05\x06");
+        let end = end.ok_or_else(|| damaged("no end record"))?;
+        let record = tail.get(end..).unwrap_or_default();
+        let (mut left, mut at) = (u64::from(u16_at(record, 10)?), u64::from(u32_at(record, 16)?));
+        let locator = end
+            .checked_sub(LOCATOR as usize)
+            .and_then(|start| tail.get(start..end));
+        if let Some(locator) = locator.filter(|locator| locator.starts_with(b"PK\x06\x07")) {
+            let mut record = Vec::new();
+            archive
+                .open_at(u64_at(locator, 8)?)?
+                .take(56)
+                .read_to_end(&mut record)?;
+            if !record.starts_with(b"PK\x06\x06") {
+                return Err(damaged("no 64-bit end record"));
+            }
+            (left, at) = (u64_at(&record, 32)?, u64_at(&record, 48)?);
+        }
+        Ok(Self {
+            directory: BufReader::new(archive.open_at(at)?),
+            archive,
+            left,
+        })
+    }
+
+    /// The next file of a wanted name; none at the end.
+    pub(super) fn next(&mut self, wanted: &dyn Fn(&str) -> bool) -> io::Result<Option<Entry>> {
+        while let Some(left) = self.left.checked_sub(1) {
+            self.left = left;
+            let header = self.header()?;
+            let name = String::from_utf8_lossy(&header.name);
+            if name.ends_with(['/', '\\']) || !wanted(&name) {
+                continue;
+            }
+            return self.content(&header).map(Some);
+        }
+        Ok(None)
+    }
+
+    fn header(&mut self) -> io::Result<Header> {
+        let fixed = bytes(&mut self.directory, 46)?;
+        if !fixed.starts_with(b"PK\x01\x02") {
+            return Err(damaged("no directory"));
+        }
+        let length = |at| u16_at(&fixed, at).map(usize::from);
+        let name = bytes(&mut self.directory, length(28)?)?;
+        let extra = bytes(&mut self.directory, length(30)?)?;
+        bytes(&mut self.directory, length(32)?)?;
+        let mut header = Header {
+            flags: u16_at(&fixed, 8)?,
+            method: u16_at(&fixed, 10)?,
+            checksum: u32_at(&fixed, 16)?,
+            packed: u32_at(&fixed, 20)?.into(),
+            size: u32_at(&fixed, 24)?.into(),
+            at: u32_at(&fixed, 42)?.into(),
+            name,
+        };
+        header.widen(&extra)?;
+        Ok(header)
+    }
+
+    fn content(&self, header: &Header) -> io::Result<Entry> {
+        // Bit 0: encrypted. Methods: 0 stored, 8 deflated.
+        if header.flags & 1 != 0 || !matches!(header.method, 0 | 8) {
+            return Ok(Entry::Refused(UNSUPPORTED));
+        }
+        let mut local = self.archive.open_at(header.at)?;
+        let fixed = bytes(&mut local, 30)?;
+        if !fixed.starts_with(b"PK\x03\x04") {
+            return Err(damaged("no local header"));
+        }
+        let skipped = usize::from(u16_at(&fixed, 26)?) + usize::from(u16_at(&fixed, 28)?);
+        bytes(&mut local, skipped)?;
+        let packed = local.take(header.packed);
+        let content: Box<dyn Read> = match header.method {
+            0 => Box::new(packed),
+            _ => Box::new(DeflateDecoder::new(packed)),
+        };
+        Ok(Entry::Content(Box::new(Checked {
+            content,
+            sum: Crc::new(),
+            left: header.size,
+            checksum: header.checksum,
+        })))
+    }
+}
+
+impl Header {
+    /// Takes 64-bit values from the extra field 0x0001, where the directory has all bits set.
+    fn widen(&mut self, extra: &[u8]) -> io::Result<()> {
+        let mut rest = extra;
+        while rest.len() >= 4 {
+            let length = usize::from(u16_at(rest, 2)?);
+            let field = rest.get(4..4 + length).ok_or_else(|| damaged("an extra field"))?;
+            if u16_at(rest, 0)? == 1 {
+                let mut at = 0;
+                for value in [&mut self.size, &mut self.packed, &mut self.at] {
+                    if *value == u64::from(u32::MAX) {
+                        *value = u64_at(field, at)?;
+                        at += 8;
+                    }
+                }
+            }
+            rest = rest.get(4 + length..).unwrap_or_default();
+        }
+        Ok(())
+    }
+}
+
+/// A file's content, which must be as long as the directory says and have its checksum.
+struct Checked {
+    content: Box<dyn Read>,
+    sum: Crc,
+    left: u64,
+    checksum: u32,
+}
+
+impl Read for Checked {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.content.read(into)?;
+        self.sum.update(into.get(..count).unwrap_or_default());
+        let left = self.left.checked_sub(count as u64);
+        self.left = left.ok_or_else(|| damaged("a file is longer than the directory says"))?;
+        if count == 0 && !into.is_empty() && (self.left > 0 || self.sum.sum() != self.checksum) {
+            return Err(damaged("a file of another checksum"));
+        }
+        Ok(count)
+    }
+}
+
+fn bytes(reader: &mut impl Read, count: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; count];
+    reader.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn array<const N: usize>(bytes: &[u8], at: usize) -> io::Result<[u8; N]> {
+    let found = bytes.get(at..at + N).and_then(|found| found.try_into().ok());
+    found.ok_or_else(|| damaged("a record is cut short"))
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> io::Result<u16> {
+    array(bytes, at).map(u16::from_le_bytes)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> io::Result<u32> {
+    array(bytes, at).map(u32::from_le_bytes)
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> io::Result<u64> {
+    array(bytes, at).map(u64::from_le_bytes)
+}
+
+fn damaged(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}

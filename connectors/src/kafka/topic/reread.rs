@@ -1,0 +1,112 @@
+//! Single records of a partition, read again by their offsets, outside any group.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use rdkafka::Message as _;
+use rdkafka::consumer::Consumer as _;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
+use rdkafka::{Offset, TopicPartitionList};
+
+use super::{Cluster, KafkaProblem, code};
+use crate::kafka::source::{Partition, RawRecord, raw};
+
+/// How long one poll waits for a record.
+const POLL: Duration = Duration::from_millis(100);
+/// Records between two wanted ones that are read rather than passed over: to ask anew costs a round trip.
+const NEAR: i64 = 1000;
+
+impl Cluster {
+    /// Reads the records at these offsets, which ascend, and hands each to `take` in their order until that breaks. Offsets
+    /// that the log does not have, or has no record at, are left out. Nothing is committed and no group is joined.
+    ///
+    /// # Errors
+    /// [`KafkaProblem`], also if no record comes for as long as the cluster's timeout.
+    pub fn reread(
+        &self,
+        partition: &Partition,
+        offsets: &[i64],
+        mut take: impl FnMut(RawRecord) -> ControlFlow<()>,
+    ) -> Result<(), KafkaProblem> {
+        let (low, high) = self.watermarks(&partition.0, partition.1)?;
+        let from = offsets.partition_point(|&offset| offset < low);
+        let to = offsets.partition_point(|&offset| offset < high);
+        let there = offsets.get(from..to).unwrap_or_default();
+        let mut runs = there.chunk_by(|before, after| after - before <= NEAR);
+        let ended = runs.find_map(|run| match self.read_run(partition, run, &mut take) {
+            Ok(ControlFlow::Continue(())) => None,
+            Ok(ControlFlow::Break(())) => Some(Ok(())),
+            Err(error) => Some(Err(error)),
+        });
+        let unassigned = self.client.unassign().map_err(|error| failed(&error));
+        ended.unwrap_or(Ok(())).and(unassigned)
+    }
+
+    /// Reads from the first of these offsets to the last.
+    fn read_run(
+        &self,
+        (topic, partition): &Partition,
+        offsets: &[i64],
+        take: &mut impl FnMut(RawRecord) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, KafkaProblem> {
+        let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        let mut list = TopicPartitionList::new();
+        list.add_partition_offset(topic, *partition, Offset::Offset(first))
+            .and_then(|()| self.client.assign(&list))
+            .map_err(|error| failed(&error))?;
+        let mut heard = Instant::now();
+        loop {
+            match self.client.poll(POLL) {
+                Some(Ok(message)) => {
+                    let offset = message.offset();
+                    let is_assigned = message.topic() == &**topic && message.partition() == *partition;
+                    let is_wanted = is_assigned && offsets.binary_search(&offset).is_ok();
+                    if is_wanted && take(raw(&message)).is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                    if is_assigned && offset >= last {
+                        return Ok(ControlFlow::Continue(()));
+                    }
+                    // After `take`, which may last.
+                    heard = Instant::now();
+                }
+                // The last offsets of the log may be markers of transactions, which nobody sees.
+                Some(Err(KafkaError::PartitionEOF(_))) => return Ok(ControlFlow::Continue(())),
+                Some(Err(error)) if is_final(code(&error)) => return Err(failed(&error)),
+                Some(Err(_)) | None => {}
+            }
+            if heard.elapsed() > self.timeout {
+                let reported = self.client.context().last();
+                return Err(KafkaProblem::Unreachable {
+                    brokers: self.brokers.clone(),
+                    seconds: self.timeout.as_secs(),
+                    reason: reported.map_or_else(|| "no record came".to_owned(), |(_, reason)| reason),
+                });
+            }
+        }
+    }
+}
+
+/// Whether waiting does not help.
+const fn is_final(code: Code) -> bool {
+    matches!(
+        code,
+        Code::Authentication
+            | Code::SSL
+            | Code::TopicAuthorizationFailed
+            | Code::UnknownTopicOrPartition
+            | Code::UnknownPartition
+            | Code::UnknownTopic
+            | Code::AutoOffsetReset
+            | Code::OffsetOutOfRange
+    )
+}
+
+fn failed(error: &KafkaError) -> KafkaProblem {
+    KafkaProblem::Broker {
+        what: "reading records again",
+        code: code(error),
+    }
+}

@@ -1,0 +1,230 @@
+//! What a replayed part says of itself: key-value pairs in its Parquet footer.
+
+use std::collections::HashMap;
+
+use parquet::file::metadata::{KeyValue, ParquetMetaData};
+
+use super::ReplayName;
+use crate::sink::{ChainError, ChainId, FORMAT, Fingerprints, is_digest, read_metadata};
+use crate::store::Store;
+
+/// All that the footer of a replayed part says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayFooter {
+    /// Which part it is.
+    pub name: ReplayName,
+    /// Identifies this attempt to write the part among all others.
+    pub commit: String,
+    /// SHA-256 of the notes file, hex, as it was when its records were run again.
+    pub original_digest: String,
+    /// SHA-256 of the part before it, hex; none in the first part of a notes file.
+    pub previous: Option<String>,
+    /// Digest of the configuration: what is quarantined again under it need not be tried again under it.
+    pub attempt: String,
+    /// Offset of the first row.
+    pub first: i64,
+    /// The offset after the last row.
+    pub next: i64,
+    /// Rows that are notes now.
+    pub notes: u64,
+    /// Rows that are tombstones now.
+    pub tombstones: u64,
+    /// Rows that are messages without narrative now.
+    pub structured: u64,
+    /// Rows that are quarantined again.
+    pub quarantined: u64,
+    /// Notes that a human should look at.
+    pub review: u64,
+    /// The audit file and its SHA-256, hex, unless nothing was redacted.
+    pub audit: Option<(String, String)>,
+    /// Rows of the audit file.
+    pub audit_rows: u64,
+    /// Rows of the audit file that are of fields of messages, not of redacted spans.
+    pub audit_fields: u64,
+    /// What the content follows from.
+    pub fingerprints: Fingerprints,
+}
+
+impl ReplayFooter {
+    /// A footer that counts nothing, of the first part of a chain without a name.
+    pub(super) fn empty() -> Self {
+        Self {
+            name: ReplayName {
+                chain: ChainId::new("", 0),
+                first: 0,
+                number: 0,
+            },
+            commit: String::new(),
+            original_digest: String::new(),
+            previous: None,
+            attempt: String::new(),
+            first: 0,
+            next: 0,
+            notes: 0,
+            tombstones: 0,
+            structured: 0,
+            quarantined: 0,
+            review: 0,
+            audit: None,
+            audit_rows: 0,
+            audit_fields: 0,
+            fingerprints: Fingerprints::default(),
+        }
+    }
+
+    /// Rows of the part.
+    pub const fn rows(&self) -> u64 {
+        self.replayed() + self.quarantined
+    }
+
+    /// Rows that are quarantined no longer.
+    pub const fn replayed(&self) -> u64 {
+        self.notes + self.tombstones + self.structured
+    }
+
+    /// The pairs to be written.
+    pub(super) fn to_pairs(&self) -> Vec<KeyValue> {
+        let pair = |key: &str, value: String| KeyValue::new(format!("lethe.{key}"), value);
+        let mut pairs = vec![
+            pair("format", FORMAT.to_string()),
+            pair("topic", self.name.chain.topic.to_string()),
+            pair("partition", self.name.chain.partition.to_string()),
+            pair("replay_of", self.name.original()),
+            pair("replay_of_digest", self.original_digest.clone()),
+            pair("replay_number", self.name.number.to_string()),
+            pair("replay_attempt", self.attempt.clone()),
+            pair("commit", self.commit.clone()),
+            pair("first_offset", self.first.to_string()),
+            pair("next_offset", self.next.to_string()),
+            pair("rows", self.rows().to_string()),
+        ];
+        pairs.extend(self.counts().map(|(key, count)| pair(key, count.to_string())));
+        pairs.extend(
+            self.previous
+                .iter()
+                .map(|digest| pair("previous", digest.clone())),
+        );
+        if let Some((audit, digest)) = &self.audit {
+            pairs.push(pair("audit", audit.clone()));
+            pairs.push(pair("audit_digest", digest.clone()));
+        }
+        for (name, value) in self.fingerprints.entries() {
+            pairs.push(pair(&format!("fingerprint.{name}"), value.to_owned()));
+        }
+        pairs
+    }
+
+    const fn counts(&self) -> [(&'static str, u64); 7] {
+        [
+            ("notes", self.notes),
+            ("tombstones", self.tombstones),
+            ("structured", self.structured),
+            ("quarantined", self.quarantined),
+            ("review", self.review),
+            ("audit_rows", self.audit_rows),
+            ("audit_fields", self.audit_fields),
+        ]
+    }
+
+    /// Reads the pairs of the part of that name and checks them against one another.
+    fn from_metadata(name: ReplayName, metadata: &ParquetMetaData) -> Result<Self, String> {
+        let file = metadata.file_metadata();
+        let pairs: HashMap<&str, &str> = file
+            .key_value_metadata()
+            .into_iter()
+            .flatten()
+            .filter_map(|pair| Some((pair.key.strip_prefix("lethe.")?, pair.value.as_deref()?)))
+            .collect();
+        let find = |key: &str| pairs.get(key).map(|value| (*value).to_owned());
+        let text = |key: &str| find(key).ok_or_else(|| format!("the footer has no lethe.{key}"));
+        let count = |key: &str| {
+            let number = text(key)?.parse::<u64>();
+            number.map_err(|_| format!("lethe.{key} of the footer is not a count"))
+        };
+        let offset = |key: &str| {
+            let wrong = |_| format!("lethe.{key} of the footer is not an offset");
+            i64::try_from(count(key)?).map_err(wrong)
+        };
+        let digest = |key: &str| {
+            let digest = text(key)?;
+            let wrong = || format!("lethe.{key} of the footer is not a SHA-256");
+            is_digest(&digest).then_some(digest).ok_or_else(wrong)
+        };
+        let format = count("format")?;
+        if format != u64::from(FORMAT) {
+            return Err(format!("it has format {format}, and this program reads {FORMAT}"));
+        }
+        let footer = Self {
+            commit: text("commit")?,
+            original_digest: digest("replay_of_digest")?,
+            previous: find("previous").map(|_| digest("previous")).transpose()?,
+            attempt: text("replay_attempt")?,
+            first: offset("first_offset")?,
+            next: offset("next_offset")?,
+            notes: count("notes")?,
+            tombstones: count("tombstones")?,
+            structured: count("structured")?,
+            quarantined: count("quarantined")?,
+            review: count("review")?,
+            audit: find("audit")
+                .map(|audit| Ok::<_, String>((audit, digest("audit_digest")?)))
+                .transpose()?,
+            audit_rows: count("audit_rows")?,
+            audit_fields: count("audit_fields")?,
+            fingerprints: Fingerprints::read(find),
+            name,
+        };
+        let is_named = text("replay_of")? == footer.name.original()
+            && count("replay_number")? == u64::from(footer.name.number);
+        let kinds = [
+            footer.notes,
+            footer.tombstones,
+            footer.structured,
+            footer.quarantined,
+        ];
+        let counted = kinds.into_iter().try_fold(0_u64, u64::checked_add);
+        let rows = u64::try_from(file.num_rows()).ok();
+        let checks = [
+            (is_named, "the footer is of another notes file or number"),
+            (
+                counted.is_some() && counted == rows && rows == Some(count("rows")?),
+                "its rows do not add up to what its footer counts",
+            ),
+            (
+                footer.name.first <= footer.first && footer.first < footer.next,
+                "it ends before it begins, or begins before its notes file",
+            ),
+            (
+                footer.previous.is_some() == (footer.name.number > 0),
+                "the first part names a part before it, or a later one does not",
+            ),
+            (
+                footer.audit.is_some() == (footer.audit_rows > 0),
+                "audit rows without an audit file, or the reverse",
+            ),
+            (
+                footer.audit_fields <= footer.audit_rows,
+                "more audit rows of fields than audit rows",
+            ),
+            (footer.review <= footer.notes, "more notes to review than notes"),
+        ];
+        match checks.into_iter().find(|(sound, _)| !sound) {
+            Some((_, why)) => Err(why.to_owned()),
+            None => Ok(footer),
+        }
+    }
+}
+
+/// Reads the footer of a replayed part.
+///
+/// # Errors
+/// [`ChainError::Stray`] if it is not named as one, [`ChainError::Footer`] if its footer cannot be read or contradicts its
+/// name, or the store's error.
+pub async fn read_replay(store: &dyn Store, path: &str) -> Result<ReplayFooter, ChainError> {
+    let name = ReplayName::parse(path).ok_or_else(|| ChainError::Stray { name: path.into() })?;
+    let metadata = read_metadata(store, path).await?.0;
+    ReplayFooter::from_metadata(name, &metadata).map_err(|why| ChainError::Footer {
+        name: path.into(),
+        why,
+    })
+}

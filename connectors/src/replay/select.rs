@@ -1,0 +1,190 @@
+//! Which quarantined rows of a dataset are to be run again: by code, by age, and by what became of them before.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::time::SystemTime;
+
+use lethe_core::{Quarantine, QuarantineCode};
+
+use super::rows::{Rows, count, each};
+use super::{ReplayName, read_replay};
+use crate::sink::{ChainError, ChainId, read_link};
+use crate::store::{Store, StoreError};
+
+/// Which rows by what their column `error` says: a code with all its details, or with one field, or one expectation.
+///
+/// ```
+/// use lethe_connectors::replay::Code;
+///
+/// let code: Code = "invalid_payload:note_id".parse()?;
+/// assert!(code.has("invalid_payload:note_id") && code.has("invalid_payload:note_id:required"));
+/// assert!(!code.has("invalid_payload:text:required"));
+/// assert!("invalid_paylod".parse::<Code>().is_err());
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code(String);
+
+impl Code {
+    /// Whether a row that says this is one.
+    pub fn has(&self, error: &str) -> bool {
+        let rest = error.strip_prefix(self.0.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    }
+}
+
+impl FromStr for Code {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = QuarantineCode::ALL.map(QuarantineCode::name);
+        if names.contains(&Quarantine::code_of(text)) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(format!(
+                "there is no such code; the codes are {}",
+                names.join(", ")
+            ))
+        }
+    }
+}
+
+/// Which quarantined rows are to be run again.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Rows of any of these codes; of every code if there are none.
+    pub codes: Vec<Code>,
+    /// Chains of these topics; of every topic if there are none.
+    pub topics: Vec<String>,
+    /// Files that were written then or later, by the store's clock.
+    pub since: Option<SystemTime>,
+    /// Digest of the configuration: rows that were quarantined again under it are left out.
+    pub attempt: String,
+    /// Whether these rows are run again all the same.
+    pub again: bool,
+}
+
+impl Selection {
+    fn wants(&self, code: &str) -> bool {
+        self.codes.is_empty() || self.codes.iter().any(|wanted| wanted.has(code))
+    }
+}
+
+/// A notes file and its replayed parts, by their names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotesFile {
+    /// The chain.
+    pub chain: ChainId,
+    /// The first offset.
+    pub first: i64,
+    /// The numbers of its replayed parts, ascending.
+    pub parts: Vec<u32>,
+}
+
+impl NotesFile {
+    /// The part of that number.
+    pub fn part(&self, number: u32) -> ReplayName {
+        ReplayName {
+            chain: self.chain.clone(),
+            first: self.first,
+            number,
+        }
+    }
+}
+
+/// The quarantined rows of one notes file that are to be run again.
+#[derive(Clone, Debug)]
+pub struct Candidates {
+    /// The file.
+    pub file: NotesFile,
+    /// The offset after the last of the file.
+    pub next: i64,
+    /// Their offsets, ascending.
+    pub offsets: Vec<i64>,
+    /// How many there are by code, as the last attempt said it.
+    pub codes: BTreeMap<String, u64>,
+    /// Rows that were quarantined again under the present configuration, and so are left out.
+    pub tried: u64,
+}
+
+/// The notes files of a dataset that a selection looks at, by chain and offset.
+///
+/// # Errors
+/// The store's error.
+pub async fn notes_files(store: &dyn Store, selection: &Selection) -> Result<Vec<NotesFile>, StoreError> {
+    let mut parts = parts(store).await?;
+    let listed = store.list("notes").await?;
+    let topics = &selection.topics;
+    let mut files: Vec<NotesFile> = listed
+        .into_iter()
+        .filter(|object| selection.since.is_none_or(|since| object.modified >= since))
+        .filter_map(|object| ChainId::parse_notes(&object.name))
+        .filter(|(chain, _)| topics.is_empty() || topics.iter().any(|topic| **topic == *chain.topic))
+        .map(|of| NotesFile {
+            parts: parts.remove(&of).unwrap_or_default(),
+            chain: of.0,
+            first: of.1,
+        })
+        .collect();
+    // By number rather than by name: `partition=10` sorts before `partition=9`.
+    files.sort_by(|a, b| (&a.chain, a.first).cmp(&(&b.chain, b.first)));
+    Ok(files)
+}
+
+/// The numbers of the replayed parts of each notes file, which is named by its chain and first offset.
+pub(crate) async fn parts(store: &dyn Store) -> Result<BTreeMap<(ChainId, i64), Vec<u32>>, StoreError> {
+    let mut parts: BTreeMap<(ChainId, i64), Vec<u32>> = BTreeMap::new();
+    for object in store.list(ReplayName::NOTES_FOLDER).await? {
+        if let Some(name) = ReplayName::parse(&object.name) {
+            parts
+                .entry((name.chain, name.first))
+                .or_default()
+                .push(name.number);
+        }
+    }
+    parts.values_mut().for_each(|numbers| numbers.sort_unstable());
+    Ok(parts)
+}
+
+/// The quarantined rows of a notes file that are to be run again. Holds a few bytes a quarantined row.
+///
+/// # Errors
+/// [`ChainError`] if the notes file or one of its replayed parts cannot be read.
+pub async fn candidates(
+    store: &dyn Store,
+    file: &NotesFile,
+    selection: &Selection,
+) -> Result<Candidates, ChainError> {
+    let path = file.chain.notes_name(file.first);
+    let link = read_link(store, &file.chain, &path).await?;
+    let mut found = Candidates {
+        file: file.clone(),
+        next: link.next,
+        offsets: Vec::new(),
+        codes: BTreeMap::new(),
+        tried: 0,
+    };
+    if link.footer.quarantined == 0 {
+        return Ok(found);
+    }
+    let mut rows = Rows::read(store, &path).await?;
+    for &number in &file.parts {
+        let path = file.part(number).path();
+        let footer = read_replay(store, &path).await?;
+        let tried = footer.attempt == selection.attempt;
+        let update = |offset, error: Option<&str>| {
+            // A row that has no place is for an inspection to report.
+            let _is_due = rows.update(offset, error, tried);
+        };
+        each(store, &path, update).await?;
+    }
+    for row in rows.waiting().filter(|row| selection.wants(row.code)) {
+        if row.tried && !selection.again {
+            found.tried += 1;
+            continue;
+        }
+        found.offsets.push(row.offset);
+        count(&mut found.codes, row.code);
+    }
+    Ok(found)
+}

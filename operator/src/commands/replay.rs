@@ -1,0 +1,230 @@
+//! `lethe replay`: runs quarantined records again, from the log or the files that they came from.
+
+use std::io::Write as _;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use lethe_connectors::files::{Codes, FilePayload, FileSourceConfig, MessageFilesConfig, Names};
+use lethe_connectors::kafka::source::RawRecord;
+use lethe_connectors::kafka::{KafkaConfig, KafkaProblem};
+use lethe_connectors::replay::Selection;
+use lethe_connectors::sink::Fingerprints;
+use lethe_core::{Record, hex};
+use sha2::{Digest as _, Sha256};
+use tokio::runtime::Handle;
+
+use super::run::{fingerprints, format, runtime};
+use crate::brokers::{cluster, identity};
+use crate::cli::ReplayArgs;
+use crate::config::{Config, SourceConfig, load};
+use crate::exit::{Coded, Failure, usage};
+use crate::pipeline::{Edition, Incoming, about_code, rename};
+use crate::replay::{Outcome, Replay, Running, Workers};
+
+/// How long brokers that are down are waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Replays what the arguments select.
+pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
+    let config = load(&args.config)?.with_policy(args.policy.as_ref())?;
+    let source = config
+        .source
+        .as_ref()
+        .ok_or_else(|| usage("there is no `[source]`: say where the records came from"))?;
+    let sink = config.sink.as_ref().ok_or_else(|| {
+        usage("there is no `[sink]`: say where the dataset is whose records are to be replayed")
+    })?;
+    let runtime = runtime()?;
+    let recipe = config.engine.build()?;
+    config.check_names(recipe.mode)?;
+    recipe.announce();
+    let cluster_id = match source {
+        SourceConfig::Kafka(kafka) => {
+            let started = Instant::now();
+            identity(kafka, || started.elapsed() > PATIENCE)?
+        }
+        SourceConfig::Files(_) | SourceConfig::Messages(_) => None,
+    };
+    let edition = Arc::new(Edition {
+        engine: Arc::clone(&recipe.engine),
+        fingerprints: fingerprints(&config, &recipe, cluster_id),
+    });
+    let store = sink
+        .store
+        .build()
+        .map_err(|error| anyhow::anyhow!("`[sink.store]`: {error}"))?;
+    let workers = config.resources.worker_count();
+    let replay = Replay {
+        runtime: runtime.handle().clone(),
+        store,
+        workers: Workers::start(
+            workers,
+            runtime.handle().clone(),
+            format(&config)?,
+            Arc::clone(&edition),
+        )
+        .context("no worker threads")?,
+        selection: Selection {
+            codes: args.codes.clone(),
+            topics: args.topics.clone(),
+            since: args.since,
+            attempt: attempt(&edition.fingerprints, source),
+            again: args.again,
+        },
+        edition,
+        encoding: sink.encoding,
+        roll: sink.roll,
+        writes: !args.dry_run,
+    };
+    let mut outcome = Outcome::new(args.dry_run);
+    let plan = replay.plan(&mut outcome)?;
+    let running = Running::new(&replay, plan, outcome);
+    let outcome = match source {
+        SourceConfig::Kafka(kafka) => from_log(kafka, running)?,
+        SourceConfig::Files(files) => from_files(&config, files, runtime.handle(), running)?,
+        SourceConfig::Messages(files) => from_messages(&config, files, runtime.handle(), running)?,
+    };
+    report(&outcome, args.json)
+}
+
+/// Digest of all that decides what becomes of a record: the configuration's fingerprints, and how files are read.
+fn attempt(fingerprints: &Fingerprints, source: &SourceConfig) -> String {
+    let reading = match source {
+        // Its format is part of the fingerprints; brokers and logins make no difference.
+        SourceConfig::Kafka(_) => String::new(),
+        SourceConfig::Files(files) => format!("{files:?}"),
+        SourceConfig::Messages(files) => format!("{files:?}"),
+    };
+    let all = format!("{:?}|{reading}", fingerprints.entries());
+    hex(&Sha256::digest(all.as_bytes()))
+}
+
+/// Reads each wanted record by its offset.
+fn from_log(kafka: &KafkaConfig, mut running: Running<'_>) -> anyhow::Result<Outcome> {
+    let cluster = cluster(kafka)?;
+    for chain in running.chains() {
+        let partition = (Arc::clone(&chain.topic), chain.partition);
+        while let Some(offsets) = running.next_file(&chain)? {
+            let mut failed = None;
+            let read = cluster.reread(&partition, &offsets, |record| {
+                match running.take(Incoming::Raw(record)) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(error) => {
+                        failed = Some(error);
+                        ControlFlow::Break(())
+                    }
+                }
+            });
+            match (failed, read) {
+                (Some(error), _) => return Err(error),
+                // All of its records are gone, as of a partition whose log begins later.
+                (None, Ok(()) | Err(KafkaProblem::TopicMissing { .. })) => {}
+                (None, Err(error)) => return Err(error.into()),
+            }
+        }
+    }
+    running.finish()
+}
+
+/// Reads files of notes from their beginning, and takes the wanted records.
+fn from_files(
+    config: &Config,
+    files: &FileSourceConfig,
+    runtime: &Handle,
+    mut running: Running<'_>,
+) -> anyhow::Result<Outcome> {
+    if running.is_done() {
+        return running.finish();
+    }
+    let codes = codes(config, runtime)?;
+    for record in files.build()? {
+        let mut record = record.map_err(|error| about_code(error, files.input(), codes.as_ref()))?;
+        if let Some(codes) = &codes {
+            // No chain has a file without a code.
+            let Some(slot) = codes.slot(&record.at().topic) else {
+                continue;
+            };
+            rename(&mut record, slot);
+        }
+        running.pass(Incoming::Read(record))?;
+        if running.is_done() {
+            break;
+        }
+    }
+    running.finish()
+}
+
+/// Reads the files of messages whose chains have wanted records.
+fn from_messages(
+    config: &Config,
+    files: &MessageFilesConfig,
+    runtime: &Handle,
+    mut running: Running<'_>,
+) -> anyhow::Result<Outcome> {
+    if running.is_done() {
+        return running.finish();
+    }
+    let found = files.find(&config.format, runtime)?;
+    let files = match codes(config, runtime)? {
+        Some(mut codes) => found.coded(&mut codes)?,
+        None => found.named(),
+    };
+    for file in &files {
+        if !running.wants(&file.slot().topic) {
+            continue;
+        }
+        for record in file.records() {
+            let FilePayload { at, payload } = record?;
+            running.pass(match payload {
+                Ok(payload) => Incoming::Raw(RawRecord {
+                    at,
+                    payload: Some(payload),
+                    timestamp: None,
+                }),
+                Err(why) => Incoming::Read(Record::Quarantined(at, why)),
+            })?;
+        }
+    }
+    running.finish()
+}
+
+/// The list of files and codes; none where chains go by the files' names.
+fn codes(config: &Config, runtime: &Handle) -> anyhow::Result<Option<Codes>> {
+    let naming = config.naming().filter(|naming| naming.names == Names::Codes);
+    let Some((store, input_id)) = naming.and_then(|naming| Some((naming.codes?, naming.input_id))) else {
+        return Ok(None);
+    };
+    let codes = Codes::open(store, &input_id, runtime.clone())?;
+    if codes.is_new() {
+        return Err(usage(
+            "key `source.codes`: the list is empty, so that no file can be told from another; restore it from a backup",
+        ));
+    }
+    Ok(Some(codes))
+}
+
+fn report(outcome: &Outcome, json: bool) -> anyhow::Result<()> {
+    let mut to = std::io::stdout().lock();
+    if json {
+        serde_json::to_writer_pretty(&mut to, outcome)?;
+        writeln!(to)?;
+    } else {
+        write!(to, "{outcome}")?;
+    }
+    match outcome.gone_records() {
+        0 => {}
+        gone => tracing::warn!(
+            "{gone} records are no longer in the log or in their files: they stay quarantined, unless their source sends them again"
+        ),
+    }
+    if outcome.is_mostly_quarantined() {
+        return Err(Coded(
+            Failure::Quarantined,
+            "more than half of the records are quarantined again; docs/quarantine.md says what to do about each code".to_owned(),
+        )
+        .into());
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! What the chains of a file source are named by: a file's name may be a patient's.
+
+use std::path::Path;
+
+use lethe_connectors::files::Names;
+use lethe_connectors::store::StoreConfig;
+
+use super::{Config, SourceConfig};
+use crate::exit::usage;
+
+/// How a file source names its chains.
+pub(crate) struct Naming<'a> {
+    pub(crate) names: Names,
+    /// Where the list of files and codes lies.
+    pub(crate) codes: Option<&'a StoreConfig>,
+    /// What the input goes by in that list.
+    pub(crate) input_id: String,
+}
+
+/// Modes under which no name of the sender's may name a chain (45 CFR 164.514(b)(2) and (e)).
+pub(crate) fn is_strict(mode: Option<&str>) -> bool {
+    matches!(mode, Some("safe-harbor" | "limited-data-set"))
+}
+
+impl Config {
+    /// How the source names its chains; none for a source that is no files.
+    pub(crate) fn naming(&self) -> Option<Naming<'_>> {
+        let (names, codes, input_id) = match self.source.as_ref()? {
+            SourceConfig::Kafka(_) => return None,
+            SourceConfig::Files(files) => files.naming(),
+            SourceConfig::Messages(files) => (files.names, files.codes.as_ref(), files.input_id()),
+        };
+        Some(Naming {
+            names,
+            codes,
+            input_id,
+        })
+    }
+
+    /// Refuses names that the policy's mode does not allow, and a list of codes that has no place of its own.
+    ///
+    /// # Errors
+    /// A usage error that names the key.
+    pub(crate) fn check_names(&self, mode: Option<&str>) -> anyhow::Result<()> {
+        let Some(naming) = self.naming() else {
+            return Ok(());
+        };
+        if naming.names == Names::Paths {
+            let messages = matches!(self.source, Some(SourceConfig::Messages(_)));
+            return match mode.filter(|_| messages && is_strict(mode)) {
+                Some(mode) => Err(usage(format!(
+                    "key `source.names`: \"paths\" would write file names to the dataset, and mode `{mode}` lets no name of the sender's out; leave the key out"
+                ))),
+                None => Ok(()),
+            };
+        }
+        let Some(codes) = naming.codes else {
+            return Err(usage(
+                "key `source.codes`: is missing; name a private folder or bucket for the list of files and their codes, for instance `codes = { kind = \"folder\", path = \"/var/lib/lethe/codes\" }`",
+            ));
+        };
+        match &self.sink {
+            Some(sink) if lies_in(codes, &sink.store) => Err(usage(
+                "key `source.codes`: lies in the dataset of `[sink]`, and the list holds file names; name a place that is not shared with the dataset",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether one store is a part of another, as far as their names tell.
+fn lies_in(inner: &StoreConfig, outer: &StoreConfig) -> bool {
+    match (inner, outer) {
+        (StoreConfig::Folder(inner), StoreConfig::Folder(outer)) => {
+            let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            whole(&inner.path).starts_with(whole(&outer.path))
+        }
+        (StoreConfig::S3(inner), StoreConfig::S3(outer)) => {
+            let parts = |prefix: &str| -> Vec<String> {
+                let parts = prefix.split('/').filter(|part| !part.is_empty());
+                parts.map(str::to_owned).collect()
+            };
+            inner.bucket == outer.bucket
+                && inner.endpoint == outer.endpoint
+                && parts(&inner.prefix).starts_with(&parts(&outer.prefix))
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::parse;
+
+    fn check(source: &str, mode: Option<&str>) -> Result<(), String> {
+        let text = format!("[source]\n{source}\n[sink]\nstore = {{ kind = \"folder\", path = \"/out\" }}\n");
+        let config = parse(&text, "lethe.toml").map_err(|error| format!("{error:#}"))?;
+        config.check_names(mode).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn files_of_messages_go_by_codes_whose_list_has_a_place_of_its_own() {
+        let files = "kind = \"files\"\ninput = \"/in\"\n";
+        let codes = |path: &str| format!("{files}codes = {{ kind = \"folder\", path = {path:?} }}\n");
+        assert_eq!(check(&codes("/private"), Some("safe-harbor")), Ok(()));
+        assert!(check(files, None).unwrap_err().contains("source.codes"));
+        for inside in ["/out", "/out/codes"] {
+            assert!(check(&codes(inside), None).unwrap_err().contains("not shared"));
+        }
+    }
+
+    #[test]
+    fn a_strict_mode_allows_no_file_names() {
+        let named = "kind = \"files\"\ninput = \"/in\"\nnames = \"paths\"\n";
+        assert_eq!(check(named, None), Ok(()));
+        for mode in ["safe-harbor", "limited-data-set"] {
+            assert!(check(named, Some(mode)).unwrap_err().contains("source.names"));
+        }
+        assert_eq!(check("kind = \"jsonl\"\ninput = \"/in\"\n", None), Ok(()));
+        let coded = check("kind = \"jsonl\"\ninput = \"/in\"\nnames = \"codes\"\n", None);
+        assert!(coded.unwrap_err().contains("source.codes"));
+    }
+
+    #[test]
+    fn a_prefix_of_a_bucket_lies_in_a_shorter_one_only() {
+        let s3 = |prefix: &str| -> StoreConfig {
+            serde_json::from_value(serde_json::json!({"kind": "s3", "bucket": "b", "prefix": prefix}))
+                .unwrap()
+        };
+        assert!(lies_in(&s3("a/b"), &s3("a")) && lies_in(&s3("a"), &s3("")) && lies_in(&s3("a"), &s3("a/")));
+        assert!(!lies_in(&s3("ab"), &s3("a")) && !lies_in(&s3("a"), &s3("a/b")));
+    }
+}

@@ -1,0 +1,126 @@
+//! The codes of a run's files, and whether the dataset that is there fits them.
+
+use std::path::Path;
+
+use lethe_connectors::files::{
+    Codes, FileError, FileSourceConfig, MessageFile, MessageFiles, Names, is_code,
+};
+use lethe_connectors::sink::ChainId;
+
+use super::{Pipeline, patiently};
+use crate::config::{Config, Naming, is_strict};
+use crate::exit::usage;
+
+/// The files of messages with their codes.
+///
+/// # Errors
+/// If the list of codes cannot be used, or is not the dataset's.
+pub(super) fn of_messages(
+    config: &Config,
+    found: MessageFiles,
+    lanes: &Pipeline,
+) -> anyhow::Result<Vec<MessageFile>> {
+    let Some(mut codes) = open(config, lanes)? else {
+        return Ok(found.named());
+    };
+    if codes.is_new() && first_code(lanes)?.is_some() {
+        return Err(usage(
+            "key `source.codes`: the list is empty, and the dataset holds chains of files by codes: all files would be read again; restore the list, or write to a new dataset",
+        ));
+    }
+    Ok(found.coded(&mut codes)?)
+}
+
+/// The codes of files of notes; none where chains go by their names.
+///
+/// # Errors
+/// If the policy's mode allows no names and the dataset is new; if the dataset has chains by names, and codes are asked for.
+pub(super) fn of_notes(
+    config: &Config,
+    files: &FileSourceConfig,
+    lanes: &Pipeline,
+) -> anyhow::Result<Option<Codes>> {
+    let naming = config.naming();
+    if naming.is_none_or(|naming| naming.names == Names::Paths) {
+        let fingerprints = &lanes.shop().edition.get().fingerprints;
+        if !is_strict(fingerprints.mode.as_deref()) {
+            return Ok(None);
+        }
+        if first(lanes, "notes", None)?.is_none() {
+            return Err(usage(
+                "key `source.names`: chains would be named after the files, and a file's name may be a patient's; say `names = \"codes\"`, and `codes = { kind = \"folder\", path = ... }` for a private list of files and codes",
+            ));
+        }
+        tracing::warn!(
+            "chains are named after their files, as in the dataset that is there; a new dataset needs `names = \"codes\"`"
+        );
+        return Ok(None);
+    }
+    let Some(mut codes) = open(config, lanes)? else {
+        return Ok(None);
+    };
+    let topics = files.topics()?;
+    if codes.is_new() {
+        for topic in &topics {
+            if first(lanes, &ChainId::new(topic.as_str(), 0).notes_folder(), None)?.is_some() {
+                return Err(usage(
+                    "key `source.names`: the dataset has chains that are named after the files: by codes their notes would be there twice; write to a new dataset, or say `names = \"paths\"`",
+                ));
+            }
+        }
+        if first_code(lanes)?.is_some() {
+            return Err(usage(
+                "key `source.codes`: the list is empty, and the dataset holds chains of files by codes: all files would be read again; restore the list, or write to a new dataset",
+            ));
+        }
+    }
+    codes
+        .assign(topics.iter().map(String::as_str), false)
+        .map_err(FileError::Codes)?;
+    Ok(Some(codes))
+}
+
+/// The error about the file's code in the place of its name.
+pub(crate) fn about_code(error: FileError, input: &Path, codes: Option<&Codes>) -> FileError {
+    let (Some(codes), Some(path)) = (codes, error.path()) else {
+        return error;
+    };
+    let name = match path.strip_prefix(input) {
+        Ok(rest) if rest.as_os_str().is_empty() => path.file_name().map(Path::new),
+        Ok(rest) => Some(rest),
+        Err(_) => Some(path),
+    };
+    let slot = name.and_then(|name| codes.slot(name.to_str()?));
+    let place = slot.map_or_else(|| input.to_owned(), |slot| slot.topic.as_ref().into());
+    error.about(&place)
+}
+
+fn open(config: &Config, lanes: &Pipeline) -> anyhow::Result<Option<Codes>> {
+    let Some(Naming {
+        codes: Some(codes),
+        input_id,
+        ..
+    }) = config.naming()
+    else {
+        return Ok(None);
+    };
+    Ok(Some(Codes::open(codes, &input_id, lanes.runtime().clone())?))
+}
+
+/// The first chain of the dataset that goes by a code.
+fn first_code(lanes: &Pipeline) -> anyhow::Result<Option<String>> {
+    // Codes sort after this name, which is none itself.
+    let found = first(lanes, "notes", Some("notes/topic=file-"))?;
+    let topic = found
+        .and_then(|name| ChainId::parse_notes(&name))
+        .map(|(chain, _)| chain.topic.to_string());
+    Ok(topic.filter(|topic| is_code(topic)))
+}
+
+/// The first object below a folder of the dataset that comes after a name.
+fn first(lanes: &Pipeline, folder: &str, after: Option<&str>) -> anyhow::Result<Option<String>> {
+    let store = lanes.shop().store.as_ref();
+    let ask = || async move { Ok(store.list_page(folder, after, 1).await?) };
+    let found = lanes.runtime().block_on(patiently(lanes.measures(), ask))?;
+    Ok(found.into_iter().next().map(|object| object.name))
+}

@@ -1,0 +1,337 @@
+//! Replay: quarantined records are read again, run with the present configuration, and written beside their chains.
+//!
+//! A source hands its records to [`Replay`], notes file by notes file. It may stop at any moment: what was written stays, and
+//! the next replay goes on with the rest.
+
+mod outcome;
+mod work;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use lethe_connectors::replay::{
+    Candidates, NotesFile, ReplayWriter, SealedReplay, Selection, candidates, notes_files,
+};
+use lethe_connectors::sink::{ChainError, ChainId, Encoding, Roll, check_dataset, read_tail};
+use lethe_connectors::store::Store;
+use lethe_core::Coordinates;
+use tokio::runtime::Handle;
+
+use crate::exit::{Coded, Failure};
+use crate::pipeline::{Edition, Incoming};
+use crate::progress::Progress;
+pub(crate) use outcome::Outcome;
+use work::Redacted;
+pub(crate) use work::Workers;
+
+/// Notes files that are looked at at a time.
+const AT_ONCE: usize = 8;
+/// How often a part is tried to be written, and the first wait between: the store has tried for a while itself.
+const TRIES: (u32, Duration) = (5, Duration::from_millis(500));
+
+/// What is replayed, by what, and to where.
+pub(crate) struct Replay {
+    pub(crate) runtime: Handle,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) edition: Arc<Edition>,
+    pub(crate) workers: Workers,
+    pub(crate) selection: Selection,
+    pub(crate) encoding: Encoding,
+    pub(crate) roll: Roll,
+    /// Whether parts are written, rather than only counted.
+    pub(crate) writes: bool,
+}
+
+/// A notes file with records to be run again.
+pub(crate) struct Planned {
+    file: NotesFile,
+    /// The offset after its last.
+    next: i64,
+    count: u64,
+}
+
+/// The notes files with records to be run again, by chain, in the order of offsets.
+pub(crate) type Plan = BTreeMap<ChainId, VecDeque<Planned>>;
+
+impl Replay {
+    /// Finds what is to be run again.
+    ///
+    /// # Errors
+    /// [`Failure::Halted`] if the dataset was made from another log, or by a policy that protects more; else the store's error.
+    pub(crate) fn plan(&self, outcome: &mut Outcome) -> anyhow::Result<Plan> {
+        let store = self.store.as_ref();
+        let now = &self.edition.fingerprints;
+        self.runtime
+            .block_on(check_dataset(store, now))
+            .map_err(refused)?;
+        let files = self.runtime.block_on(notes_files(store, &self.selection))?;
+        let mut progress = Progress::start(
+            "looking for quarantined records",
+            "files",
+            Some(files.len() as u64),
+        );
+        let mut plan = Plan::new();
+        let found = stream::iter(files.iter().map(|file| candidates(store, file, &self.selection)));
+        let mut found = std::pin::pin!(found.buffered(AT_ONCE));
+        while let Some(found) = self.runtime.block_on(found.try_next())? {
+            outcome.found(&found);
+            if !found.offsets.is_empty() {
+                let chain = plan.entry(found.file.chain.clone()).or_default();
+                chain.push_back(Planned {
+                    next: found.next,
+                    count: found.offsets.len() as u64,
+                    file: found.file,
+                });
+            }
+            progress.add(1);
+        }
+        progress.finish();
+        for chain in plan.keys() {
+            let tail = self.runtime.block_on(read_tail(store, chain)).map_err(refused)?;
+            tail.map_or(Ok(()), |tail| tail.check_log(now)).map_err(refused)?;
+        }
+        Ok(plan)
+    }
+}
+
+/// A chain that cannot be read or does not go with the configuration, for an operator to decide about.
+fn refused(error: ChainError) -> anyhow::Error {
+    match error {
+        ChainError::Store(error) => error.into(),
+        error => Coded(Failure::Halted, error.to_string()).into(),
+    }
+}
+
+/// A replay at work.
+pub(crate) struct Running<'a> {
+    replay: &'a Replay,
+    plan: Plan,
+    open: Option<Open>,
+    outcome: Outcome,
+    progress: Progress,
+}
+
+/// The notes file whose records are being run again.
+struct Open {
+    candidates: Candidates,
+    /// The place of the next wanted offset.
+    at: usize,
+    writer: Option<ReplayWriter>,
+}
+
+impl<'a> Running<'a> {
+    /// Begins to work off a plan.
+    pub(crate) fn new(replay: &'a Replay, plan: Plan, outcome: Outcome) -> Self {
+        Self {
+            progress: Progress::start("replaying", "records", Some(outcome.selected)),
+            replay,
+            plan,
+            open: None,
+            outcome,
+        }
+    }
+
+    /// The chains that have something left to run.
+    pub(crate) fn chains(&self) -> Vec<ChainId> {
+        self.plan.keys().cloned().collect()
+    }
+
+    /// Opens the next notes file of a chain and gives the offsets that are wanted of it; `None` after the last. The file that
+    /// was open is closed.
+    ///
+    /// # Errors
+    /// What keeps a file from being read or a part from being written.
+    pub(crate) fn next_file(&mut self, chain: &ChainId) -> anyhow::Result<Option<Vec<i64>>> {
+        self.close()?;
+        let planned = self.plan.get_mut(chain).and_then(VecDeque::pop_front);
+        let Some(planned) = planned else {
+            self.plan.remove(chain);
+            return Ok(None);
+        };
+        self.open(&planned)?;
+        let open = self.open.as_ref();
+        Ok(open.map(|open| open.candidates.offsets.clone()))
+    }
+
+    /// Takes the next record of a source that is read from its beginning to its end, and leaves out those that are not wanted.
+    ///
+    /// # Errors
+    /// As [`Running::next_file`].
+    pub(crate) fn pass(&mut self, record: Incoming) -> anyhow::Result<()> {
+        let at = record.at();
+        while let Some(open) = &self.open
+            && (!is_of(&open.candidates.file.chain, at) || at.offset >= open.candidates.next)
+        {
+            self.close()?;
+        }
+        if self.open.is_none() {
+            let chain = ChainId::new(Arc::clone(&at.topic), at.partition);
+            let Some(files) = self.plan.get_mut(&chain) else {
+                return Ok(());
+            };
+            // Records of the files before have passed, or are not there.
+            while let Some(planned) = files.pop_front_if(|planned| planned.next <= at.offset) {
+                self.outcome.gone(&chain, planned.count);
+            }
+            let Some(planned) = files.pop_front_if(|planned| planned.file.first <= at.offset) else {
+                return Ok(());
+            };
+            self.open(&planned)?;
+        }
+        self.take(record)
+    }
+
+    /// Whether no further record of any source is wanted.
+    pub(crate) fn is_done(&self) -> bool {
+        let is_read = |open: &Open| open.at >= open.candidates.offsets.len();
+        self.open.as_ref().is_none_or(is_read) && self.plan.values().all(VecDeque::is_empty)
+    }
+
+    /// Whether records of this file, or of files that share its chain, are still wanted.
+    pub(crate) fn wants(&self, topic: &Arc<str>) -> bool {
+        let chain = ChainId::new(Arc::clone(topic), 0);
+        let is_open =
+            |open: &Open| open.candidates.file.chain == chain && open.at < open.candidates.offsets.len();
+        self.open.as_ref().is_some_and(is_open)
+            || self.plan.get(&chain).is_some_and(|files| !files.is_empty())
+    }
+
+    /// Takes a record of the open notes file, if it is wanted. Records come in the order of their offsets.
+    ///
+    /// # Errors
+    /// As [`Running::next_file`].
+    pub(crate) fn take(&mut self, record: Incoming) -> anyhow::Result<()> {
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
+        let offset = record.at().offset;
+        let mut passed = 0;
+        while open
+            .candidates
+            .offsets
+            .get(open.at)
+            .is_some_and(|&wanted| wanted < offset)
+        {
+            open.at += 1;
+            passed += 1;
+        }
+        let chain = &open.candidates.file.chain;
+        self.outcome.gone(chain, passed);
+        if open.candidates.offsets.get(open.at) != Some(&offset) {
+            return Ok(());
+        }
+        open.at += 1;
+        let done = self.replay.workers.give(record)?;
+        self.write(done)
+    }
+
+    /// Ends: closes the open file, and counts what never came.
+    ///
+    /// # Errors
+    /// As [`Running::next_file`].
+    pub(crate) fn finish(mut self) -> anyhow::Result<Outcome> {
+        self.close()?;
+        for (chain, files) in &self.plan {
+            let left = files.iter().map(|planned| planned.count).sum();
+            self.outcome.gone(chain, left);
+        }
+        self.progress.finish();
+        Ok(self.outcome)
+    }
+
+    fn open(&mut self, planned: &Planned) -> anyhow::Result<()> {
+        let replay = self.replay;
+        let store = replay.store.as_ref();
+        let found = replay
+            .runtime
+            .block_on(candidates(store, &planned.file, &replay.selection))?;
+        let writer = replay.writes.then(|| {
+            let fingerprints = replay.edition.fingerprints.clone();
+            let attempt = &replay.selection.attempt;
+            replay.runtime.block_on(ReplayWriter::open(
+                store,
+                &found,
+                attempt,
+                fingerprints,
+                replay.encoding,
+            ))
+        });
+        self.open = Some(Open {
+            writer: writer.transpose()?,
+            candidates: found,
+            at: 0,
+        });
+        Ok(())
+    }
+
+    /// Works off what is under way, and writes what is left of the open file.
+    fn close(&mut self) -> anyhow::Result<()> {
+        let done = self.replay.workers.drain()?;
+        self.write(done)?;
+        let Some(mut open) = self.open.take() else {
+            return Ok(());
+        };
+        let left = open.candidates.offsets.len().saturating_sub(open.at);
+        self.outcome.gone(&open.candidates.file.chain, left as u64);
+        self.seal(&mut open)
+    }
+
+    /// Takes in batches that are redacted.
+    fn write(&mut self, done: Vec<Redacted>) -> anyhow::Result<()> {
+        for batch in done {
+            let Some(mut open) = self.open.take() else {
+                continue;
+            };
+            self.outcome
+                .ran(&open.candidates.file.chain, batch.redacted.record());
+            self.progress.add(batch.redacted.record().num_rows() as u64);
+            if let Some(writer) = &mut open.writer {
+                writer.push(&batch.redacted, &batch.audit)?;
+                let roll = &self.replay.roll;
+                if writer.encoded_bytes() >= roll.max_bytes || writer.rows() >= roll.max_rows {
+                    self.seal(&mut open)?;
+                }
+            }
+            self.open = Some(open);
+        }
+        Ok(())
+    }
+
+    fn seal(&mut self, open: &mut Open) -> anyhow::Result<()> {
+        let Some(writer) = &mut open.writer else {
+            return Ok(());
+        };
+        if let Some(part) = writer.seal()? {
+            self.create(&part)?;
+            self.outcome.wrote(part.size());
+        }
+        Ok(())
+    }
+
+    fn create(&self, part: &SealedReplay) -> anyhow::Result<()> {
+        let (tries, mut pause) = TRIES;
+        let mut tried = 1;
+        loop {
+            match self
+                .replay
+                .runtime
+                .block_on(part.create(self.replay.store.as_ref()))
+            {
+                Err(error) if error.is_transient() && tried < tries => {
+                    tracing::warn!(%error, "store; trying again in {} ms", pause.as_millis());
+                    std::thread::sleep(pause);
+                    pause *= 2;
+                    tried += 1;
+                }
+                done => return done.context("a replayed part"),
+            }
+        }
+    }
+}
+
+fn is_of(chain: &ChainId, at: &Coordinates) -> bool {
+    chain.topic == at.topic && chain.partition == at.partition
+}

@@ -1,0 +1,151 @@
+//! Threads that decode and redact the records of a replay, batch by batch, and give the batches back in order.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::anyhow;
+use lethe_connectors::format::Format;
+use lethe_core::Processed;
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
+
+use crate::pipeline::{Edition, Fault, Incoming, Pool, process};
+
+/// Records of a batch at most.
+const BATCH_RECORDS: usize = 256;
+/// Bytes of a batch at most, unless one record alone has more.
+const BATCH_BYTES: usize = 2 << 20;
+/// How often a batch is tried while something that it needs is away, and the first and longest wait between.
+const TRIES: u32 = 8;
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(15));
+
+/// Rows and audit of a batch.
+pub(super) type Redacted = Processed;
+
+/// The threads, and what is under way. Holds a batch a thread, twice.
+pub(crate) struct Workers {
+    runtime: Handle,
+    pool: Arc<Pool>,
+    format: Arc<dyn Format>,
+    edition: Arc<Edition>,
+    /// Batches under way at most.
+    most: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    batch: Vec<Incoming>,
+    bytes: usize,
+    under_way: VecDeque<JoinHandle<anyhow::Result<Redacted>>>,
+}
+
+impl Workers {
+    /// Starts `workers` threads.
+    ///
+    /// # Errors
+    /// If the system gives no thread.
+    pub(crate) fn start(
+        workers: usize,
+        runtime: Handle,
+        format: Arc<dyn Format>,
+        edition: Arc<Edition>,
+    ) -> std::io::Result<Self> {
+        Ok(Self {
+            runtime,
+            pool: Arc::new(Pool::start(workers)?),
+            format,
+            edition,
+            most: workers.max(1) * 2,
+            state: Mutex::default(),
+        })
+    }
+
+    /// Takes a record, and gives the batches that are done, in the order of their records.
+    ///
+    /// # Errors
+    /// If a batch cannot be redacted, or not now.
+    pub(super) fn give(&self, record: Incoming) -> anyhow::Result<Vec<Redacted>> {
+        // Records are given and batches taken by one thread alone.
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let weight = record.weight();
+        let is_full = state.batch.len() == BATCH_RECORDS || state.bytes + weight > BATCH_BYTES;
+        let mut done = Vec::new();
+        if is_full && !state.batch.is_empty() {
+            self.send(&mut state);
+            if state.under_way.len() >= self.most {
+                done.extend(self.wait(&mut state)?);
+            }
+        }
+        state.bytes += weight;
+        state.batch.push(record);
+        Ok(done)
+    }
+
+    /// Gives all that is under way.
+    ///
+    /// # Errors
+    /// As [`Workers::give`].
+    pub(super) fn drain(&self) -> anyhow::Result<Vec<Redacted>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.batch.is_empty() {
+            self.send(&mut state);
+        }
+        let mut done = Vec::new();
+        while let Some(batch) = self.wait(&mut state)? {
+            done.push(batch);
+        }
+        Ok(done)
+    }
+
+    fn send(&self, state: &mut State) {
+        let records = std::mem::take(&mut state.batch);
+        state.bytes = 0;
+        let (pool, format, edition) = (
+            Arc::clone(&self.pool),
+            Arc::clone(&self.format),
+            Arc::clone(&self.edition),
+        );
+        let task = self.runtime.spawn(run(pool, format, edition, records));
+        state.under_way.push_back(task);
+    }
+
+    fn wait(&self, state: &mut State) -> anyhow::Result<Option<Redacted>> {
+        let Some(task) = state.under_way.pop_front() else {
+            return Ok(None);
+        };
+        let done = self.runtime.block_on(task);
+        done.map_err(|_| anyhow!("a worker panicked"))?.map(Some)
+    }
+}
+
+/// Redacts a batch, trying again for a while if something that it needs is away.
+async fn run(
+    pool: Arc<Pool>,
+    format: Arc<dyn Format>,
+    edition: Arc<Edition>,
+    mut records: Vec<Incoming>,
+) -> anyhow::Result<Redacted> {
+    let (mut wait, mut tried) = (BACKOFF.0, 1);
+    loop {
+        let (format, edition) = (Arc::clone(&format), Arc::clone(&edition));
+        let done = pool
+            .run(move || process(format.as_ref(), &edition, records))
+            .await?;
+        match done {
+            Ok(done) => return Ok(done.processed),
+            Err(Fault::Broken(error)) => return Err(anyhow!(error)),
+            Err(Fault::Away(_, why)) if tried == TRIES => {
+                return Err(anyhow!("{why}; run the replay again once it is back"));
+            }
+            Err(Fault::Away(again, why)) => {
+                tracing::warn!(why, "trying again in {} ms", wait.as_millis());
+                tokio::time::sleep(wait).await;
+                wait = (wait * 2).min(BACKOFF.1);
+                tried += 1;
+                records = again;
+            }
+        }
+    }
+}
