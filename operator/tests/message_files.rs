@@ -308,7 +308,7 @@ fn redacted_messages_come_out_in_the_framing_in_which_they_came() {
     let shape = |text: &str| -> Vec<String> {
         let lines = text
             .split('\r')
-            .map(|line| line.replace(|c| matches!(c, '\u{b}' | '\u{1c}'), "*"));
+            .map(|line| line.replace(['\u{b}', '\u{1c}'], "*"));
         lines.map(|line| line.chars().take(4).collect()).collect()
     };
     for text in [batch.clone(), dump, messages(4..7), message(8)] {

@@ -8,6 +8,7 @@ use flate2::write::{DeflateEncoder, GzEncoder};
 use lethe_connectors::files::{Codes, FileError, FilePayload, MessageFile, MessageFilesConfig};
 use lethe_connectors::format::FormatConfig;
 use lethe_connectors::store::StoreConfig;
+use proptest::prelude::*;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -397,4 +398,32 @@ fn the_list_of_codes_is_for_its_user_alone() {
     Codes::open(&codes, "in", runtime.handle().clone()).unwrap();
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn any_damage_to_an_archive_ends_in_records(kind in 0..5_u8, damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6), cut in prop::option::of(any::<prop::sample::Index>())) {
+        let (one, two) = (message(1), message(2));
+        let archived: &[(&str, &[u8])] = &[("a.hl7", one.as_bytes()), ("b.stored", two.as_bytes())];
+        let mut bytes = match kind {
+            0 => tar(archived),
+            1 => zip(archived, false),
+            2 => gzip(one.as_bytes()),
+            3 => gzip(&tar(archived)),
+            _ => zstd::encode_all(two.as_bytes(), 1).unwrap(),
+        };
+        for (at, byte) in damage {
+            // Header and directory are short: most damage falls there.
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        let dir = folder(&[("a", &bytes)]);
+        let all = all("hl7v2", dir.path(), "");
+        prop_assert!(all.len() <= 20, "{:?}", all);
+    }
 }

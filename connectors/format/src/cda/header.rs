@@ -1,6 +1,7 @@
 //! What a document says beside its sections, and where in it that stands.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use lethe_core::{Known, KnownKind};
 
@@ -17,6 +18,8 @@ pub(crate) struct Header {
     pub(super) title: Option<String>,
     pub(super) effective: Option<String>,
     pub(super) patient_id: Option<String>,
+    /// Who assigned it: the root of its id.
+    pub(super) patient_authority: Option<Arc<str>>,
     pub(super) encounter_id: Option<String>,
     pub(super) author_id: Option<String>,
     /// Whether there is a body, be there a text in it or not.
@@ -133,6 +136,9 @@ impl Header {
         let social = root.as_deref() == Some(SOCIAL_SECURITY);
         let blank = |value: &String| !value.trim().is_empty();
         let extension = extension.filter(blank);
+        // A root alone is the id itself.
+        let authority = root.as_deref().filter(|_| extension.is_some());
+        let authority = authority.map(|root| format!("oid:{}", root.trim()).into());
         let value = extension.clone().or(root.filter(blank));
         let first = |place: &mut Option<String>| {
             if place.is_none() {
@@ -142,7 +148,10 @@ impl Header {
         match (name, parent) {
             ("setId", "ClinicalDocument") => first(&mut self.set_id),
             ("id", "ClinicalDocument") => first(&mut self.id),
-            ("id", "patientRole") if !social => first(&mut self.patient_id),
+            ("id", "patientRole") if !social && self.patient_id.is_none() => {
+                self.patient_authority = authority;
+                first(&mut self.patient_id);
+            }
             ("id", "encompassingEncounter") => first(&mut self.encounter_id),
             ("id", "assignedAuthor") => first(&mut self.author_id),
             _ => {}

@@ -82,6 +82,7 @@ impl Format for CdaFormat {
             note_id: note_id.into(),
             version: header.version,
             patient_id: header.patient_id.map(Into::into),
+            patient_authority: header.patient_authority,
             encounter_id: header.encounter_id.map(Into::into),
             note_type: header.code_name.or(header.title),
             author_id: header.author_id.map(Into::into),

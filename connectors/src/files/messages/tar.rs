@@ -82,7 +82,7 @@ impl Tar {
 impl Inner {
     /// Passes over the rest of the file.
     fn skip(&mut self) -> io::Result<()> {
-        let rest = self.left + self.padding;
+        let rest = self.left.saturating_add(self.padding);
         let skipped = io::copy(&mut self.reader.by_ref().take(rest), &mut io::sink())?;
         (self.left, self.padding) = (0, 0);
         if skipped < rest {

@@ -53,8 +53,7 @@ impl Zip {
             .and_then(|start| tail.get(start..end));
         if let Some(locator) = locator.filter(|locator| locator.starts_with(b"PK\x06\x07")) {
             let mut record = Vec::new();
-            archive
-                .open_at(u64_at(locator, 8)?)?
+            open_at(&archive, u64_at(locator, 8)?)?
                 .take(56)
                 .read_to_end(&mut record)?;
             if !record.starts_with(b"PK\x06\x06") {
@@ -63,7 +62,7 @@ impl Zip {
             (left, at) = (u64_at(&record, 32)?, u64_at(&record, 48)?);
         }
         Ok(Self {
-            directory: BufReader::new(archive.open_at(at)?),
+            directory: BufReader::new(open_at(&archive, at)?),
             archive,
             left,
         })
@@ -110,7 +109,7 @@ impl Zip {
         if header.flags & 1 != 0 || !matches!(header.method, 0 | 8) {
             return Ok(Entry::Refused(UNSUPPORTED));
         }
-        let mut local = self.archive.open_at(header.at)?;
+        let mut local = open_at(&self.archive, header.at)?;
         let fixed = bytes(&mut local, 30)?;
         if !fixed.starts_with(b"PK\x03\x04") {
             return Err(damaged("no local header"));
@@ -172,6 +171,14 @@ impl Read for Checked {
         }
         Ok(count)
     }
+}
+
+/// The archive from a place on that it names itself.
+fn open_at(archive: &Reader, at: u64) -> io::Result<Box<dyn Read>> {
+    if at > archive.size()? {
+        return Err(damaged("a place behind its end"));
+    }
+    archive.open_at(at)
 }
 
 fn bytes(reader: &mut impl Read, count: usize) -> io::Result<Vec<u8>> {
