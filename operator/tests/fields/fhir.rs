@@ -217,6 +217,17 @@ impl Writer<'_> {
     }
 }
 
+/// A resource of each type, with a value in every leaf.
+pub(super) fn full_of(value: &str) -> Vec<Value> {
+    let full = resources().into_iter().map(|kind| {
+        let bound = BTreeSet::new();
+        let mut resource = Writer { value, bound }.part(kind, kind, &[]);
+        resource["resourceType"] = kind.into();
+        resource
+    });
+    full.collect()
+}
+
 /// The paths of strings, numbers and names that hold a text.
 fn holding(value: &Value, path: &str, text: &str, out: &mut BTreeSet<String>) {
     match value {

@@ -62,7 +62,7 @@ fn segments() -> Vec<String> {
 }
 
 /// A message with `field` in each field of each segment, but for those that are left out. `system` is component 3.
-fn full_of(kind: &str, field: &str) -> String {
+pub(super) fn full_of(kind: &str, field: &str) -> String {
     let mut message = String::new();
     for segment in segments() {
         let first = if segment == "MSH" { 2 } else { 1 };

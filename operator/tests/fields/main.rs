@@ -3,9 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod engine;
 mod fhir;
 mod hl7v2;
+mod program;
 mod shifted;
 
 use std::collections::{BTreeMap, BTreeSet};
