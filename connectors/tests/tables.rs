@@ -83,7 +83,7 @@ fn tables(folder: &Path, more: &str, runtime: &tokio::runtime::Runtime) -> Resul
 type Read = (String, Shape, Vec<Result<Slab, TableError>>);
 
 fn all(tables: &Tables) -> Vec<Read> {
-    let found = tables.units().unwrap();
+    let found = tables.units(None).unwrap();
     assert!(found.broken.is_empty(), "{:?}", found.broken);
     let read = |unit: &lethe_connectors::tables::Unit| {
         let (shape, slabs) = tables.read(unit, 0).unwrap();
@@ -141,7 +141,7 @@ fn reading_on_from_the_start_of_a_slab_gives_the_slabs_that_follow() {
     std::fs::write(folder.path().join("c.csv"), csv()).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let tables = tables(folder.path(), "unit_bytes = 20000", &runtime).unwrap();
-    let units = tables.units().unwrap().units;
+    let units = tables.units(None).unwrap().units;
     assert!(units.len() > 3, "the Parquet file is cut into its row groups");
     for unit in units {
         let read = |from| -> Vec<Slab> {
@@ -328,7 +328,7 @@ fn what_cannot_be_read_is_told_once_with_its_place_and_nothing_of_it() {
         std::fs::write(folder.path().join(name), bytes).unwrap();
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let tables = tables(folder.path(), "max_note_bytes = 1000", &runtime).unwrap();
-        let units = tables.units().unwrap().units;
+        let units = tables.units(None).unwrap().units;
         let error = match tables.read(&units[0], 0) {
             Err(error) => error,
             Ok((_, slabs)) => {
@@ -352,10 +352,10 @@ fn a_folder_without_tables_and_an_object_that_changes_are_told() {
     std::fs::write(folder.path().join("readme.md"), "no table").unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let tables = tables(folder.path(), "", &runtime).unwrap();
-    assert!(matches!(tables.units(), Err(TableError::NoTables { .. })));
+    assert!(matches!(tables.units(None), Err(TableError::NoTables { .. })));
     let path = folder.path().join("a.csv");
     std::fs::write(&path, "id,text\n1,a\n").unwrap();
-    let found = tables.units().unwrap();
+    let found = tables.units(None).unwrap();
     let units = found.units;
     assert_eq!(found.others, 1);
     tables.check(&units[0]).unwrap();

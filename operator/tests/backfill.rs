@@ -17,8 +17,9 @@ use arrow_array::types::UInt32Type;
 use common::dataset::{all_files, read_parquet};
 use common::pages::{Pages, TELEMETRY, sum};
 use common::process::{Lethe, python};
+use common::search::Search;
 use common::tables::{COLUMNS, ENGINE, backfill, config, content, manifest, rows, table};
-use common::{Place, copy_bucket, folder_sink, s3_sink};
+use common::{Place, copy_bucket, folder_sink, quoted, s3_sink};
 use serde_json::Value;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -128,6 +129,81 @@ fn a_kept_column_of_kinds_of_notes_passes_by_the_list_of_kinds() {
     let kept = wards.iter().filter(|ward| ward.as_deref() == Some("ward 3"));
     let other = wards.iter().filter(|ward| ward.as_deref() == Some("OTHER"));
     assert_eq!((kept.count(), other.count(), wards.len()), (10, 40, 50));
+}
+
+#[test]
+fn under_a_strict_mode_objects_go_by_codes_and_no_name_or_folder_of_theirs_comes_out() {
+    let place = Place::new();
+    let (input, out) = (place.at("in"), place.at("out"));
+    table(&input.join("mrn=77123458/zorvane.parquet"), 0, 250);
+    table(&input.join("zorvane-2.parquet"), 250, 50);
+    place.write("in/zorvane-3.parquet", "PAR1 is no table");
+    let policy = place.write(
+        "policy.toml",
+        include_str!("../../docs/policies/safe-harbor.toml"),
+    );
+    let configured = |names: &str| {
+        let columns = COLUMNS.replace(
+            "\"note_id\"]\n",
+            "]\nreasons = { ward = \"a code of five wards\" }\n",
+        );
+        let text = format!(
+            "policy_file = {}\n{ENGINE}[backfill]\nunit_bytes = 1\ninput = {{ kind = \"folder\", path = {} }}\n{names}\n{columns}{}",
+            quoted(&policy),
+            quoted(&input),
+            folder_sink(&out)
+        );
+        place.write("strict.toml", text)
+    };
+    backfill(&configured(""), &[])
+        .end()
+        .expect(2)
+        .says("backfill.names")
+        .says("names = \"codes\"");
+    assert!(
+        all_files(&out).is_empty(),
+        "nothing is written before it is refused"
+    );
+    let codes = quoted(place.at("private"));
+    let config = configured(&format!(
+        "names = \"codes\"\ncodes = {{ kind = \"folder\", path = {codes} }}"
+    ));
+    let mut search = Search::new(["zorvane", "77123458", "mrn="]);
+    // One shard is killed, and both run again: they agree on the codes.
+    for (crash, shard, code) in [
+        (true, "0/2", None),
+        (false, "1/2", Some(4)),
+        (false, "0/2", Some(4)),
+    ] {
+        let mut lethe = backfill(&config, &["--shard", shard, "--log", "trace"]);
+        if crash {
+            lethe = lethe.env("LETHE_CRASH_AT", "temporary_written:3");
+        }
+        let ended = lethe.end();
+        assert!(
+            crash || ended.code == code || ended.code == Some(0),
+            "{}",
+            ended.err
+        );
+        search.words(shard, &ended);
+    }
+    search.folder(&out);
+    search.assert_clean();
+    let rows = rows(&out);
+    assert_eq!(rows.len(), 300);
+    let objects: BTreeSet<&str> = rows.keys().map(|(object, _)| object.as_str()).collect();
+    assert!(
+        objects.len() == 2 && objects.iter().all(|object| object.starts_with("file-")),
+        "{objects:?}"
+    );
+    // The list of codes is the way back, and takes an object that is to be made again by its code.
+    let list = common::dataset::files(&place.at("private"));
+    let list = std::fs::read_to_string(&list[0]).unwrap();
+    assert!(objects.iter().all(|object| list.contains(object)));
+    let only = place.write("only.txt", objects.iter().next().unwrap());
+    backfill(&config, &["--only", only.to_str().unwrap()])
+        .end()
+        .expect(0);
 }
 
 #[test]

@@ -97,9 +97,10 @@ fn code(redactor: &Redactor, event: &NoteEvent, id: &str, column: Option<&str>) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn equal_ids_have_equal_codes_in_hl7v2_fhir_ccda_and_columns(id in "[0-9A-Z]{1,12}") {
+    // PID-3 without a digit is taken for a shifted field, and its message quarantined.
+    fn equal_ids_have_equal_codes_in_hl7v2_fhir_ccda_and_columns(id in "[0-9A-Z]{0,6}[0-9][0-9A-Z]{0,5}") {
         let redactor = redactor();
         let events = [
             hl7v2("MERCY", &id),

@@ -58,12 +58,10 @@ pub struct Slot {
 #[non_exhaustive]
 pub enum CodesError {
     /// The store does not do what it is asked.
-    #[error("key `source.codes`: {0}")]
+    #[error("{0}")]
     Store(#[from] StoreError),
     /// The folder cannot be made.
-    #[error(
-        "key `source.codes`: {path}: cannot make the folder: {source}; make it, for this program's user alone"
-    )]
+    #[error("{path}: cannot make the folder: {source}; make it, for this program's user alone")]
     Folder {
         /// The folder.
         path: String,
@@ -72,7 +70,7 @@ pub enum CodesError {
     },
     /// An object of the list that does not read back.
     #[error(
-        "key `source.codes`: {object} is damaged; restore it from a backup: without it files would be read again under other codes"
+        "{object} is damaged; restore it from a backup: without it files would be read again under other codes"
     )]
     Damaged {
         /// The object's name.
@@ -80,7 +78,7 @@ pub enum CodesError {
     },
     /// The list is of another input.
     #[error(
-        "key `source.codes`: the list is of \"{of}\", and the input is \"{input}\"; give each input a list of its own, or, if the same files have moved, set `source.input_id` to the first"
+        "the list is of \"{of}\", and the input is \"{input}\"; give each input a list of its own, or, if the same files have moved, set `input_id` to the first"
     )]
     OtherInput {
         /// What the list is of.

@@ -215,7 +215,7 @@ pub enum FileError {
         kind: io::ErrorKind,
     },
     /// The list of files and codes.
-    #[error(transparent)]
+    #[error("key `source.codes`: {0}")]
     Codes(#[from] CodesError),
     /// The format's settings.
     #[error("`format`: {0}")]

@@ -68,6 +68,11 @@ impl Remote {
         }))
     }
 
+    /// What it is called in errors and logs.
+    pub fn label(&self) -> &str {
+        &self.0.label
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.0.object.name

@@ -38,7 +38,7 @@ pub(super) fn read(
     let delimiter = match config.csv.delimiter {
         Some(given) => u8::try_from(given).ok().filter(u8::is_ascii).ok_or_else(|| {
             TableError::broken(
-                remote.name(),
+                remote.label(),
                 "key `backfill.csv.delimiter`: is no ASCII character",
             )
         })?,
@@ -83,7 +83,7 @@ pub(super) fn read(
             columns.push((wanted.path.as_str(), Source::Constant(value.clone())));
         } else {
             return Err(TableError::Column {
-                object: remote.name().to_owned(),
+                object: remote.label().to_owned(),
                 key: wanted.key.clone(),
                 column: wanted.path.clone(),
                 problem: format!("is not there; the header has {}", names.join(", ")),
@@ -91,7 +91,7 @@ pub(super) fn read(
         }
     }
     let schema = schema_of(columns.iter().map(|(name, _)| *name));
-    let shape = Shape::new(remote.name(), &schema, &config.columns)?;
+    let shape = Shape::new(remote.label(), &schema, &config.columns)?;
     let mut rows = Rows {
         reader,
         since,
@@ -121,11 +121,11 @@ pub(super) fn read(
 fn csv_failed(remote: &Remote, row: i64, error: csv::Error) -> TableError {
     match error.into_kind() {
         csv::ErrorKind::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => TableError::broken(
-            remote.name(),
+            remote.label(),
             format!("row {row}: is longer than a note may be; is a quote not closed?"),
         ),
         csv::ErrorKind::Io(error) => failed(remote, row, &error),
-        _ => remote.why(|| TableError::broken(remote.name(), format!("row {row}: is no CSV"))),
+        _ => remote.why(|| TableError::broken(remote.label(), format!("row {row}: is no CSV"))),
     }
 }
 
@@ -225,7 +225,7 @@ impl Rows {
             .iter_mut()
             .map(|builder| Arc::new(builder.finish()) as ArrayRef);
         let record = RecordBatch::try_new(Arc::clone(&self.schema), columns.collect())
-            .map_err(|_| TableError::broken(self.remote.name(), format!("row {first}: cannot be held")))?;
+            .map_err(|_| TableError::broken(self.remote.label(), format!("row {first}: cannot be held")))?;
         Ok(Some(Slab {
             first,
             record,

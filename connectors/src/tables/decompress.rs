@@ -42,7 +42,7 @@ pub(super) fn failed(remote: &Remote, rows: i64, error: &io::Error) -> TableErro
     };
     remote.why(|| {
         TableError::broken(
-            remote.name(),
+            remote.label(),
             format!("after row {rows}: {problem}; export it again"),
         )
     })

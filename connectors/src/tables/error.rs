@@ -1,5 +1,6 @@
 //! What can be wrong with a table. Names objects, columns and rows; never what stands there.
 
+use crate::files::CodesError;
 use crate::store::StoreError;
 
 /// Why a table, or a part of it, cannot be read.
@@ -9,6 +10,9 @@ pub enum TableError {
     /// The store does not do what it is asked.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The list of objects and their codes cannot be used.
+    #[error("key `backfill.codes`: {0}")]
+    Codes(#[from] CodesError),
     /// Nothing to read.
     #[error(
         "{place}: no table there (.parquet, .jsonl, .ndjson, .json, .csv, .tsv, or .gz and .zst of the last five); check `backfill.input` and `backfill.folder`, or say `backfill.format`"
@@ -63,6 +67,9 @@ impl TableError {
 
     /// Whether it will be the same when it is tried again.
     pub const fn is_permanent(&self) -> bool {
-        !matches!(self, Self::Store(_) | Self::Changed { .. })
+        !matches!(
+            self,
+            Self::Store(_) | Self::Codes(CodesError::Store(_)) | Self::Changed { .. }
+        )
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn read(
         })
         .collect();
     let schema = schema_of(columns.iter().map(|column| column.path.as_str()));
-    let shape = Shape::new(remote.name(), &schema, &config.columns)?;
+    let shape = Shape::new(remote.label(), &schema, &config.columns)?;
     let limit = config.max_note_bytes.saturating_mul(6).saturating_add(BESIDE);
     let mut rows = Rows {
         lines: Lines::new(open(remote, compression)?, limit),
@@ -162,7 +162,7 @@ impl Rows {
             .iter_mut()
             .map(|builder| Arc::new(builder.finish()) as ArrayRef);
         let record = RecordBatch::try_new(Arc::clone(&self.schema), columns.collect())
-            .map_err(|_| TableError::broken(self.remote.name(), format!("row {first}: cannot be held")))?;
+            .map_err(|_| TableError::broken(self.remote.label(), format!("row {first}: cannot be held")))?;
         Ok(Some(Slab {
             first,
             record,

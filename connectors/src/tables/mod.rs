@@ -24,6 +24,7 @@ use lethe_core::QuarantineCode;
 use serde::Deserialize;
 use tokio::runtime::Handle;
 
+use crate::files::{Codes, Names};
 use crate::format::MAX_NOTE_BYTES;
 use crate::store::{Object, Store, StoreConfig};
 
@@ -54,6 +55,15 @@ pub struct TablesConfig {
     /// How CSV is written.
     #[serde(default)]
     pub csv: CsvConfig,
+    /// What objects are called in the output. By default their names; a strict mode asks for codes.
+    #[serde(default)]
+    pub names: Option<Names>,
+    /// Where the list of objects and their codes lies: a private folder or bucket, apart from the dataset.
+    #[serde(default)]
+    pub codes: Option<StoreConfig>,
+    /// What the input is called in that list. Default: its store and folder.
+    #[serde(default)]
+    pub input_id: Option<String>,
     /// Which columns are what.
     pub columns: TableColumns,
     /// Notes over this many bytes are quarantined.
@@ -65,6 +75,29 @@ pub struct TablesConfig {
     /// Text of one output file, about, in bytes.
     #[serde(default = "part_bytes")]
     pub part_bytes: u64,
+}
+
+impl TablesConfig {
+    /// What objects are called in the output.
+    pub fn naming(&self) -> Names {
+        self.names.unwrap_or(Names::Paths)
+    }
+
+    /// Opens the list of objects and their codes; none if objects go by their names. Waits for the store on the calling
+    /// thread, which must be none of the runtime's.
+    ///
+    /// # Errors
+    /// [`TableError::Codes`] if the list cannot be read, or is of another input.
+    pub fn open_codes(&self, runtime: Handle) -> Result<Option<Codes>, TableError> {
+        let Some(codes) = self.codes.as_ref().filter(|_| self.naming() == Names::Codes) else {
+            return Ok(None);
+        };
+        let input = match &self.input_id {
+            Some(id) => id.clone(),
+            None => format!("{}, folder {}", self.input.build()?.describe(), self.folder),
+        };
+        Ok(Some(Codes::open(codes, &input, runtime)?))
+    }
 }
 
 const fn part_bytes() -> u64 {
@@ -140,6 +173,8 @@ pub type Slabs = Box<dyn Iterator<Item = Result<Slab, TableError>> + Send>;
 pub struct Unit {
     /// The object.
     pub object: Object,
+    /// What it is called in the output, in errors and in logs: its name, or a code in the place of it.
+    pub shown: Arc<str>,
     /// Which of its row groups; none for all that there is.
     pub groups: Option<Range<usize>>,
     /// Bytes of the object that it stands for.
@@ -151,7 +186,7 @@ pub struct Unit {
 pub struct Found {
     /// Every part of every table, in the order of their names.
     pub units: Vec<Unit>,
-    /// Objects that cannot be parted, and why.
+    /// Objects that cannot be parted, as they are shown, and why.
     pub broken: Vec<(String, TableError)>,
     /// How many objects are no tables by their names.
     pub others: usize,
@@ -178,15 +213,16 @@ impl Tables {
         })
     }
 
-    /// Looks what there is to read.
+    /// Lists what there is to read. With `codes`, objects are called by theirs, and new ones get one.
     ///
     /// # Errors
-    /// [`TableError`] if the store cannot be listed, or there is no table.
-    pub fn units(&self) -> Result<Found, TableError> {
+    /// [`TableError`] if the store cannot be listed, there is no table, or a code cannot be made durable.
+    pub fn units(&self, codes: Option<&mut Codes>) -> Result<Found, TableError> {
         let listed = self
             .runtime
             .block_on(self.store.list(self.config.folder.trim_matches('/')))?;
         let mut found = Found::default();
+        let mut tables = Vec::new();
         for object in listed {
             // Marks that Spark and Hive leave beside the data, and empty files of theirs, hold no rows.
             let file = object.name.rsplit('/').next().unwrap_or_default();
@@ -196,10 +232,21 @@ impl Tables {
                 found.others += 1;
                 continue;
             };
-            let name = object.name.clone();
-            match self.split(object, format) {
+            tables.push((object, format));
+        }
+        let codes = match codes {
+            Some(codes) => {
+                codes.assign(tables.iter().map(|(object, _)| object.name.as_str()), false)?;
+                Some(&*codes)
+            }
+            None => None,
+        };
+        for (object, format) in tables {
+            let slot = codes.and_then(|codes| codes.slot(&object.name));
+            let shown = slot.map_or_else(|| object.name.as_str().into(), |slot| Arc::clone(&slot.topic));
+            match self.split(object, &shown, format) {
                 Ok(parts) => found.units.extend(parts),
-                Err(error) => found.broken.push((name, error)),
+                Err(error) => found.broken.push((shown.to_string(), error)),
             }
         }
         if found.units.is_empty() && found.broken.is_empty() {
@@ -210,21 +257,23 @@ impl Tables {
         Ok(found)
     }
 
-    fn split(&self, object: Object, format: TableFormat) -> Result<Vec<Unit>, TableError> {
+    fn split(&self, object: Object, shown: &Arc<str>, format: TableFormat) -> Result<Vec<Unit>, TableError> {
         let bytes = object.size;
         if format != TableFormat::Parquet || bytes <= self.config.unit_bytes.max(1) {
             return Ok(vec![Unit {
                 object,
+                shown: Arc::clone(shown),
                 groups: None,
                 bytes,
             }]);
         }
-        let metadata = parquet::metadata(&self.remote(&object))?;
+        let metadata = parquet::metadata(&self.remote(&object, shown))?;
         let groups = parquet::cut(&metadata, self.config.unit_bytes);
         Ok(groups
             .into_iter()
             .map(|(groups, bytes)| Unit {
                 object: object.clone(),
+                shown: Arc::clone(shown),
                 groups: Some(groups),
                 bytes,
             })
@@ -232,8 +281,8 @@ impl Tables {
     }
 
     /// An object, to be read in ranges.
-    fn remote(&self, object: &Object) -> Remote {
-        Remote::new(Arc::clone(&self.store), object.clone(), self.runtime.clone())
+    fn remote(&self, object: &Object, shown: &str) -> Remote {
+        Remote::new(Arc::clone(&self.store), object.clone(), self.runtime.clone()).called(shown)
     }
 
     /// What leaves of the unit's object, and its rows from `from` on, counted from the unit's first.
@@ -241,10 +290,10 @@ impl Tables {
     /// # Errors
     /// [`TableError`] if it cannot be opened, or has not the columns.
     pub fn read(&self, unit: &Unit, from: u64) -> Result<(Shape, Slabs), TableError> {
-        let remote = self.remote(&unit.object);
+        let remote = self.remote(&unit.object, &unit.shown);
         let name = &unit.object.name;
         let Some((format, compression)) = kind_of(name, self.config.format) else {
-            return Err(TableError::broken(name, "is no table by its name"));
+            return Err(TableError::broken(&unit.shown, "is no table by its name"));
         };
         let partitions = partitions::of(name);
         match format {
@@ -262,12 +311,13 @@ impl Tables {
     /// # Errors
     /// [`TableError::Changed`] if it is not; what the store says.
     pub fn check(&self, unit: &Unit) -> Result<(), TableError> {
-        let now = self.runtime.block_on(self.store.look(&unit.object.name))?;
+        let look = self.runtime.block_on(self.store.look(&unit.object.name));
+        let now = look.map_err(|error| error.renamed(&unit.shown))?;
         if now.version == unit.object.version {
             return Ok(());
         }
         Err(TableError::Changed {
-            object: unit.object.name.clone(),
+            object: unit.shown.to_string(),
         })
     }
 }

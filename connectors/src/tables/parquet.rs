@@ -24,7 +24,7 @@ pub(super) fn metadata(remote: &Remote) -> Result<Arc<ParquetMetaData>, TableErr
         Ok(Ok(metadata)) => Ok(Arc::new(metadata)),
         Ok(Err(error)) => Err(remote.why(|| broken(remote, "opening it", &error))),
         Err(_) => Err(TableError::broken(
-            remote.name(),
+            remote.label(),
             "opening it: its metadata are damaged",
         )),
     }
@@ -36,7 +36,7 @@ fn broken(remote: &Remote, doing: &str, error: &ParquetError) -> TableError {
         ParquetError::General(text) | ParquetError::NYI(text) | ParquetError::EOF(text) => text.as_str(),
         _ => "not a Parquet file that can be read",
     };
-    TableError::broken(remote.name(), format!("{doing}: {words}"))
+    TableError::broken(remote.label(), format!("{doing}: {words}"))
 }
 
 /// Row groups that together have about `bytes` bytes, and how many they have.
@@ -103,7 +103,7 @@ pub(super) fn read(
         Ok(built) => built.map_err(failed)?,
         Err(_) => {
             return Err(TableError::broken(
-                remote.name(),
+                remote.label(),
                 "opening it: its data are damaged",
             ));
         }
@@ -120,7 +120,7 @@ pub(super) fn read(
             .map(|(name, _)| Arc::new(Field::new(name, DataType::LargeUtf8, true))),
     );
     let schema = Arc::new(Schema::new(fields));
-    let shape = Shape::new(remote.name(), &schema, &config.columns)?;
+    let shape = Shape::new(remote.label(), &schema, &config.columns)?;
     let mut rows = Rows {
         remote: remote.clone(),
         reader,
@@ -165,7 +165,7 @@ impl Rows {
             // The reader's words may come from the data here, so they are left out.
             let problem =
                 format!("the data after row {row} are damaged, or text that is not UTF-8; export it again");
-            TableError::broken(self.remote.name(), problem)
+            TableError::broken(self.remote.label(), problem)
         };
         let read = match catch_unwind(AssertUnwindSafe(|| self.reader.next())) {
             Ok(None) => return Ok(None),

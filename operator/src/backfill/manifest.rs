@@ -99,7 +99,7 @@ pub(super) async fn write(
     let mut objects: BTreeMap<String, Entry> = BTreeMap::new();
     let mut totals = Totals::default();
     for job in jobs {
-        let name = &job.unit.object.name;
+        let name = &*job.unit.shown;
         let read = futures::stream::iter(job.done.iter().map(|part| {
             let (store, path) = (Arc::clone(store), part.path());
             async move { read_part(store.as_ref(), &path).await }
@@ -130,7 +130,7 @@ pub(super) async fn write(
             sums.review += footer.review;
         }
         totals.add(&sums);
-        let entry = objects.entry(name.clone()).or_default();
+        let entry = objects.entry(name.to_owned()).or_default();
         entry.version.clone_from(&job.unit.object.version);
         entry.totals.add(&sums);
     }

@@ -18,6 +18,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
+use lethe_connectors::files::{Codes, Names};
 use lethe_connectors::kafka::source::Command;
 use lethe_connectors::sink::{Encoding, PartName};
 use lethe_connectors::store::{Store, StoreError, verify};
@@ -27,6 +28,7 @@ use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 
 use crate::cli::Shard;
+use crate::config::is_strict;
 use crate::exit::{Coded, Failure, usage};
 use crate::pipeline::{Edition, Pool};
 use crate::telemetry::Telemetry;
@@ -120,8 +122,9 @@ pub(crate) fn run(
         .block_on(verify(store.as_ref()))
         .context("the store of the output")?;
     let digest = plan::digest(&backfill.edition.fingerprints, backfill.tables);
+    let mut codes = names(backfill.tables, &backfill.edition, &store, runtime)?;
     runtime.block_on(begin(store.as_ref(), &digest, &backfill.edition, backfill.tables))?;
-    let mut found = match tables.units() {
+    let mut found = match tables.units(codes.as_mut()) {
         Err(error @ TableError::NoTables { .. }) => return Err(usage(error)),
         other => other?,
     };
@@ -191,12 +194,8 @@ fn finish(
         parts.sort_unstable_by_key(|name| name.part);
         let job = Job { done: parts, ..job };
         // Of an object that cannot be read to its end, what was read before is out.
-        let is_whole = job.is_done() || broken.contains_key(&job.unit.object.name);
-        anyhow::ensure!(
-            is_whole,
-            "{}: not all of it is out; run again",
-            job.unit.object.name
-        );
+        let is_whole = job.is_done() || broken.contains_key(&*job.unit.shown);
+        anyhow::ensure!(is_whole, "{}: not all of it is out; run again", job.unit.shown);
         whole.push(job);
     }
     let failed = broken.len();
@@ -227,6 +226,34 @@ fn finish(
     Ok(told)
 }
 
+/// The list of objects and their codes; none where objects go by their names.
+///
+/// # Errors
+/// A usage error if the policy's mode allows no names and the dataset is new.
+fn names(
+    tables: &TablesConfig,
+    edition: &Edition,
+    store: &Arc<dyn Store>,
+    runtime: &Handle,
+) -> anyhow::Result<Option<Codes>> {
+    let codes = tables.open_codes(runtime.clone())?;
+    let mode = edition.fingerprints.mode.as_deref();
+    if codes.is_some() || !is_strict(mode) {
+        return Ok(codes);
+    }
+    // A file's name or its folder, such as `mrn=1234567`, may be a patient's.
+    if there(runtime, store)?.is_empty() {
+        return Err(usage(format!(
+            "key `backfill.names`: the dataset would hold the names of the objects that are read, and mode `{}` lets no name of the sender's out; say `names = \"codes\"`, and `codes = {{ kind = \"folder\", path = ... }}` for a private list of objects and codes",
+            mode.unwrap_or_default()
+        )));
+    }
+    tracing::warn!(
+        "rows name their objects, as in the dataset that is there; a new dataset needs `names = \"codes\"`"
+    );
+    Ok(None)
+}
+
 /// The files of the output.
 fn there(runtime: &Handle, store: &Arc<dyn Store>) -> anyhow::Result<Vec<PartName>> {
     let listed = runtime
@@ -251,6 +278,9 @@ async fn begin(
         .map(|(name, value)| (name.to_owned(), value.into()))
         .collect();
     begun.insert("columns".to_owned(), format!("{:?}", tables.columns).into());
+    if tables.naming() == Names::Codes {
+        begun.insert("names".to_owned(), "codes".into());
+    }
     begun.insert("digest".to_owned(), digest.into());
     let mut bytes = serde_json::to_vec_pretty(&begun)?;
     bytes.push(b'\n');
@@ -329,14 +359,14 @@ fn work(shop: &Arc<Shop>, jobs: &[Job], workers: usize) -> anyhow::Result<BTreeM
                     let Err(error) = unit::work(shop, job) else {
                         continue;
                     };
-                    let object = &job.unit.object.name;
+                    let object = &job.unit.shown;
                     if error
                         .downcast_ref::<TableError>()
                         .is_some_and(TableError::is_permanent)
                     {
                         tracing::error!("{error:#}");
                         let mut broken = broken.lock().unwrap_or_else(PoisonError::into_inner);
-                        broken.insert(object.clone(), format!("{error:#}"));
+                        broken.insert(object.to_string(), format!("{error:#}"));
                         continue;
                     }
                     // What is wrong with the store or the policy is wrong for all units.

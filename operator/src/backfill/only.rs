@@ -63,7 +63,7 @@ impl Only {
         let there: BTreeSet<&str> = found
             .units
             .iter()
-            .map(|unit| unit.object.name.as_str())
+            .flat_map(|unit| [unit.object.name.as_str(), &unit.shown])
             .chain(found.broken.iter().map(|(name, _)| name.as_str()))
             .collect();
         let mut missing = self
@@ -77,9 +77,11 @@ impl Only {
                 missing.count()
             )));
         }
-        found
-            .units
-            .retain(|unit| self.objects.contains(&unit.object.name));
+        found.units.retain(|unit| {
+            [unit.object.name.as_str(), &unit.shown]
+                .iter()
+                .any(|name| self.objects.contains(*name))
+        });
         found.broken.retain(|(name, _)| self.objects.contains(name));
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use lethe_connectors::files::Names;
 use lethe_connectors::sink::{Fingerprints, PartName};
 use lethe_connectors::tables::{TablesConfig, Unit};
 use lethe_core::hex;
@@ -65,6 +66,9 @@ pub(super) fn digest(fingerprints: &Fingerprints, tables: &TablesConfig) -> Stri
         tables.unit_bytes,
         tables.part_bytes
     ));
+    if tables.naming() == Names::Codes {
+        hash.update("|codes");
+    }
     hex(&hash.finalize())
 }
 
@@ -90,14 +94,15 @@ pub(super) fn plan(units: Vec<Unit>, digest: &str, there: &[PartName], shard: Sh
     let mut all = Sha256::new();
     let (mut jobs, mut objects, mut ids) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
     for (at, unit) in units.into_iter().enumerate() {
-        let object = short(&unit.object.name);
+        // Of a code it tells nothing of the name (45 CFR 164.514(c)).
+        let object = short(&unit.shown);
         let groups = groups(&unit);
         let id = short(&format!(
             "{}\n{}\n{groups}\n{digest}",
-            unit.object.name, unit.object.version
+            unit.shown, unit.object.version
         ));
         all.update(id.as_bytes());
-        objects.insert(object.clone(), unit.object.name.clone());
+        objects.insert(object.clone(), unit.shown.to_string());
         ids.insert(id.clone());
         if at % shard.of == shard.this {
             let parts = found.get(&(object.as_str(), id.as_str()));
@@ -136,6 +141,7 @@ mod tests {
 
     fn unit(name: &str, version: &str) -> Unit {
         Unit {
+            shown: name.into(),
             object: Object {
                 name: name.into(),
                 size: 1,

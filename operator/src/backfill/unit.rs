@@ -38,7 +38,7 @@ pub(super) fn work(shop: &Arc<Shop>, job: &Job) -> anyhow::Result<()> {
         None => 0,
     };
     let (shape, mut slabs) = shop.tables.read(&job.unit, next)?;
-    let object: Arc<str> = job.unit.object.name.as_str().into();
+    let object = Arc::clone(&job.unit.shown);
     let columns = schema(&shape)?;
     let mut done_share = 0.0;
     let mut slab = slabs.next().transpose()?;

@@ -30,6 +30,7 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
         .as_ref()
         .ok_or_else(|| usage("there is no `[sink]`: say where redacted rows go"))?;
     config.telemetry.check(config.resources.drain())?;
+    config.check_object_names()?;
     let only = args.only.as_deref().map(Only::read).transpose()?;
     let mut recipe = config.engine.build()?;
     backfill::check(tables, recipe.engine.labels())?;

@@ -79,10 +79,11 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     if let Some(tables) = &config.backfill {
         crate::backfill::check(tables, recipe.engine.labels())?;
         super::backfill::keep(&tables.columns, &mut recipe)?;
+        config.check_object_names()?;
         writeln!(to, "backfill    {}", tables.input.build()?.describe())?;
         if args.connect {
             let runtime = runtime()?;
-            match Tables::open(tables, runtime.handle().clone()).and_then(|tables| tables.units()) {
+            match Tables::open(tables, runtime.handle().clone()).and_then(|tables| tables.units(None)) {
                 Ok(found) => {
                     writeln!(to, "            {} units", found.units.len())?;
                     wrong.extend(found.broken.into_iter().map(|(_, error)| error.to_string()));

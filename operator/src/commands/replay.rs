@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use lethe_connectors::files::{Codes, FilePayload, FileSourceConfig, MessageFilesConfig, Names};
+use lethe_connectors::files::{Codes, FileError, FilePayload, FileSourceConfig, MessageFilesConfig, Names};
 use lethe_connectors::kafka::source::RawRecord;
 use lethe_connectors::kafka::{KafkaConfig, KafkaProblem};
 use lethe_connectors::replay::Selection;
@@ -196,7 +196,7 @@ fn codes(config: &Config, runtime: &Handle) -> anyhow::Result<Option<Codes>> {
     let Some((store, input_id)) = naming.and_then(|naming| Some((naming.codes?, naming.input_id))) else {
         return Ok(None);
     };
-    let codes = Codes::open(store, &input_id, runtime.clone())?;
+    let codes = Codes::open(store, &input_id, runtime.clone()).map_err(FileError::Codes)?;
     if codes.is_new() {
         return Err(usage(
             "key `source.codes`: the list is empty, so that no file can be told from another; restore it from a backup",

@@ -8,6 +8,9 @@ use lethe_connectors::store::StoreConfig;
 use super::{Config, SourceConfig};
 use crate::exit::usage;
 
+const NO_PLACE: &str = "is missing; name a private folder or bucket for the list of files and their codes, for instance `codes = { kind = \"folder\", path = \"/var/lib/lethe/codes\" }`";
+const IN_DATASET: &str = "lies in the dataset of `[sink]`, and the list holds file names; name a place that is not shared with the dataset";
+
 /// How a file source names its chains.
 pub(crate) struct Naming<'a> {
     pub(crate) names: Names,
@@ -54,15 +57,28 @@ impl Config {
                 None => Ok(()),
             };
         }
-        let Some(codes) = naming.codes else {
-            return Err(usage(
-                "key `source.codes`: is missing; name a private folder or bucket for the list of files and their codes, for instance `codes = { kind = \"folder\", path = \"/var/lib/lethe/codes\" }`",
-            ));
+        self.check_codes("source.codes", naming.codes)
+    }
+
+    /// Refuses a backfill whose list of codes has no place of its own.
+    ///
+    /// # Errors
+    /// A usage error that names the key.
+    pub(crate) fn check_object_names(&self) -> anyhow::Result<()> {
+        match &self.backfill {
+            Some(tables) if tables.naming() == Names::Codes => {
+                self.check_codes("backfill.codes", tables.codes.as_ref())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_codes(&self, key: &str, codes: Option<&StoreConfig>) -> anyhow::Result<()> {
+        let Some(codes) = codes else {
+            return Err(usage(format!("key `{key}`: {NO_PLACE}")));
         };
         match &self.sink {
-            Some(sink) if lies_in(codes, &sink.store) => Err(usage(
-                "key `source.codes`: lies in the dataset of `[sink]`, and the list holds file names; name a place that is not shared with the dataset",
-            )),
+            Some(sink) if lies_in(codes, &sink.store) => Err(usage(format!("key `{key}`: {IN_DATASET}"))),
             _ => Ok(()),
         }
     }

@@ -104,7 +104,8 @@ fn open(config: &Config, lanes: &Pipeline) -> anyhow::Result<Option<Codes>> {
     else {
         return Ok(None);
     };
-    Ok(Some(Codes::open(codes, &input_id, lanes.runtime().clone())?))
+    let opened = Codes::open(codes, &input_id, lanes.runtime().clone());
+    Ok(Some(opened.map_err(FileError::Codes)?))
 }
 
 /// The first chain of the dataset that goes by a code.
