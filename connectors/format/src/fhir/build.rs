@@ -19,7 +19,9 @@ use super::codes::LocalSystems;
 use super::ids::{self, Target};
 use super::index::Index;
 use super::node::{Field, Node};
-use super::table::{BUNDLE, Element, Form, NARRATIVE_STATUS, Need, QUANTITY, Rule, Who};
+use super::table::{
+    BINARY, BINARY_PATHS, BUNDLE, Element, Form, NARRATIVE_STATUS, Need, QUANTITY, Rule, Who,
+};
 use super::value::{Object, str_of};
 use super::{dates, index, table};
 use crate::Problem;
@@ -96,9 +98,44 @@ impl<'v> Builder<'v> {
         if str_of(root, "resourceType") == Some("Bundle") {
             self.within = (Some("Bundle"), false);
             let kind = Field::kept("resourceType", "Bundle".into());
-            return self.object(BUNDLE, root, vec![kind]);
+            let mut bundle = self.object(BUNDLE, root, vec![kind])?;
+            if let Some(Node::Object(fields)) = &mut bundle {
+                security::label(fields);
+            }
+            return Ok(bundle);
+        }
+        if str_of(root, "resourceType") == Some("Binary") {
+            return self.binary(root);
         }
         self.resource(root, false)
+    }
+
+    /// A document that is a message of its own.
+    fn binary(&mut self, root: &Object) -> Result<Option<Node>, Fault> {
+        self.within = (Some("Binary"), false);
+        self.path = vec!["Binary"];
+        for name in root.keys() {
+            let known = ["resourceType", "contentType", "data"].contains(&name.as_str())
+                || BINARY.iter().any(|element| element.name == name);
+            if !known {
+                self.removed_at("*", "not in the table");
+            }
+        }
+        let kind = Field::kept("resourceType", "Binary".into());
+        let Some(Node::Object(mut beside)) = self.fields(BINARY, root, vec![kind])? else {
+            return Ok(None);
+        };
+        security::label(&mut beside);
+        let document = attachment::read(root, &BINARY_PATHS, self.max_note_bytes)?;
+        let document = document.ok_or((BINARY_PATHS.data, Problem::Missing))?;
+        for known in &document.known {
+            self.know(known.kind, known.value.expose());
+        }
+        let part = self.part(&document.text, true)?;
+        Ok(Some(match part {
+            Some(part) => Node::Data { part, beside },
+            None => Node::Object(beside),
+        }))
     }
 
     fn resource(&mut self, resource: &Object, contained: bool) -> Result<Option<Node>, Fault> {
@@ -111,9 +148,12 @@ impl<'v> Builder<'v> {
         let outer = std::mem::replace(&mut self.within, (Some(kind), contained));
         let path = std::mem::replace(&mut self.path, vec![kind]);
         let mut node = self.object(elements, resource, vec![Field::kept("resourceType", kind.into())]);
-        // Contained resources have no security labels (FHIR R4, invariant dom-5).
-        if let (Ok(Some(Node::Object(fields))), false) = (&mut node, contained) {
-            security::label(fields);
+        if let Ok(Some(Node::Object(fields))) = &mut node {
+            if !contained {
+                security::label(fields);
+            } else if security::unlabel(fields) {
+                self.removed_at("meta", "security label");
+            }
         }
         self.path = path;
         self.within = outer;
