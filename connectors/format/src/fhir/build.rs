@@ -1,5 +1,6 @@
 //! One walk over a message, by the table: its narrative, its identifiers, and what of it comes back.
 
+mod binary;
 mod changes;
 mod people;
 mod security;
@@ -19,9 +20,7 @@ use super::codes::LocalSystems;
 use super::ids::{self, Target};
 use super::index::Index;
 use super::node::{Field, Node};
-use super::table::{
-    BINARY, BINARY_PATHS, BUNDLE, Element, Form, NARRATIVE_STATUS, Need, QUANTITY, Rule, Who,
-};
+use super::table::{BUNDLE, Element, Form, NARRATIVE_STATUS, Need, QUANTITY, Rule, Who};
 use super::value::{Object, str_of};
 use super::{dates, index, table};
 use crate::Problem;
@@ -108,34 +107,6 @@ impl<'v> Builder<'v> {
             return self.binary(root);
         }
         self.resource(root, false)
-    }
-
-    /// A document that is a message of its own.
-    fn binary(&mut self, root: &Object) -> Result<Option<Node>, Fault> {
-        self.within = (Some("Binary"), false);
-        self.path = vec!["Binary"];
-        for name in root.keys() {
-            let known = ["resourceType", "contentType", "data"].contains(&name.as_str())
-                || BINARY.iter().any(|element| element.name == name);
-            if !known {
-                self.removed_at("*", "not in the table");
-            }
-        }
-        let kind = Field::kept("resourceType", "Binary".into());
-        let Some(Node::Object(mut beside)) = self.fields(BINARY, root, vec![kind])? else {
-            return Ok(None);
-        };
-        security::label(&mut beside);
-        let document = attachment::read(root, &BINARY_PATHS, self.max_note_bytes)?;
-        let document = document.ok_or((BINARY_PATHS.data, Problem::Missing))?;
-        for known in &document.known {
-            self.know(known.kind, known.value.expose());
-        }
-        let part = self.part(&document.text, true)?;
-        Ok(Some(match part {
-            Some(part) => Node::Data { part, beside },
-            None => Node::Object(beside),
-        }))
     }
 
     fn resource(&mut self, resource: &Object, contained: bool) -> Result<Option<Node>, Fault> {

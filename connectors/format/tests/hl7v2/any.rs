@@ -84,7 +84,7 @@ proptest! {
         let payload = [head.as_bytes(), &text].concat();
         if let Record::Note(event) = format("").decode(Default::default(), &payload) {
             // What it is closed as reads as the same text: in its own character set, or in UTF-8.
-            let again = read(&unchanged(&event));
+            let again = read(unchanged(&event));
             prop_assert_eq!(again.text.expose(), event.text.expose());
         }
     }

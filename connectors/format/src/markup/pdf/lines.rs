@@ -320,3 +320,99 @@ fn tracking(run: &[Glyph]) -> f64 {
     }
     middle.max(0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hayro_interpret::kurbo::Point;
+
+    /// Letters half an em wide from a place on, `?` for one that is not known, size 10.
+    fn glyphs(x: f64, y: f64, text: &str) -> Vec<Glyph> {
+        let places = (0_i32..).map(|i| x + f64::from(i) * 5.0);
+        text.chars()
+            .zip(places)
+            .map(|(c, x)| Glyph {
+                text: match c {
+                    ' ' => Text::Space,
+                    '?' => Text::Unmapped,
+                    c => Text::Char(c),
+                },
+                at: Point::new(x, y),
+                end: Point::new(x + 5.0, y),
+                along: Vec2::new(1.0, 0.0),
+                size: 10.0,
+            })
+            .collect()
+    }
+
+    fn text(content: &[Vec<Glyph>], annotations: &[Vec<Glyph>]) -> Result<String, PdfError> {
+        let content = content.concat();
+        let page = Page {
+            annotations: content.len(),
+            glyphs: [content, annotations.concat()].concat(),
+        };
+        Lines::new(page).map(Lines::finish)
+    }
+
+    #[test]
+    fn gaps_part_words_and_cells() {
+        let line = [
+            glyphs(0.0, 0.0, "An"),
+            glyphs(12.0, 0.0, "na"),
+            glyphs(60.0, 0.0, "Voss"),
+        ];
+        assert_eq!(text(&line, &[]).as_deref(), Ok("An na  Voss"));
+        let kerned = [glyphs(0.0, 0.0, "An"), glyphs(9.0, 0.0, "na")];
+        assert_eq!(text(&kerned, &[]).as_deref(), Ok("Anna"));
+        // Even gaps are those of a justified line.
+        let justified = [
+            glyphs(0.0, 0.0, "An"),
+            glyphs(22.0, 0.0, "na"),
+            glyphs(44.0, 0.0, "Voss"),
+        ];
+        assert_eq!(text(&justified, &[]).as_deref(), Ok("An na Voss"));
+    }
+
+    #[test]
+    fn a_divided_word_is_one_word() {
+        let lines = |one: &str, next: &str| text(&[glyphs(0.0, 0.0, one), glyphs(0.0, 12.0, next)], &[]);
+        assert_eq!(lines("Quill-", "feather").as_deref(), Ok("Quillfeather"));
+        assert_eq!(lines("Smith-", "Jones").as_deref(), Ok("Smith-Jones"));
+        assert_eq!(lines("3 -", "4").as_deref(), Ok("3 -\n4"));
+        let columns = [glyphs(0.0, 90.0, "Quill-"), glyphs(200.0, 0.0, "feather")];
+        assert_eq!(text(&columns, &[]).as_deref(), Ok("Quillfeather"));
+    }
+
+    #[test]
+    fn lines_far_apart_are_paragraphs() {
+        let lines = [
+            glyphs(0.0, 0.0, "a"),
+            glyphs(0.0, 12.0, "b"),
+            glyphs(0.0, 40.0, "c"),
+            glyphs(99.0, 0.0, "d"),
+        ];
+        assert_eq!(text(&lines, &[]).as_deref(), Ok("a\nb\n\nc\n\nd"));
+    }
+
+    #[test]
+    fn values_of_fields_go_to_their_lines() {
+        let labels = [glyphs(0.0, 0.0, "Name:"), glyphs(0.0, 12.0, "Ward:")];
+        let values = [glyphs(60.0, 12.0, "B2"), glyphs(60.0, 0.5, "Voss")];
+        assert_eq!(text(&labels, &values).as_deref(), Ok("Name:  Voss\nWard:  B2"));
+    }
+
+    #[test]
+    fn letters_that_are_not_known_refuse_the_page_and_a_bullet_does_not() {
+        for word in ["V?ss", "??", "?oss", "Vos?"] {
+            assert_eq!(
+                text(&[glyphs(0.0, 0.0, word)], &[]),
+                Err(PdfError::Unmapped),
+                "{word}"
+            );
+        }
+        assert_eq!(
+            text(&[glyphs(0.0, 0.0, "? Voss ?")], &[]).as_deref(),
+            Ok("\u{fffd} Voss \u{fffd}")
+        );
+    }
+}
