@@ -46,8 +46,18 @@ pub enum Problem {
     UnknownKey,
     /// A field whose value does not fit its type, where shifted fields would be taken for others.
     NotItsType,
-    /// A document that holds no text, for instance scanned pages.
+    /// A message that holds no text, only pictures and the like.
     NotText,
+    /// A document with a page that is a picture.
+    Scanned,
+    /// A document with a font whose codes have no Unicode.
+    Unmapped,
+    /// An encrypted document.
+    Encrypted,
+    /// A document that is a container for others.
+    Container,
+    /// Not a PDF, or a damaged one.
+    NotPdf,
     /// An event other than create, amend or delete.
     UnknownEvent,
     /// A text over the size limit.
@@ -99,12 +109,13 @@ impl Problem {
             | Self::NotHl7
             | Self::NotInCharset
             | Self::NotXml
+            | Self::NotPdf
             | Self::NotFramed
             | Self::NotOfSchema => QuarantineCode::Damaged,
             Self::Fragmented => QuarantineCode::Fragment,
-            Self::Unsupported => QuarantineCode::UnsupportedType,
+            Self::Unsupported | Self::Encrypted | Self::Container => QuarantineCode::UnsupportedType,
             Self::UnsupportedCharset | Self::UnsupportedEscape => QuarantineCode::UnsupportedCharset,
-            Self::NotText => QuarantineCode::NotText,
+            Self::NotText | Self::Scanned | Self::Unmapped => QuarantineCode::NotText,
             _ => QuarantineCode::InvalidPayload,
         }
     }
@@ -136,6 +147,11 @@ impl Problem {
             Self::NotInCharset => "charset",
             Self::UnsupportedEscape => "escape",
             Self::NotXml => "xml",
+            Self::NotPdf => "pdf",
+            Self::Scanned => "scanned",
+            Self::Unmapped => "unmapped",
+            Self::Encrypted => "encrypted",
+            Self::Container => "container",
             Self::NotFramed => "frame",
             Self::UnknownSchema
             | Self::UnusableSchema
@@ -164,6 +180,13 @@ impl Problem {
             Self::UnknownKey => "is not a key of an event: correct its spelling",
             Self::NotItsType => "does not fit its type",
             Self::NotText => "holds no text",
+            Self::Scanned => "has a page without a text layer: run text recognition first",
+            Self::Unmapped => {
+                "has a font without a mapping to Unicode: run text recognition, or produce the PDF anew"
+            }
+            Self::Encrypted => "is encrypted: remove the encryption first",
+            Self::Container => "is a container for other documents: send these instead",
+            Self::NotPdf => "is not PDF, or is damaged",
             Self::UnknownEvent => "is none of create, amend, delete",
             Self::TooLarge => "is over max_note_bytes",
             Self::TooComplex => "has too many values or nests too deeply",
@@ -173,7 +196,7 @@ impl Problem {
                 "is not HL7 v2: segments start with three letters and a separator, the first is MSH"
             }
             Self::UnsupportedCharset => {
-                "names no character set that is read (UNICODE UTF-8, ASCII, 8859/1, 8859/15)"
+                "names no character set that is read (UNICODE, ASCII, 8859/1 to 8859/9, 8859/15, GB 18030-2000, BIG-5, KS X 1001, ISO IR87)"
             }
             Self::NotInCharset => "has bytes that are not of the declared character set",
             Self::UnsupportedEscape => "switches the character set by an escape sequence, which is not read",

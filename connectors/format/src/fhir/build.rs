@@ -1,5 +1,6 @@
 //! One walk over a message, by the table: its narrative, its identifiers, and what of it comes back.
 
+mod binary;
 mod changes;
 mod people;
 mod security;
@@ -96,7 +97,14 @@ impl<'v> Builder<'v> {
         if str_of(root, "resourceType") == Some("Bundle") {
             self.within = (Some("Bundle"), false);
             let kind = Field::kept("resourceType", "Bundle".into());
-            return self.object(BUNDLE, root, vec![kind]);
+            let mut bundle = self.object(BUNDLE, root, vec![kind])?;
+            if let Some(Node::Object(fields)) = &mut bundle {
+                security::label(fields);
+            }
+            return Ok(bundle);
+        }
+        if str_of(root, "resourceType") == Some("Binary") {
+            return self.binary(root);
         }
         self.resource(root, false)
     }
@@ -111,9 +119,12 @@ impl<'v> Builder<'v> {
         let outer = std::mem::replace(&mut self.within, (Some(kind), contained));
         let path = std::mem::replace(&mut self.path, vec![kind]);
         let mut node = self.object(elements, resource, vec![Field::kept("resourceType", kind.into())]);
-        // Contained resources have no security labels (FHIR R4, invariant dom-5).
-        if let (Ok(Some(Node::Object(fields))), false) = (&mut node, contained) {
-            security::label(fields);
+        if let Ok(Some(Node::Object(fields))) = &mut node {
+            if !contained {
+                security::label(fields);
+            } else if security::unlabel(fields) {
+                self.removed_at("meta", "security label");
+            }
         }
         self.path = path;
         self.within = outer;

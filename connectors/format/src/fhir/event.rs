@@ -101,7 +101,8 @@ fn patient_id<'v>(
     if let (true, PatientIdFrom::ResourceId, Some(id)) = (is_patient, from, str_of(note, "id")) {
         return Some((id, None));
     }
-    let subject = ["subject", "patient", "beneficiary"]
+    // Whose rules of access a document is under may be a patient.
+    let subject = ["subject", "patient", "beneficiary", "securityContext"]
         .into_iter()
         .find_map(|name| object(note, name));
     let address = subject.and_then(|subject| str_of(subject, "reference"));

@@ -36,6 +36,8 @@ impl<'v> Index<'v> {
                     index.add(resource, str_of(entry, "fullUrl"));
                 }
             }
+        } else if str_of(root, "resourceType") == Some("Binary") {
+            index.notes.push(root);
         } else {
             index.add(root, None);
         }

@@ -13,8 +13,9 @@
 //! | `authored_at` | `date`, `issued`, `effective[x]` or the context's period; a date without an offset is one of UTC |
 //! | `event` | `delete` if all are entered in error, `amend` if amended, corrected, appended, or of a version over 1 |
 //!
-//! An attachment is plain text, HTML, RTF or a CDA document, in it or in a `Binary` of the same bundle; given back it is
-//! plain text. One that cannot be read (an address elsewhere, a PDF) is an error if there is no other text that the note
+//! An attachment is plain text, HTML, RTF, PDF with a text layer or a CDA document, in it or in a `Binary` of the same bundle;
+//! given back it is plain text, without title, address, size and hash. A `Binary` alone is one note. An attachment that cannot be
+//! read (an address elsewhere, a picture) is an error if there is no other text that the note
 //! is about. If there is, it is left out, of the message that is given back too. A name that stands twice in an
 //! object is refused: which of the two holds cannot be known.
 //!

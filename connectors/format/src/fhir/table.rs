@@ -11,7 +11,7 @@ mod types;
 
 use lethe_core::KnownKind;
 
-pub(super) use resources::{BUNDLE, RESOURCES};
+pub(super) use resources::{BINARY, BINARY_PATHS, BUNDLE, RESOURCES};
 pub(super) use standard::{elements, resource};
 pub(super) use types::{ADDRESS, IDENTIFIER, NAME_USE, NARRATIVE_STATUS, QUANTITY, TELECOM, THING_ID};
 

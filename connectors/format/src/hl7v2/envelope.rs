@@ -8,6 +8,7 @@ use lethe_core::{Change, Envelope, EnvelopeError, Identifier, Span};
 use super::charset::Charset;
 use super::escape::Codec;
 use super::time::typed;
+use super::utf16::Utf16;
 
 /// What is written in a hole.
 #[derive(Clone, Debug)]
@@ -20,7 +21,7 @@ pub(super) enum Hole {
     Name(usize, Words, char),
     /// A date, with the time of day that stood behind it.
     Date(usize, Box<str>),
-    /// The name of the character set.
+    /// The names of the character sets.
     Charset,
     /// The end of a segment.
     End,
@@ -46,12 +47,20 @@ pub(super) struct Words {
     pub(super) suffix: usize,
 }
 
+/// How the message is written.
+#[derive(Debug)]
+pub(super) struct Written {
+    /// The names of the character sets, as the message had them.
+    pub(super) charsets: Vec<String>,
+    /// None if it is in the codec's character set.
+    pub(super) utf16: Option<Utf16>,
+}
+
 /// A message without its contents.
 #[derive(Debug)]
 pub(super) struct Skeleton {
     pub(super) codec: Codec,
-    /// The name of the character set, as the message had it.
-    pub(super) charset: String,
+    pub(super) written: Written,
     pub(super) text: String,
     /// Where each hole is in `text`, in order.
     pub(super) holes: Vec<(usize, Hole)>,
@@ -81,12 +90,16 @@ impl Envelope for Skeleton {
             return Err(EnvelopeError);
         }
         let whole = self
-            .fill(parts, identifiers, &self.charset)
+            .fill(parts, identifiers, &self.written.charsets)
             .ok_or(EnvelopeError)?;
+        if let Some(utf16) = self.written.utf16 {
+            return Ok(utf16.encode(&whole));
+        }
         match self.codec.charset.encode(whole) {
             Ok(bytes) => Ok(bytes),
             Err(_) => {
-                let whole = self.fill(parts, identifiers, UTF8).ok_or(EnvelopeError)?;
+                let utf8 = [UTF8.to_owned()];
+                let whole = self.fill(parts, identifiers, &utf8).ok_or(EnvelopeError)?;
                 Ok(whole.into_bytes())
             }
         }
@@ -95,7 +108,7 @@ impl Envelope for Skeleton {
 
 impl Skeleton {
     /// The message as text. Each segment ends with a carriage return, and without separators that nothing follows.
-    fn fill(&self, parts: &[&str], identifiers: &[&str], charset: &str) -> Option<String> {
+    fn fill(&self, parts: &[&str], identifiers: &[&str], charsets: &[String]) -> Option<String> {
         let field = self.codec.separators.field;
         let escape = |text: &str, out: &mut String| self.codec.escape(text, out);
         let mut out =
@@ -129,7 +142,14 @@ impl Skeleton {
                     }
                 }
                 Hole::Date(identifier, time) => escape(&typed(identifiers.get(*identifier)?, time), &mut out),
-                Hole::Charset => escape(charset, &mut out),
+                Hole::Charset => {
+                    for (i, charset) in charsets.iter().enumerate() {
+                        if i > 0 {
+                            out.extend(self.codec.separators.repetition);
+                        }
+                        escape(charset, &mut out);
+                    }
+                }
                 Hole::End => {
                     while out.ends_with(field) {
                         out.pop();

@@ -3,7 +3,6 @@
 //! Strict where a mistake could hide text (every segment must look like one), lenient where none can (CR, LF or CRLF,
 //! the frame of MLLP around it, missing trailing separators).
 
-use super::charset::Charset;
 use super::escape::Code;
 use super::table;
 use crate::{Diagnosis, Problem};
@@ -137,24 +136,21 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// MSH-18 before the message is decoded: its first repetition, and whether there are more.
-pub(super) fn declared_charset(message: &[u8], separators: &Separators) -> (String, bool) {
+/// Character sets of MSH-18 that are looked at. Table 0211 has some two dozen.
+const MAX_CHARSETS: usize = 32;
+
+/// The repetitions of MSH-18 before the message is decoded; empty for null.
+pub(super) fn declared_charsets(message: &[u8], separators: &Separators) -> Vec<String> {
     let head = message.split(|byte| matches!(byte, b'\r' | b'\n')).next();
     let mut fields = head
         .unwrap_or_default()
         .split(|&byte| char::from(byte) == separators.field);
     let field = String::from_utf8_lossy(fields.nth(17).unwrap_or_default());
-    let mut repetitions = separators.repetitions(&field);
-    let first = repetitions.next().unwrap_or_default().trim();
-    let more = repetitions.any(|other| Charset::named(other) != Charset::named(first));
-    (
-        if is_null(first) {
-            String::new()
-        } else {
-            first.to_owned()
-        },
-        more,
-    )
+    let repetitions = separators.repetitions(&field).map(str::trim);
+    repetitions
+        .map(|one| if is_null(one) { "" } else { one }.to_owned())
+        .take(MAX_CHARSETS)
+        .collect()
 }
 
 /// Takes the text apart.

@@ -16,7 +16,7 @@
 //! Withdrawn observations (OBX-11 D, X or W, OBR-25 X) are no part of the text. With `keep_message` the event carries the
 //! message to be closed: what comes back of it is decided by an allowlist (`table.rs`), and only that is kept of it.
 //!
-//! Attachments in RTF and HTML come back as plain text. What is not text (PDF, images, pointers to documents elsewhere)
+//! Attachments in RTF, HTML and PDF come back as plain text. What is not text (images, pointers to documents elsewhere)
 //! comes back empty. A message with nothing but such contents is refused. One in pieces is joined (`fragments.rs`), or
 //! refused if not all of them are in the payload: its note would not be whole.
 //!
@@ -37,6 +37,7 @@ mod people;
 mod table;
 mod time;
 mod typed;
+mod utf16;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,8 +49,9 @@ use serde::Deserialize;
 use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
 pub use batch::{Messages, hl7v2_messages};
 pub use charset::Charset;
+use charset::Declared;
 use codes::Codes;
-use envelope::{Hole, Skeleton};
+use envelope::{Hole, Skeleton, Written};
 use escape::Codec;
 use message::{Segment, Separators};
 use narrative::Narrative;
@@ -57,6 +59,7 @@ pub use table::allowlist;
 use table::{Row, Rule};
 use time::Stamp;
 use typed::Draft;
+use utf16::Utf16;
 
 /// Settings of the `hl7v2` format.
 #[derive(Clone, Debug, Deserialize)]
@@ -129,6 +132,28 @@ impl Format for Hl7v2Format {
                 problem: Problem::TooLarge,
             });
         }
+        let Some((utf16, start)) = Utf16::of(payload) else {
+            return self.decoded(payload, None);
+        };
+        let place = |field, byte, problem| Diagnosis { field, byte, problem };
+        let text = utf16
+            .decode(payload.get(start..).unwrap_or_default())
+            .map_err(|read| place(None, start + read, Problem::NotInCharset))?;
+        let of_payload = |byte| {
+            let before = text.get(..byte).unwrap_or_default();
+            start + before.encode_utf16().count() * 2
+        };
+        self.decoded(text.as_bytes(), Some(utf16))
+            .map_err(|one| place(one.field, of_payload(one.byte), one.problem))
+    }
+}
+
+/// Where in the text, in which field, and why.
+type Refused = (usize, &'static str, Problem);
+
+impl Hl7v2Format {
+    /// The event of a payload; `utf16` if it was written in that and is UTF-8 now.
+    fn decoded(&self, payload: &[u8], utf16: Option<Utf16>) -> Result<NoteEvent, Diagnosis> {
         let whole =
             fragments::whole(payload).map_err(|(byte, field, problem)| Diagnosis { field, byte, problem })?;
         let fail = |field, byte: usize, problem| Diagnosis {
@@ -138,24 +163,35 @@ impl Format for Hl7v2Format {
         };
         let body = &*whole.body;
         let separators = Separators::read(body).map_err(|one| fail(one.field, one.byte, one.problem))?;
-        let (declared, more) = message::declared_charset(body, &separators);
-        let charset = if declared.is_empty() {
-            Some(self.config.charset)
-        } else {
-            Charset::named(&declared)
+        let names = message::declared_charsets(body, &separators);
+        let refused = |problem| fail(Some("MSH-18"), 0, problem);
+        let first = names.first().map_or("", String::as_str);
+        let fits = match utf16 {
+            Some(_) => first.is_empty() || charset::is_unicode(first),
+            None => !charset::is_utf16(first),
         };
-        let Some(charset) = charset.filter(|_| !more) else {
-            return Err(fail(Some("MSH-18"), 0, Problem::UnsupportedCharset));
+        if !fits {
+            return Err(refused(Problem::NotInCharset));
+        }
+        let declared = match utf16 {
+            Some(_) => Some(Declared::UNICODE),
+            None => Charset::declared(&names, self.config.charset),
         };
+        let Declared { charset, switches } = declared.ok_or_else(|| refused(Problem::UnsupportedCharset))?;
+        if switches && memchr::memchr3(0x1b, 0x0e, 0x0f, body).is_some() {
+            return Err(refused(Problem::UnsupportedEscape));
+        }
         let codec = Codec { separators, charset };
         let text = charset
             .decode(body)
             .map_err(|(byte, problem)| fail(None, byte, problem))?;
         let text = fragments::joined(text, &separators);
-        // A byte of the text is one of the payload, but where a letter is one byte there and two here.
-        let at = |byte: usize| match charset {
-            Charset::Utf8 | Charset::Ascii => byte,
-            Charset::Latin1 | Charset::Latin9 => text.get(..byte).map_or(byte, |head| head.chars().count()),
+        // A byte of the text is one of the payload only where both are written alike.
+        let at = |byte: usize| {
+            let before = text.get(..byte).unwrap_or_default();
+            charset
+                .encode(before.to_owned())
+                .map_or(byte, |bytes| bytes.len())
         };
         let segments = message::segments(&text, &separators)
             .map_err(|(byte, field, problem)| fail(field, at(byte), problem))?;
@@ -163,19 +199,18 @@ impl Format for Hl7v2Format {
         for segment in whole.messages.envelope() {
             draft.removed_from(segment, 0, "segment not on the list");
         }
-        self.event(draft, declared, &segments)
+        let written = Written {
+            charsets: Charset::known(names),
+            utf16,
+        };
+        self.event(draft, written, &segments)
             .map_err(|(byte, field, problem)| fail(Some(field), at(byte), problem))
     }
-}
 
-/// Where in the text, in which field, and why.
-type Refused = (usize, &'static str, Problem);
-
-impl Hl7v2Format {
     fn event(
         &self,
         mut draft: Draft,
-        declared: String,
+        written: Written,
         segments: &[Segment<'_>],
     ) -> Result<NoteEvent, Refused> {
         let codec = &draft.codec.clone();
@@ -217,7 +252,7 @@ impl Hl7v2Format {
         let enclosed = self.config.keep_message.then(|| {
             Enclosed(Arc::new(Skeleton {
                 codec: *codec,
-                charset: declared,
+                written,
                 text: draft.text,
                 holes: draft.holes,
                 parts: narrative.parts,

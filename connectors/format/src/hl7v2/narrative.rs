@@ -18,8 +18,8 @@ use super::escape::{Codec, unhex};
 use super::message::{Segment, is_null};
 use super::table::{Rule, Whose};
 use super::typed::{Draft, Parts, is_code};
-use crate::Problem;
-use crate::markup::{html_to_text, rtf_to_text};
+use crate::markup::{html_to_text, pdf_to_text, rtf_to_text};
+use crate::{MAX_NOTE_BYTES, Problem};
 
 /// A message with more parts of narrative than this is refused.
 pub(super) const MAX_PARTS: usize = 1 << 18;
@@ -250,6 +250,7 @@ enum Media {
     Plain,
     Html,
     Rtf,
+    Pdf,
 }
 
 impl Media {
@@ -266,6 +267,7 @@ impl Media {
             "TEXT" | "TX" | "FT" | "PLAIN" | "TXT" => Self::Plain,
             "HTML" | "HTM" | "XHTML" | "XHTML+XML" => Self::Html,
             "RTF" | "RICHTEXT" => Self::Rtf,
+            "PDF" | "X-PDF" => Self::Pdf,
             _ => return None,
         })
     }
@@ -273,7 +275,8 @@ impl Media {
     /// The text that a reader sees of data in an encoding of table 0299, and how to write it again.
     ///
     /// # Errors
-    /// [`Problem::NotBase64`]; letters that are none; [`Problem::Unsupported`] for another encoding, or RTF that is none.
+    /// [`Problem::NotBase64`]; letters that are none; [`Problem::Unsupported`] for another encoding, or RTF that is none; what
+    /// [`pdf_to_text`] refuses.
     fn read(&self, codec: &Codec, encoding: &str, data: &str) -> Result<(String, Encoding), Problem> {
         let written = codec.text(data)?;
         let digits = || written.bytes().filter(|byte| !byte.is_ascii_whitespace());
@@ -300,6 +303,7 @@ impl Media {
                 rtf_to_text(&bytes).map_err(|_| Problem::Unsupported)?,
                 Charset::Utf8,
             ),
+            Self::Pdf => (pdf_to_text(&bytes, MAX_NOTE_BYTES)?, Charset::Utf8),
         };
         Ok((text, encoding(charset)))
     }

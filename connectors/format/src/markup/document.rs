@@ -5,8 +5,8 @@ use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use encoding_rs::Encoding;
 
-use super::{html_to_text, rtf_to_text};
-use crate::Problem;
+use super::{PdfError, html_to_text, pdf_to_text, rtf_to_text};
+use crate::{MAX_NOTE_BYTES, Problem};
 
 /// Padding is often left out, and says nothing.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -44,6 +44,7 @@ pub(crate) fn document_text(content_type: &str, bytes: &[u8]) -> Result<String, 
             Kind::Plain => decoded(None)?,
             Kind::Html => html_to_text(&decoded(declared(bytes))?),
             Kind::Rtf => rtf_to_text(bytes).map_err(|_| Unread::Data(Problem::WrongType))?,
+            Kind::Pdf => pdf_to_text(bytes, MAX_NOTE_BYTES).map_err(|why| Unread::Data(why.into()))?,
         },
     )
 }
@@ -58,6 +59,7 @@ enum Kind {
     Plain,
     Html,
     Rtf,
+    Pdf,
 }
 
 impl Kind {
@@ -66,8 +68,23 @@ impl Kind {
             "text/plain" | "text/markdown" => Self::Plain,
             "text/html" | "application/xhtml+xml" => Self::Html,
             "text/rtf" | "application/rtf" | "text/richtext" => Self::Rtf,
+            "application/pdf" | "application/x-pdf" => Self::Pdf,
             _ => return None,
         })
+    }
+}
+
+impl From<PdfError> for Problem {
+    fn from(why: PdfError) -> Self {
+        match why {
+            PdfError::NotPdf | PdfError::Damaged => Self::NotPdf,
+            PdfError::Encrypted => Self::Encrypted,
+            PdfError::Scanned => Self::Scanned,
+            PdfError::Unmapped => Self::Unmapped,
+            PdfError::Container => Self::Container,
+            PdfError::TooLarge => Self::TooLarge,
+            PdfError::TooComplex => Self::TooComplex,
+        }
     }
 }
 
@@ -154,11 +171,8 @@ mod tests {
                 b"a",
                 Unread::ContentType(Problem::Unsupported),
             ),
-            (
-                "application/pdf",
-                b"%PDF",
-                Unread::ContentType(Problem::Unsupported),
-            ),
+            ("image/tiff", b"II*", Unread::ContentType(Problem::Unsupported)),
+            ("application/pdf", b"%PDF-1.7", Unread::Data(Problem::NotPdf)),
             ("text/rtf", b"Dear", Unread::Data(Problem::WrongType)),
         ] {
             assert_eq!(document_text(content_type, bytes), Err(why), "{content_type}");

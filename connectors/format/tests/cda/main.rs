@@ -121,8 +121,10 @@ fn a_body_that_is_no_xml_is_read_by_its_media_type() {
         );
     }
     let pdf = body("mediaType=\"application/pdf\" representation=\"B64\"", "JVBERg==");
+    assert_eq!(refused(&pdf), (Some("nonXMLBody.text"), Problem::NotPdf));
+    let image = body("mediaType=\"image/tiff\" representation=\"B64\"", "SUkq");
     assert_eq!(
-        refused(&pdf),
+        refused(&image),
         (Some("nonXMLBody.text.mediaType"), Problem::Unsupported)
     );
     assert_eq!(

@@ -153,6 +153,11 @@ fn a_document_that_cannot_be_read_is_told_by_its_element() {
         (json!({}), data, Problem::Missing),
         (
             json!({"data": "JVBERg==", "contentType": "application/pdf"}),
+            data,
+            Problem::NotPdf,
+        ),
+        (
+            json!({"data": "SUkq", "contentType": "image/tiff"}),
             content_type,
             Problem::Unsupported,
         ),

@@ -41,10 +41,52 @@ fn segment() -> impl Strategy<Value = String> {
     prop_oneof![other, observation, attachment]
 }
 
+const CHARSETS: [&str; 22] = [
+    "UNICODE UTF-8",
+    "UNICODE UTF-16",
+    "UNICODE",
+    "ASCII",
+    "8859/1",
+    "8859/2",
+    "8859/3",
+    "8859/4",
+    "8859/5",
+    "8859/6",
+    "8859/7",
+    "8859/8",
+    "8859/9",
+    "8859/15",
+    "GB 18030-2000",
+    "BIG-5",
+    "KS X 1001",
+    "ISO IR87",
+    "~ISO IR87",
+    "ISO IR159",
+    "8859/1~8859/5",
+    "CNS 11643-1992",
+];
+
 proptest! {
     #[test]
     fn any_bytes_become_one_record(payload in prop::collection::vec(any::<u8>(), 0..200)) {
         format("").decode(Default::default(), &payload);
+    }
+
+    #[test]
+    fn any_bytes_in_any_character_set_become_one_record(
+        charset in prop_oneof![
+            prop::sample::select(CHARSETS.to_vec()).prop_map(str::to_owned),
+            "[A-Z0-9/ ~-]{0,20}",
+        ],
+        text in prop::collection::vec(any::<u8>(), 0..60),
+    ) {
+        let head = format!("MSH|^~\\&|a|b|c|d|2024||ORU^R01|C-1|P|2.5||||||{charset}\rOBX|1|TX|N||");
+        let payload = [head.as_bytes(), &text].concat();
+        if let Record::Note(event) = format("").decode(Default::default(), &payload) {
+            // What it is closed as reads as the same text: in its own character set, or in UTF-8.
+            let again = read(unchanged(&event));
+            prop_assert_eq!(again.text.expose(), event.text.expose());
+        }
     }
 
     #[test]

@@ -147,7 +147,7 @@ fn what_is_not_text_comes_back_empty() {
                 ],
             ),
             "OBX|1|TX|N||Seen.||||||F",
-            "OBX|2|ED|PDF^Scan^L||^AP^PDF^Base64^JVBERi0xLjQ=||||||F",
+            "OBX|2|ED|PDF^Scan^L||^IM^TIFF^Base64^SUkq||||||F",
             "OBX|3|RP|IMG||https://images.example/okafor^^IM^JPEG||||||F",
             "OBX|4|NM|A^Age^L||93|a^years|||||F",
             "OBX|5|SN|B||>^90",

@@ -3,7 +3,7 @@
 use lethe_core::EventKind;
 use lethe_format::Problem;
 
-use super::{format, message, observation, parts, read, refused, text};
+use super::{format, message, observation, parts, read, refused, text, unchanged};
 
 #[test]
 fn observations_of_one_kind_are_lines_and_others_are_paragraphs() {
@@ -135,13 +135,19 @@ fn an_attachment_in_the_messages_own_character_set_is_read_in_it() {
 
 #[test]
 fn what_is_not_text_is_left_out_and_never_the_whole_of_a_note() {
-    let pdf = "OBX|2|ED|PDF||^AP^PDF^Base64^JVBERi0xLjQ=";
+    let scan = "OBX|2|ED|SCAN||^IM^TIFF^Base64^SUkq";
     let image = "OBX|3|RP|IMG||https://images.example/okafor^^IM^JPEG";
-    let note = message("MDM^T02", &["OBX|1|TX|N||Seen.", pdf, image]);
+    let note = message("MDM^T02", &["OBX|1|TX|N||Seen.", scan, image]);
     assert_eq!(text(note), "Seen.");
     assert_eq!(
-        refused(message("MDM^T02", &[pdf])),
+        refused(message("MDM^T02", &[scan])),
         (Some("OBX-5"), Problem::NotText)
+    );
+    // A document of a kind that is read is a note: it is not left out for being damaged.
+    let pdf = "OBX|2|ED|PDF||^AP^PDF^Base64^JVBERi0xLjQ=";
+    assert_eq!(
+        refused(message("MDM^T02", &["OBX|1|TX|N||Seen.", pdf])),
+        (Some("OBX-5"), Problem::NotPdf)
     );
 }
 
@@ -175,6 +181,55 @@ fn attachments_that_cannot_be_read_are_refused() {
 }
 
 #[test]
+fn other_sets_of_msh_18_count_only_where_an_escape_switches_to_them() {
+    let declared = |charsets: &str, value: &str| {
+        format!("MSH|^~\\&|a|b|c|d|2024||ORU^R01|C|P|2.5||||||{charsets}\rOBX|1|TX|N||{value}")
+    };
+    assert_eq!(text(declared("UNICODE UTF-8~8859/1", "José")), "José");
+    for switch in [r"\C2842\x", r"\M2442\x", "\u{1b}$B;3"] {
+        let why = refused(declared("UNICODE UTF-8~ISO IR87", switch));
+        assert_eq!(why.1, Problem::UnsupportedEscape, "{switch}");
+    }
+    let closed = unchanged(&read(declared("8859/1~KLINGON~8859/2", "x")));
+    let closed = String::from_utf8(closed).unwrap();
+    assert!(closed.contains("||8859/1~~8859/2\r"), "{closed}");
+}
+
+#[test]
+fn a_message_in_utf_16_comes_back_in_it() {
+    let message = |charset: &str| {
+        format!("MSH|^~\\&|||||||ORU^R01|C-1|P|2.5||||||{charset}\rPID|1||7\rOBX|1|TX|L1||Łukasz 😀 \\T\\\r")
+    };
+    let bytes = |text: &str, mark: bool, big: bool| -> Vec<u8> {
+        let text = format!("{}{text}", if mark { "\u{feff}" } else { "" });
+        let units = text.encode_utf16();
+        units
+            .flat_map(|unit| {
+                if big {
+                    unit.to_be_bytes()
+                } else {
+                    unit.to_le_bytes()
+                }
+            })
+            .collect()
+    };
+    for charset in ["UNICODE UTF-16", "UNICODE", ""] {
+        for (mark, big) in [(true, true), (true, false), (false, true), (false, false)] {
+            let payload = bytes(&message(charset), mark, big);
+            let event = read(payload.clone());
+            assert_eq!(event.text.expose(), "Łukasz 😀 &");
+            assert_eq!(unchanged(&event).get(..4), payload.get(..4));
+            assert_eq!(read(unchanged(&event)).text.expose(), event.text.expose());
+        }
+    }
+    let other = bytes(&message("8859/1"), true, false);
+    assert_eq!(refused(other), (Some("MSH-18"), Problem::NotInCharset));
+    let mut cut = bytes(&message(""), true, false);
+    cut.pop();
+    assert_eq!(refused(cut), (None, Problem::NotInCharset));
+}
+
+#[test]
 fn character_sets_are_those_of_msh_18() {
     let latin = |charset: &str, value: &[u8]| {
         let head = format!("MSH|^~\\&|a|b|c|d|2024||ORU^R01|C|P|2.5||||||{charset}\rOBX|1|TX|N||");
@@ -194,7 +249,25 @@ fn character_sets_are_those_of_msh_18() {
         (Problem::NotInCharset, ascii.len() - 1)
     );
     assert_eq!(refused(latin("", b"Jos\xe9")), (None, Problem::NotUtf8));
-    for charset in ["8859/2", "UNICODE UTF-16", "GB 18030-2000", "ISO IR6~ISO IR87"] {
+    assert_eq!(text(latin("8859/2", b"\xa3ukasz")), "Łukasz");
+    assert_eq!(text(latin("8859/2", br"\XA3\ukasz")), "Łukasz");
+    assert_eq!(text(latin("BIG-5", b"\xb3\x7c~\xa7\xf5")), "逖\n李");
+    assert_eq!(text(latin("GB 18030-2000", b"\xc0\xee")), "李");
+    assert_eq!(text(latin("KS X 1001", b"\xb1\xe8")), "김");
+    assert_eq!(text(latin("~ISO IR87", b"\x1b$B;3ED\x1b(B.")), "山田.");
+    assert_eq!(text(latin("UNICODE", "José".as_bytes())), "José");
+    assert_eq!(refused(latin("8859/7", b"a\xff")), (None, Problem::NotInCharset));
+    assert_eq!(
+        refused(latin("UNICODE UTF-16", b"Jos")),
+        (Some("MSH-18"), Problem::NotInCharset)
+    );
+    for charset in [
+        "8859/10",
+        "UNICODE UTF-32",
+        "CNS 11643-1992",
+        "ISO IR159",
+        "ISO IR87~8859/1",
+    ] {
         assert_eq!(
             refused(latin(charset, b"Jos")),
             (Some("MSH-18"), Problem::UnsupportedCharset),

@@ -66,7 +66,7 @@ def message(rng, number):
     birth = f"{rng.randrange(1920, 2010)}{rng.randrange(1, 13):02}{rng.randrange(1, 29):02}"
     phone = f"({rng.randrange(200, 999)})555-01{rng.randrange(100):02}"
     secret = {"mrn": mrn, "visit": visit, "ssn": ssn, "birth": birth, "phone": phone, "family": family,
-              "doctor": doctor, "street": "Quarrystone Lane", "z": "ZSEGMENTSECRET", "pdf": "JVBERi0xLjQK"}
+              "doctor": doctor, "street": "Quarrystone Lane", "z": "ZSEGMENTSECRET", "scan": "SUkqAAgAAAA="}
     name = c.join([e(family), e(given), e(second), e(suffix), "Mrs", "MD", "L"])
     xcn = c.join(["9911", e(doctor), e(doctor_given)])
     head = ["MSH", separators[1:], "SCRIBE", "NORTHGATE", "STORE", "SOUTHGATE", "20240501083000+0200", "",
@@ -92,7 +92,7 @@ def message(rng, number):
     attachment = f"Attached, {family}.\r\nGröße."
     add("OBX", {1: "8", 2: "ED", 3: "ATT", 5: c.join(
         ["", "TEXT", "plain", "Base64", base64.b64encode(attachment.encode()).decode()]), 11: "F"})
-    add("OBX", {1: "9", 2: "ED", 3: "PDF", 5: c.join(["", "AP", "PDF", "Base64", secret["pdf"]]), 11: "F"})
+    add("OBX", {1: "9", 2: "ED", 3: "SCAN", 5: c.join(["", "IM", "TIFF", "Base64", secret["scan"]]), 11: "F"})
     add("NTE", {1: "1", 3: e("Comment on " + family)})
     add("IN1", {1: "1", 4: "Sun Mutual", 16: c.join([e(family), "Tomas"]), 36: "POL991"})
     add("AL1", {1: "1", 3: c.join(["70618", "Penicillin", "RXNORM"]), 5: "rash seen by " + e(doctor)})

@@ -4,15 +4,44 @@ use serde_json::json;
 
 use crate::fhir::node::{Field, Node};
 
+const SYSTEM: &str = "http://terminology.hl7.org/CodeSystem/v3-ObservationValue";
+const CODE: &str = "PSEUDED";
+
+/// Whether the coding is the label, which a message that was redacted before has already.
+fn is_ours(coding: &Node) -> bool {
+    let Node::Object(fields) = coding else {
+        return false;
+    };
+    let has = |name: &str, wanted: &str| {
+        fields.iter().any(|field| {
+            field.name == name && matches!(&field.node, Some(Node::Kept(value)) if value == wanted)
+        })
+    };
+    has("system", SYSTEM) && has("code", CODE)
+}
+
+/// Removes labels: contained resources have none (FHIR R4, invariant dom-5). Returns whether there were any.
+pub(super) fn unlabel(fields: &mut [Field]) -> bool {
+    let mut removed = false;
+    for meta in fields.iter_mut().filter(|field| field.name == "meta") {
+        if let Some(Node::Object(within)) = &mut meta.node {
+            let before = within.len();
+            within.retain(|field| field.name != "security");
+            removed |= within.len() < before;
+            if within.is_empty() {
+                meta.node = None;
+            }
+        }
+    }
+    removed
+}
+
 /// Labels the resource as pseudonymised (HL7 v3 ObservationValue).
 ///
 /// `ANONYED` claims that nothing can be reversed. Whether that holds depends on the policy, which the format does not
 /// know; `PSEUDED` claims less and is true under every policy.
 pub(super) fn label(fields: &mut Vec<Field>) {
-    let coding = json!({
-        "system": "http://terminology.hl7.org/CodeSystem/v3-ObservationValue",
-        "code": "PSEUDED",
-    });
+    let coding = json!({"system": SYSTEM, "code": CODE});
     if !fields
         .iter()
         .any(|field| field.name == "meta" && field.node.is_some())
@@ -27,8 +56,7 @@ pub(super) fn label(fields: &mut Vec<Field>) {
     let security = meta.iter_mut().find(|field| field.name == "security");
     match security.and_then(|field| field.node.as_mut()) {
         Some(Node::List(codings)) => {
-            let ours = |node: &Node| matches!(node, Node::Kept(value) if *value == coding);
-            if !codings.iter().any(ours) {
+            if !codings.iter().any(is_ours) {
                 codings.push(Node::Kept(coding));
             }
         }

@@ -64,6 +64,13 @@ pub(in crate::fhir) static BUNDLE: &[Element] = &[
     ),
 ];
 
+/// A document without a resource around it. Its content is an attachment's, and is written by the same rule.
+pub(in crate::fhir) static BINARY: &[Element] = &[el("id", Rule::Id), el("meta", META), LANGUAGE];
+pub(in crate::fhir) static BINARY_PATHS: Paths = Paths {
+    data: "Binary.data",
+    content_type: "Binary.contentType",
+};
+
 pub(super) const LANGUAGE: Element = el("language", Rule::Keep(Form::Language));
 const CONTAINED: Element = el("contained", Rule::Contained);
 const TEXT: Element = el("text", Rule::Narrative);

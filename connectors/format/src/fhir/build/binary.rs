@@ -1,0 +1,41 @@
+//! A `Binary` that is a message of its own: a document without a resource around it.
+
+use super::{Builder, Fault, security};
+use crate::Problem;
+use crate::fhir::attachment;
+use crate::fhir::node::{Field, Node};
+use crate::fhir::table::{BINARY, BINARY_PATHS};
+use crate::fhir::value::Object;
+
+impl Builder<'_> {
+    /// Reads the document, and writes it as plain text.
+    ///
+    /// # Errors
+    /// A [`Fault`] for a document that cannot be read, or that is missing.
+    pub(super) fn binary(&mut self, root: &Object) -> Result<Option<Node>, Fault> {
+        self.within = (Some("Binary"), false);
+        self.path = vec!["Binary"];
+        for name in root.keys() {
+            let known = ["resourceType", "contentType", "data"].contains(&name.as_str())
+                || BINARY.iter().any(|element| element.name == name);
+            if !known {
+                self.removed_at("*", "not in the table");
+            }
+        }
+        let kind = Field::kept("resourceType", "Binary".into());
+        let Some(Node::Object(mut beside)) = self.fields(BINARY, root, vec![kind])? else {
+            return Ok(None);
+        };
+        security::label(&mut beside);
+        let document = attachment::read(root, &BINARY_PATHS, self.max_note_bytes)?;
+        let document = document.ok_or((BINARY_PATHS.data, Problem::Missing))?;
+        for known in &document.known {
+            self.know(known.kind, known.value.expose());
+        }
+        let part = self.part(&document.text, true)?;
+        Ok(Some(match part {
+            Some(part) => Node::Data { part, beside },
+            None => Node::Object(beside),
+        }))
+    }
+}

@@ -1,0 +1,116 @@
+//! Text from PDF (ISO 32000-2) that has a text layer.
+//!
+//! Two libraries share the work. lopdf reads the file within limits and decodes its streams (`open.rs`); hayro runs the
+//! content of what lopdf wrote and gives each glyph with its place and its Unicode (`glyphs.rs`); words, lines and
+//! paragraphs are made of these here (`lines.rs`). Form fields and comments belong to the text (`notes.rs`). The document's
+//! properties, bookmarks, scripts and embedded files are left out, as is what is hidden.
+//!
+//! A document is read whole or refused: a page that is only a picture, a font whose codes have no Unicode, a stream that
+//! is cut short, or a password each refuse all of it.
+
+mod glyphs;
+mod lines;
+mod notes;
+mod open;
+
+use hayro_interpret::hayro_syntax::Pdf;
+
+use glyphs::Page;
+use lines::Lines;
+use open::Opened;
+
+/// Pages of a document that is read.
+const MAX_PAGES: usize = 10_000;
+/// The stack that reading has. Forms within forms are followed 50 deep, each of them over several large frames.
+const STACK_BYTES: usize = 64 << 20;
+
+/// Why there is no text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PdfError {
+    /// It does not start with `%PDF-`.
+    #[error("is not PDF")]
+    NotPdf,
+    /// An object, a stream or the cross-reference table is damaged or missing.
+    #[error("is damaged")]
+    Damaged,
+    /// It is encrypted, with a password or without one.
+    #[error("is encrypted")]
+    Encrypted,
+    /// A page, or the whole document, is a picture.
+    #[error("has a page without a text layer")]
+    Scanned,
+    /// Glyphs that no character is known for.
+    #[error("has a font whose characters are not known")]
+    Unmapped,
+    /// The note is in embedded files or in a form that a program builds (a portfolio, XFA).
+    #[error("is a container for other documents")]
+    Container,
+    /// More text or more decoded bytes than the limit.
+    #[error("is too large")]
+    TooLarge,
+    /// More pages, objects or drawing than any note has.
+    #[error("is too complex")]
+    TooComplex,
+}
+
+/// The text that a reader of the document sees, of at most `max_bytes`, with an empty line between pages.
+///
+/// # Errors
+/// [`PdfError`].
+pub fn pdf_to_text(pdf: &[u8], max_bytes: usize) -> Result<String, PdfError> {
+    let head = pdf.get(..1024).unwrap_or(pdf);
+    if memchr::memmem::find(head, b"%PDF-").is_none() {
+        return Err(PdfError::NotPdf);
+    }
+    // The thread is for its stack. What panics in the libraries ends here too: it costs this document alone.
+    std::thread::scope(|scope| {
+        let reader = std::thread::Builder::new()
+            .name("pdf".to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, || read(pdf, max_bytes));
+        match reader {
+            Ok(reader) => reader.join().unwrap_or_else(|why| {
+                // What was stopped at a limit says so.
+                Err(*why.downcast_ref().unwrap_or(&PdfError::Damaged))
+            }),
+            Err(_) => Err(PdfError::TooComplex),
+        }
+    })
+}
+
+fn read(pdf: &[u8], max_bytes: usize) -> Result<String, PdfError> {
+    let opened = open::open(pdf)?;
+    let Opened {
+        bytes,
+        notes,
+        largest_form,
+    } = opened;
+    let pdf = Pdf::new(bytes).map_err(|_| PdfError::Damaged)?;
+    // The two libraries see the same pages, or one of them misses some.
+    if pdf.pages().len() != notes.len() {
+        return Err(PdfError::Damaged);
+    }
+    let mut work = glyphs::Work::new(largest_form);
+    let mut text = String::new();
+    for (page, notes) in pdf.pages().iter().zip(&notes) {
+        let page = Page::read(page, &mut work)?;
+        let mut lines = Lines::new(page)?;
+        lines.add_notes(notes);
+        let page = lines.finish();
+        if page.is_empty() {
+            continue;
+        }
+        if text.len() + page.len() > max_bytes {
+            return Err(PdfError::TooLarge);
+        }
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(&page);
+    }
+    if text.is_empty() {
+        return Err(PdfError::Scanned);
+    }
+    Ok(text)
+}

@@ -1,0 +1,375 @@
+//! The glyphs of a page: what each stands for and where it is.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hayro_interpret::font::{Glyph as Drawn, GlyphRun};
+use hayro_interpret::hayro_cmap::{BfString, WritingMode};
+use hayro_interpret::hayro_syntax::page::Page as Source;
+use hayro_interpret::kurbo::{Affine, BezPath, Point, Rect, Vec2};
+use hayro_interpret::{
+    BlendMode, ClipPath, Context, Device, DrawMode, DrawProps, Image, ImageDrawProps, InterpreterCache,
+    InterpreterSettings, InterpreterWarning, RenderContent, SoftMask, WarningSinkFn, interpret_page,
+};
+
+use super::PdfError;
+
+/// Bytes of forms that are run, a form counted each time that it is drawn: forms within forms could multiply without end.
+const MAX_FORM_BYTES: usize = 1 << 30;
+/// Glyphs, pictures and lines that are drawn on all pages.
+const MAX_DRAWN: usize = 50_000_000;
+/// Glyphs of one page.
+const MAX_GLYPHS: usize = 2_000_000;
+/// Units of a font's design grid that are one em.
+const EM: f64 = 1000.0;
+/// Two glyphs of the same text nearer than this, in ems, are one that is drawn twice to look bold.
+const SAME_PLACE: f64 = 0.1;
+
+/// What a document's pages may still draw.
+pub(super) struct Work {
+    drawn: usize,
+    form_bytes: usize,
+    /// What each form is counted as.
+    largest_form: usize,
+}
+
+impl Work {
+    pub(super) const fn new(largest_form: usize) -> Self {
+        Self {
+            drawn: MAX_DRAWN,
+            form_bytes: MAX_FORM_BYTES,
+            largest_form,
+        }
+    }
+
+    /// Counts something drawn. A library that calls back cannot be told to stop: past the limit the thread ends, without a
+    /// panic's message.
+    fn draw(&mut self) {
+        self.drawn = self.drawn.checked_sub(1).unwrap_or_else(|| stop());
+    }
+
+    fn form(&mut self) {
+        self.draw();
+        let left = self.form_bytes.checked_sub(self.largest_form);
+        self.form_bytes = left.unwrap_or_else(|| stop());
+    }
+}
+
+fn stop() -> ! {
+    std::panic::resume_unwind(Box::new(PdfError::TooComplex))
+}
+
+/// What a glyph stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Text {
+    Space,
+    Char(char),
+    /// Several characters, as of a ligature.
+    Chars(Box<str>),
+    /// Not known.
+    Unmapped,
+}
+
+/// A glyph on a page whose y axis points down.
+#[derive(Clone, Debug)]
+pub(super) struct Glyph {
+    pub(super) text: Text,
+    /// Where it starts on its base line.
+    pub(super) at: Point,
+    /// Where the next one would start.
+    pub(super) end: Point,
+    /// The direction of the base line, of length 1.
+    pub(super) along: Vec2,
+    /// The size of the font.
+    pub(super) size: f64,
+}
+
+/// A page's glyphs, in the order in which they are drawn.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    pub(super) glyphs: Vec<Glyph>,
+    /// Where those of annotations begin.
+    pub(super) annotations: usize,
+}
+
+impl Page {
+    /// # Errors
+    /// [`PdfError::Scanned`] for a page that is a picture, [`PdfError::Unmapped`] for a font that cannot be read,
+    /// [`PdfError::TooComplex`] past the limits.
+    pub(super) fn read(source: &Source<'_>, work: &mut Work) -> Result<Self, PdfError> {
+        let (width, height) = source.render_dimensions();
+        let frame = Rect::new(0.0, 0.0, f64::from(width), f64::from(height));
+        let transform = Affine::new(source.initial_transform(true).as_coeffs());
+        let mut device = Collector {
+            frame,
+            work,
+            glyphs: Vec::new(),
+            seen: HashMap::new(),
+            pictures: Vec::new(),
+            paths: 0,
+            too_many: false,
+        };
+        // Text in a font that cannot be read is not drawn.
+        let missing = Arc::new(AtomicBool::new(false));
+        let mut annotations = 0;
+        for part in [RenderContent::PAGE, RenderContent::ANNOTATIONS] {
+            annotations = device.glyphs.len();
+            let settings = InterpreterSettings {
+                render_content: part,
+                warning_sink: sink(&missing),
+                ..InterpreterSettings::default()
+            };
+            let cache = InterpreterCache::new();
+            let mut context = Context::new(transform, frame, &cache, source.xref(), settings);
+            interpret_page(source, &mut context, &mut device);
+        }
+        if device.too_many {
+            return Err(PdfError::TooComplex);
+        }
+        if missing.load(Ordering::Relaxed) {
+            return Err(PdfError::Unmapped);
+        }
+        if device.is_picture() {
+            return Err(PdfError::Scanned);
+        }
+        Ok(Self {
+            glyphs: device.glyphs,
+            annotations,
+        })
+    }
+}
+
+/// Notes in `missing` that a font could not be read.
+fn sink(missing: &Arc<AtomicBool>) -> WarningSinkFn {
+    let missing = Arc::clone(missing);
+    Arc::new(move |warning| {
+        if matches!(warning, InterpreterWarning::UnsupportedFont) {
+            missing.store(true, Ordering::Relaxed);
+        }
+    })
+}
+
+/// A page with a picture on at least this share of it...
+const PICTURE_SHARE: f64 = 0.5;
+/// ... and fewer glyphs than this on it is a scan with a stamp, a page number or a line of the fax machine on it.
+const FEW_GLYPHS: usize = 100;
+/// A page without text and with more lines than this has its letters drawn as lines.
+const MANY_PATHS: usize = 100;
+
+struct Collector<'w> {
+    frame: Rect,
+    work: &'w mut Work,
+    glyphs: Vec<Glyph>,
+    /// Where a text was drawn already, by squares of the page.
+    seen: HashMap<(Text, i64, i64), Point>,
+    pictures: Vec<Rect>,
+    paths: usize,
+    too_many: bool,
+}
+
+impl Collector<'_> {
+    /// Whether the page is nothing but a picture, for all that its text layer shows.
+    fn is_picture(&self) -> bool {
+        let written = |glyph: &&Glyph| glyph.text != Text::Space;
+        if self.glyphs.iter().filter(written).count() == 0 {
+            return !self.pictures.is_empty() || self.paths > MANY_PATHS;
+        }
+        let area: f64 = self.pictures.iter().map(|picture| picture.area()).sum();
+        if area < self.frame.area() * PICTURE_SHARE {
+            return false;
+        }
+        let on_pictures = self.glyphs.iter().filter(written).filter(|glyph| {
+            let covers = |picture: &Rect| picture.contains(glyph.at);
+            self.pictures.iter().any(covers)
+        });
+        on_pictures.take(FEW_GLYPHS).count() < FEW_GLYPHS
+    }
+
+    fn picture(&mut self, corners: Rect) {
+        // A page of more pictures than this is drawn in stripes; these are enough to cover it.
+        if self.pictures.len() < 1000 {
+            let seen = corners.intersect(self.frame);
+            if seen.area() > 0.0 {
+                self.pictures.push(seen);
+            }
+        }
+    }
+
+    fn add(&mut self, glyph: Glyph) {
+        if self.glyphs.len() == MAX_GLYPHS {
+            self.too_many = true;
+            return;
+        }
+        if glyph.text != Text::Space && self.is_drawn(&glyph) {
+            return;
+        }
+        self.glyphs.push(glyph);
+    }
+
+    /// Whether the same text is drawn there already; notes it otherwise.
+    fn is_drawn(&mut self, glyph: &Glyph) -> bool {
+        // Squares of one unit; the nearest neighbours suffice for text of up to ten units, and larger is rarely drawn twice.
+        let (x, y) = (whole(glyph.at.x), whole(glyph.at.y));
+        for dx in -1..=1 {
+            for dy in -1..=1 {
+                let key = (glyph.text.clone(), x.saturating_add(dx), y.saturating_add(dy));
+                let near = |at: &Point| at.distance(glyph.at) < SAME_PLACE * glyph.size;
+                if self.seen.get(&key).is_some_and(near) {
+                    return true;
+                }
+            }
+        }
+        self.seen.insert((glyph.text.clone(), x, y), glyph.at);
+        false
+    }
+}
+
+/// The whole number below; saturates.
+fn whole(value: f64) -> i64 {
+    value.floor() as i64
+}
+
+impl<'a> Device<'a> for Collector<'_> {
+    fn draw_path(&mut self, _: &BezPath, _: DrawProps<'a>, _: &DrawMode) {
+        self.work.draw();
+        self.paths += 1;
+    }
+
+    fn draw_rect(&mut self, _: &Rect, _: DrawProps<'a>, _: &DrawMode) {
+        self.work.draw();
+    }
+
+    // Each form pushes its box.
+    fn push_clip_path(&mut self, _: &ClipPath) {
+        self.work.form();
+    }
+
+    fn push_clip_rect(&mut self, _: &Rect) {
+        self.work.draw();
+    }
+
+    fn push_transparency_group(&mut self, _: f32, _: Option<SoftMask<'a>>, _: BlendMode) {
+        self.work.draw();
+    }
+
+    fn draw_glyph_run(&mut self, run: &GlyphRun<'_, 'a>, props: DrawProps<'a>, _: &DrawMode) {
+        let places: Vec<Affine> = run
+            .glyphs()
+            .iter()
+            .map(|glyph| props.transform * glyph.transform())
+            .collect();
+        // A font that stands in for one that is not embedded is stretched glyph by glyph; a horizontal scale is the same for all
+        // of a run, and is part of their widths.
+        let stretch = |place: &Affine| across(place).hypot() / up(place).hypot();
+        let scale = places.first().map_or(1.0, stretch);
+        let is_stretched = places.iter().any(|place| (stretch(place) - scale).abs() > 0.005);
+        let is_vertical = run.writing_mode() == WritingMode::Vertical;
+        for (glyph, place) in run.glyphs().iter().zip(&places) {
+            self.work.draw();
+            let at = place.translation().to_point();
+            let size = up(place).hypot() * EM;
+            let (along, scale) = if is_vertical {
+                (-up(place), 1.0)
+            } else if is_stretched {
+                (across(place), up(place).hypot() / across(place).hypot())
+            } else {
+                (across(place), 1.0)
+            };
+            let advance = if is_vertical { EM } else { advance(glyph) };
+            let end = at + along * (scale * advance);
+            let along = along / along.hypot();
+            let finite = [at.x, at.y, end.x, end.y, size, along.x, along.y];
+            if size <= 0.0 || finite.iter().any(|value| !value.is_finite()) {
+                continue;
+            }
+            if let Some(text) = text_of(glyph) {
+                self.add(Glyph {
+                    text,
+                    at,
+                    end,
+                    along,
+                    size,
+                });
+            }
+        }
+    }
+
+    fn draw_image(&mut self, image: Image<'a, '_>, props: ImageDrawProps<'a>) {
+        self.work.draw();
+        let size = Rect::new(0.0, 0.0, f64::from(image.width()), f64::from(image.height()));
+        self.picture(props.transform.transform_rect_bbox(size));
+    }
+
+    fn pop_clip(&mut self) {}
+
+    fn pop_transparency_group(&mut self) {}
+}
+
+/// The first unit along the base line.
+fn across(place: &Affine) -> Vec2 {
+    let [a, b, ..] = place.as_coeffs();
+    Vec2::new(a, b)
+}
+
+/// The first unit upwards from it.
+fn up(place: &Affine) -> Vec2 {
+    let [_, _, c, d, ..] = place.as_coeffs();
+    Vec2::new(c, d)
+}
+
+fn advance(glyph: &Drawn<'_>) -> f64 {
+    f64::from(
+        match glyph {
+            Drawn::Outline(outline) => outline.advance_width(),
+            Drawn::Type3(drawn) => drawn.advance_width(),
+        }
+        .unwrap_or(0.0),
+    )
+}
+
+/// What the glyph stands for; none for a character without any width.
+fn text_of(glyph: &Drawn<'_>) -> Option<Text> {
+    let unicode = match glyph.as_unicode() {
+        Some(BfString::Char(c)) => c.to_string(),
+        Some(BfString::String(text)) => text,
+        None => String::new(),
+    };
+    let mut out = String::with_capacity(unicode.len());
+    for c in unicode.chars() {
+        match c {
+            // A hyphen that is drawn is one, whatever it may be at other ends of lines.
+            '\u{ad}' | '\u{2010}' | '\u{2011}' => out.push('-'),
+            '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{200c}' | '\u{200d}' => {}
+            '\u{fb00}' => out.push_str("ff"),
+            '\u{fb01}' => out.push_str("fi"),
+            '\u{fb02}' => out.push_str("fl"),
+            '\u{fb03}' => out.push_str("ffi"),
+            '\u{fb04}' => out.push_str("ffl"),
+            '\u{fb05}' | '\u{fb06}' => out.push_str("st"),
+            '\t' | '\n' | '\r' => out.push(' '),
+            '\u{e000}'..='\u{f8ff}' | '\u{fffd}' | '\u{f0000}'.. => return Some(unmapped(glyph)),
+            c if c.is_control() => return Some(unmapped(glyph)),
+            c => out.push(c),
+        }
+    }
+    if out.is_empty() {
+        return unicode.is_empty().then(|| unmapped(glyph));
+    }
+    if out.chars().all(char::is_whitespace) {
+        return Some(Text::Space);
+    }
+    let mut chars = out.chars();
+    Some(match (chars.next(), chars.next()) {
+        (Some(c), None) => Text::Char(c),
+        _ => Text::Chars(out.into_boxed_str()),
+    })
+}
+
+/// A glyph without Unicode. One that draws nothing is a space.
+fn unmapped(glyph: &Drawn<'_>) -> Text {
+    match glyph {
+        Drawn::Outline(outline) if outline.outline().elements().is_empty() => Text::Space,
+        _ => Text::Unmapped,
+    }
+}
