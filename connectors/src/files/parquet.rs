@@ -264,7 +264,7 @@ fn read<'a>(
     role: Role,
     cells: Cells<'a>,
 ) -> Result<(), Problem> {
-    let id = || Ok(string(cells)?.map(Sensitive::from));
+    let id = || string(cells).map(|text| text.map(Sensitive::from));
     match role {
         Role::Text => *text = cells.large_text()?,
         Role::NoteId => event.note_id = id()?.unwrap_or_default(),
