@@ -9,10 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array as _, RecordBatch};
+use arrow_schema::Schema;
 use common::Place;
 use common::dataset::{Dataset, files, read_parquet};
 use common::process::{Ended, Lethe};
@@ -151,8 +153,15 @@ fn rows(folder: &Path) -> BTreeMap<(String, i64), Vec<RecordBatch>> {
     let mut rows: BTreeMap<(String, i64), Vec<RecordBatch>> = BTreeMap::new();
     for path in files(folder) {
         for batch in read_parquet(&path).unwrap().1 {
+            // Without the file's footer, which the reader takes for the schema's own.
+            let schema = Arc::new(Schema::new(batch.schema().fields().clone()));
+            let batch = RecordBatch::try_new(schema, batch.columns().to_vec()).unwrap();
             let topics = batch.column_by_name("topic").unwrap().as_string::<i32>().clone();
-            let offsets = batch.column_by_name("offset").unwrap().as_primitive::<Int64Type>().clone();
+            let offsets = batch
+                .column_by_name("offset")
+                .unwrap()
+                .as_primitive::<Int64Type>()
+                .clone();
             for row in 0..batch.num_rows() {
                 let key = (topics.value(row).to_owned(), offsets.value(row));
                 rows.entry(key).or_default().push(batch.slice(row, 1));
@@ -171,7 +180,9 @@ fn text<'a>(row: &'a RecordBatch, column: &str) -> Option<&'a str> {
 fn codes(rows: &BTreeMap<(String, i64), Vec<RecordBatch>>, words: &[String]) -> BTreeSet<String> {
     let texts = rows.values().flatten().filter_map(|row| text(row, "text"));
     let texts = texts.filter(|text| words.iter().any(|word| text.contains(word)));
-    let codes = texts.flat_map(|text| text.split(['[', ']'])).filter_map(|inner| inner.split_once('-'));
+    let codes = texts
+        .flat_map(|text| text.split(['[', ']']))
+        .filter_map(|inner| inner.split_once('-'));
     codes.map(|(_, code)| code.to_owned()).collect()
 }
 
@@ -253,7 +264,13 @@ fn ten_patients_of_ten_thousand_notes_are_gone_and_all_other_rows_are_what_they_
     let chains = heads["chains"].as_array().unwrap();
     let heads: Vec<String> = chains
         .iter()
-        .map(|chain| format!("{}  {}", chain["head"]["digest"].as_str().unwrap(), chain["head"]["file"].as_str().unwrap()))
+        .map(|chain| {
+            format!(
+                "{}  {}",
+                chain["head"]["digest"].as_str().unwrap(),
+                chain["head"]["file"].as_str().unwrap()
+            )
+        })
         .collect();
     let heads = site.place.write("heads.txt", heads.join("\n"));
     let heads = ["--head", heads.to_str().unwrap()];
@@ -266,9 +283,16 @@ fn ten_patients_of_ten_thousand_notes_are_gone_and_all_other_rows_are_what_they_
     assert_eq!(Rows::of(&site).notes, before.notes);
     assert!(files(&site.out().join("erased")).is_empty());
 
-    let done = site.erase(&patients, &[]).end().expect(0).says("not erased by this");
+    let done = site
+        .erase(&patients, &[])
+        .end()
+        .expect(0)
+        .says("not erased by this");
     let outcome: Value = serde_json::from_str(&done.out).unwrap();
-    assert_eq!((&outcome["rows"], &outcome["vault_entries"]), (&json!(200), &json!(20)));
+    assert_eq!(
+        (&outcome["rows"], &outcome["vault_entries"]),
+        (&json!(200), &json!(20))
+    );
     assert_eq!(outcome["records"].as_array().unwrap().len(), 200);
 
     assert_erased(&site, &before, &gone);
@@ -280,11 +304,17 @@ fn ten_patients_of_ten_thousand_notes_are_gone_and_all_other_rows_are_what_they_
     assert!(!search.found.is_empty());
     let report: Value = serde_json::from_str(&site.inspect(&heads).expect(0).out).unwrap();
     assert_eq!(report["erasures"][0]["reason"], "request 2026-117");
-    let erased = report["chains"].as_array().unwrap().iter().map(|chain| chain["erased"].as_u64().unwrap());
+    let erased = report["chains"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|chain| chain["erased"].as_u64().unwrap());
     assert_eq!(erased.sum::<u64>(), 200);
     assert!(Dataset::read(&site.out()).faults(&site.out()).is_empty());
     let mut left = scopes;
-    patients.iter().for_each(|patient| drop(left.remove(&format!("patient\n{}", id(*patient)))));
+    patients
+        .iter()
+        .for_each(|patient| drop(left.remove(&format!("patient\n{}", id(*patient)))));
     assert_eq!((site.scopes(), left.len()), (left, 490));
 
     // Again there is nothing to erase, and nothing is recorded.
@@ -304,7 +334,11 @@ fn ten_patients_of_ten_thousand_notes_are_gone_and_all_other_rows_are_what_they_
     let report: Value = serde_json::from_str(&site.inspect(&heads).expect(0).out).unwrap();
     assert_eq!(report["erasures"].as_array().unwrap().len(), 2);
     let head = &report["erasures"][0];
-    let head = format!("{}  {}", head["head"].as_str().unwrap(), head["completion"].as_str().unwrap());
+    let head = format!(
+        "{}  {}",
+        head["head"].as_str().unwrap(),
+        head["completion"].as_str().unwrap()
+    );
     let head = site.place.write("head.txt", head);
     site.inspect(&["--head", head.to_str().unwrap()]).expect(0);
 }
@@ -333,11 +367,19 @@ fn a_killed_erasure_is_named_by_inspect_and_finished_by_the_next_run() {
             let killed = site.erase(&[7, 8], &[]).env("LETHE_CRASH_AT", &crash).end();
             assert_eq!(killed.code, None, "{crash}: {}", killed.err);
             let faults = site.faults();
-            assert_eq!(faults, [json!({"fault": "unfinished", "record": "erased/000000.json"})], "{crash}");
+            assert_eq!(
+                faults,
+                [json!({"fault": "unfinished", "record": "erased/000000.json"})],
+                "{crash}"
+            );
             // Another patient's erasure finishes it first.
             let done = site.erase(&[9], &[]).end().expect(0);
             let done: Value = serde_json::from_str(&done.out).unwrap();
-            assert_eq!((&done["finished"], &done["rows"]), (&json!("erased/000000.json"), &json!(20)), "{crash}");
+            assert_eq!(
+                (&done["finished"], &done["rows"]),
+                (&json!("erased/000000.json"), &json!(20)),
+                "{crash}"
+            );
             let mut all = gone.clone();
             all.extend(before.with(&[canary(9)]));
             assert_erased(&site, &before, &all);
@@ -355,10 +397,17 @@ fn a_file_that_differs_from_its_record_is_found() {
     copy(&site.out(), &site.place.at("saved"));
     site.erase(&[7], &[]).end().expect(0);
     site.inspect(&[]).expect(0);
-    let saved = |path: &Path| site.place.at("saved").join(path.strip_prefix(site.out()).unwrap());
+    let saved = |path: &Path| {
+        site.place
+            .at("saved")
+            .join(path.strip_prefix(site.out()).unwrap())
+    };
     let changed = |path: &Path| std::fs::read(path).unwrap() != std::fs::read(saved(path)).unwrap();
     for folder in ["notes", "audit"] {
-        let rewritten: Vec<PathBuf> = files(&site.out().join(folder)).into_iter().filter(|path| changed(path)).collect();
+        let rewritten: Vec<PathBuf> = files(&site.out().join(folder))
+            .into_iter()
+            .filter(|path| changed(path))
+            .collect();
         // The last file of a chain too, for which no other file answers.
         for path in [rewritten.first().unwrap(), rewritten.last().unwrap()] {
             let erased = std::fs::read(path).unwrap();
@@ -405,10 +454,14 @@ fn a_replayed_record_is_erased_with_its_quarantined_row_and_not_replayed_again()
         note["key"] = id;
         note.to_string()
     };
-    site.place.write("in/z.jsonl", (0..20).map(broken).collect::<Vec<_>>().join("\n"));
+    site.place
+        .write("in/z.jsonl", (0..20).map(broken).collect::<Vec<_>>().join("\n"));
     site.lethe(&["run", "--until-end"]).end().expect(6);
     let config = std::fs::read_to_string(&site.config).unwrap();
-    let mended = config.replace("kind = \"jsonl\"\n", "kind = \"jsonl\"\nformat.fields = { note_id = \"key\" }\n");
+    let mended = config.replace(
+        "kind = \"jsonl\"\n",
+        "kind = \"jsonl\"\nformat.fields = { note_id = \"key\" }\n",
+    );
     std::fs::write(&site.config, mended).unwrap();
     site.lethe(&["replay", "--topic", "z.jsonl"]).end().expect(0);
     let parts = site.out().join("replayed/notes");
@@ -419,7 +472,10 @@ fn a_replayed_record_is_erased_with_its_quarantined_row_and_not_replayed_again()
     let done = site.erase(&[3], &[]).end().expect(0);
     let outcome: Value = serde_json::from_str(&done.out).unwrap();
     // Four rows of the stream's notes, and twice two of the replayed ones.
-    assert_eq!((outcome["records"].as_array().unwrap().len(), &outcome["rows"]), (6, &json!(8)));
+    assert_eq!(
+        (outcome["records"].as_array().unwrap().len(), &outcome["rows"]),
+        (6, &json!(8))
+    );
     assert_nowhere(&site.out(), own.into_iter().chain([canary(3)]));
     site.inspect(&[]).expect(0);
     for (key, row) in rows(&parts) {
@@ -450,11 +506,20 @@ fn records_are_erased_by_their_places_where_nothing_says_whose_they_are() {
     site.erase(&[3], &[]).end().expect(2).says("--records");
     let erase = |lines: &str| {
         let path = site.place.write("records.txt", lines);
-        let arguments = ["erase", "--json", "--reason", "a request", "--records", path.to_str().unwrap()];
+        let arguments = [
+            "erase",
+            "--json",
+            "--reason",
+            "a request",
+            "--records",
+            path.to_str().unwrap(),
+        ];
         site.lethe(&arguments).end()
     };
     erase("0.jsonl/0@3\nnowhere/0@3\n").expect(2).says("nowhere/0@3");
-    erase("0.jsonl/0@3\n0.jsonl/0@99\n").expect(2).says("0.jsonl/0@99");
+    erase("0.jsonl/0@3\n0.jsonl/0@99\n")
+        .expect(2)
+        .says("0.jsonl/0@99");
     erase("0.jsonl/0@three\n").expect(2).says("line 1");
     assert!(files(&site.out().join("erased")).is_empty());
     erase("0.jsonl/0@3\n\n0.jsonl/0@13\n1.jsonl/0@0\n").expect(0);
@@ -472,8 +537,12 @@ fn wrong_requests_are_refused_before_anything_is_written() {
     let site = Site::new(4, 8, 1000);
     site.stream();
     let lethe = |arguments: &[&str]| site.lethe(arguments).end();
-    lethe(&["erase", "--reason", "a request"]).expect(2).says("--patient");
-    lethe(&["erase", "--patient", "QV4100003"]).expect(2).says("--reason");
+    lethe(&["erase", "--reason", "a request"])
+        .expect(2)
+        .says("--patient");
+    lethe(&["erase", "--patient", "QV4100003"])
+        .expect(2)
+        .says("--reason");
     lethe(&["erase", "--patient", "QV4100003", "--reason", "of QV4100003"])
         .expect(2)
         .says("--reason");

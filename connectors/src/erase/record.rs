@@ -104,7 +104,9 @@ pub struct ErasureReport {
 impl ErasureReport {
     /// Whether a head that was kept is its completion's.
     pub(crate) fn is_head(&self, head: &Head) -> bool {
-        self.head.as_deref().is_some_and(|digest| head.is_of(&self.completion, digest))
+        self.head
+            .as_deref()
+            .is_some_and(|digest| head.is_of(&self.completion, digest))
     }
 }
 
@@ -155,9 +157,17 @@ impl Erasures {
         let mut records = Vec::new();
         let mut completions = Vec::new();
         for object in store.list(FOLDER).await? {
-            let stem = object.name.strip_prefix(FOLDER).and_then(|rest| rest.strip_prefix('/'));
-            let stem = stem.and_then(|file| file.strip_suffix(".json")).unwrap_or_default();
-            match stem.strip_suffix("-done").map_or_else(|| stem.parse(), str::parse::<u32>) {
+            let stem = object
+                .name
+                .strip_prefix(FOLDER)
+                .and_then(|rest| rest.strip_prefix('/'));
+            let stem = stem
+                .and_then(|file| file.strip_suffix(".json"))
+                .unwrap_or_default();
+            match stem
+                .strip_suffix("-done")
+                .map_or_else(|| stem.parse(), str::parse::<u32>)
+            {
                 Ok(number) if object.name == record_name(number) => records.push(number),
                 Ok(number) if object.name == completion_name(number) => completions.push(number),
                 _ => erasures.strays.push(object.name),
@@ -166,7 +176,10 @@ impl Erasures {
         records.sort_unstable();
         for number in &completions {
             if !records.contains(number) {
-                erasures.fault(&record_name(*number), "the record is not there, and its completion is");
+                erasures.fault(
+                    &record_name(*number),
+                    "the record is not there, and its completion is",
+                );
             }
         }
         for (due, &number) in (0..).zip(&records) {
@@ -195,7 +208,10 @@ impl Erasures {
             Err(why) => return self.fault(&name, &why),
         };
         if record.previous != self.last {
-            return self.fault(&name, "it does not name the completion before it, or that one was changed");
+            return self.fault(
+                &name,
+                "it does not name the completion before it, or that one was changed",
+            );
         }
         let read = completion.map(|bytes| (digest_of(bytes), serde_json::from_slice::<Completion>(bytes)));
         let head = match read {
@@ -216,7 +232,10 @@ impl Erasures {
         for file in &record.files {
             let history = self.files.entry(file.path.clone()).or_default();
             if history.digests.last().is_some_and(|last| *last != file.before) {
-                let why = format!("it replaces {}, which an earlier record left otherwise", file.path);
+                let why = format!(
+                    "it replaces {}, which an earlier record left otherwise",
+                    file.path
+                );
                 self.faults.push((name, why));
                 return;
             }
@@ -281,7 +300,7 @@ impl Erasures {
         let Some(history) = self.files.get(file) else {
             return kept.filter(|(_, kept)| *kept != found);
         };
-        // Whoever holds its digest may have taken it before any of the erasures, or between two.
+        // A neighbour may have taken its digest before any of the erasures, or between two.
         let unknown = kept.filter(|(_, kept)| !history.digests.iter().any(|digest| digest == kept));
         unknown.or_else(|| {
             let mut digests = history.digests.iter().rev();
@@ -316,7 +335,11 @@ fn parse(bytes: &[u8], number: u32) -> Result<Record, String> {
     };
     let is_sound = record.number == number
         && record.files.iter().all(is_whole)
-        && record.vault.iter().chain(&record.previous).all(|one| is_digest(one));
+        && record
+            .vault
+            .iter()
+            .chain(&record.previous)
+            .all(|one| is_digest(one));
     match is_sound {
         true => Ok(record),
         false => Err("its parts contradict one another".to_owned()),
@@ -390,8 +413,14 @@ mod tests {
             assert!(open.contradicts("notes/x", kept, &a).is_some());
             assert!(open.contradicts("notes/x", kept, &d).is_some());
         }
-        assert_eq!(open.contradicts("notes/x", Some(("y", &d)), &c), Some(("y", d.as_str())));
-        assert_eq!(open.contradicts("notes/z", Some(("y", &d)), &c), Some(("y", d.as_str())));
+        assert_eq!(
+            open.contradicts("notes/x", Some(("y", &d)), &c),
+            Some(("y", d.as_str()))
+        );
+        assert_eq!(
+            open.contradicts("notes/z", Some(("y", &d)), &c),
+            Some(("y", d.as_str()))
+        );
         assert_eq!(open.contradicts("notes/z", Some(("y", &c)), &c), None);
 
         let second = digest_of(&store.read(&record_name(1)).await.unwrap());
@@ -412,12 +441,21 @@ mod tests {
         assert!(Erasures::read(&store).await.unwrap().faults().is_empty());
         // Changed with its own completion: the record after it holds that one's digest.
         let other = put(&store, &record_name(0), &record(0, None, "a", "d")).await;
-        assert_eq!(Erasures::read(&store).await.unwrap().faults()[0].0, record_name(0));
+        assert_eq!(
+            Erasures::read(&store).await.unwrap().faults()[0].0,
+            record_name(0)
+        );
         done(&store, 0, other).await;
-        assert_eq!(Erasures::read(&store).await.unwrap().faults()[0].0, record_name(1));
+        assert_eq!(
+            Erasures::read(&store).await.unwrap().faults()[0].0,
+            record_name(1)
+        );
         put(&store, &record_name(0), &record(0, None, "a", "b")).await;
         store.delete(&completion_name(0)).await.unwrap();
-        assert_eq!(Erasures::read(&store).await.unwrap().faults()[0].0, completion_name(0));
+        assert_eq!(
+            Erasures::read(&store).await.unwrap().faults()[0].0,
+            completion_name(0)
+        );
         done(&store, 0, first).await;
         store.delete(&record_name(0)).await.unwrap();
         assert!(!Erasures::read(&store).await.unwrap().faults().is_empty());

@@ -11,13 +11,13 @@ use arrow_schema::{Schema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 use arrow_select::take::take;
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::ARROW_SCHEMA_META_KEY;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
 use parquet::file::metadata::KeyValue;
 
 use super::{ERASED, Replacement};
-use crate::sink::{ChainError, ChainId, Encoding, Sheet, encode_kind};
 use crate::replay::ReplayName;
+use crate::sink::{ChainError, ChainId, Encoding, Sheet, encode_kind};
 
 /// Rows that are decoded at a time: part of what the bytes after follow from.
 const ROWS: usize = 1024;
@@ -35,8 +35,8 @@ pub(super) struct Rewritten {
 /// program.
 ///
 /// # Errors
-/// [`ChainError::Footer`] if it cannot be read or its rows cannot be emptied, [`ChainError::Stray`] if it is none of a chain's
-/// or a replay's files.
+/// [`ChainError::Footer`] if it cannot be read or its rows cannot be emptied, [`ChainError::Stray`] if it is not a file of a
+/// chain or of a replay.
 pub(super) fn rewrite(file: &Replacement, bytes: &Bytes, zstd_level: i32) -> Result<Rewritten, ChainError> {
     let path = file.path.as_str();
     let is_audit = ChainId::parse_audit(path).is_some() || ReplayName::parse_audit(path).is_some();
@@ -124,7 +124,9 @@ impl<'a> Work<'a> {
     /// The batch with its rows of these offsets emptied, or removed from an audit.
     fn without(&mut self, batch: &RecordBatch) -> Result<RecordBatch, String> {
         let offsets = column(batch, "offset")?;
-        let offsets = offsets.as_primitive_opt::<Int64Type>().ok_or("its offsets are not numbers")?;
+        let offsets = offsets
+            .as_primitive_opt::<Int64Type>()
+            .ok_or("its offsets are not numbers")?;
         let is_of = |offset: &i64| self.file.offsets.binary_search(offset).is_ok();
         let mut gone: Vec<bool> = offsets.values().iter().map(is_of).collect();
         if !self.is_audit {
@@ -140,13 +142,18 @@ impl<'a> Work<'a> {
         self.done += count;
         if self.is_audit {
             if let Some(paths) = batch.column_by_name("path") {
-                self.fields += (0..gone.len()).filter(|&row| gone[row] && paths.is_valid(row)).count() as u64;
+                self.fields += (0..gone.len())
+                    .filter(|&row| gone[row] && paths.is_valid(row))
+                    .count() as u64;
             }
             let kept: BooleanArray = gone.iter().map(|gone| Some(!gone)).collect();
             return filter_record_batch(batch, &kept).map_err(unreadable);
         }
         self.count(batch, &gone)?;
-        let kept: UInt64Array = (0_u64..).zip(&gone).map(|(row, gone)| (!gone).then_some(row)).collect();
+        let kept: UInt64Array = (0_u64..)
+            .zip(&gone)
+            .map(|(row, gone)| (!gone).then_some(row))
+            .collect();
         let fields = self.schema.fields().iter().zip(batch.columns());
         let columns = fields.map(|(field, column)| -> Result<ArrayRef, String> {
             Ok(match field.name().as_str() {
@@ -158,7 +165,9 @@ impl<'a> Work<'a> {
                     ))
                 }
                 "redactions" => {
-                    let counts = column.as_primitive_opt::<UInt32Type>().ok_or("its counts are not numbers")?;
+                    let counts = column
+                        .as_primitive_opt::<UInt32Type>()
+                        .ok_or("its counts are not numbers")?;
                     let values = counts.values().iter().zip(&gone);
                     Arc::new(UInt32Array::from_iter_values(
                         values.map(|(count, gone)| if *gone { 0 } else { *count }),
@@ -206,7 +215,11 @@ impl<'a> Work<'a> {
         pairs.retain(|pair| pair.key != ARROW_SCHEMA_META_KEY && pair.key != "lethe.erased");
         let mut erased = self.done;
         let before = self.metadata.metadata().file_metadata().key_value_metadata();
-        for pair in before.into_iter().flatten().filter(|pair| pair.key == "lethe.erased") {
+        for pair in before
+            .into_iter()
+            .flatten()
+            .filter(|pair| pair.key == "lethe.erased")
+        {
             erased += number(pair)?;
         }
         for (key, less) in self.less.iter().filter(|(_, less)| **less > 0) {
@@ -231,9 +244,13 @@ fn number(pair: &KeyValue) -> Result<u64, String> {
 }
 
 fn column<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b ArrayRef, String> {
-    batch.column_by_name(name).ok_or_else(|| "it lacks a column".to_owned())
+    batch
+        .column_by_name(name)
+        .ok_or_else(|| "it lacks a column".to_owned())
 }
 
 fn texts<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b StringArray, String> {
-    column(batch, name)?.as_string_opt().ok_or_else(|| "a column is not of text".to_owned())
+    column(batch, name)?
+        .as_string_opt()
+        .ok_or_else(|| "a column is not of text".to_owned())
 }

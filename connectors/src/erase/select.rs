@@ -130,13 +130,17 @@ async fn scan(store: &dyn Store, path: &str, mut look: impl FnMut(i64, Row<'_>))
         let offsets = batch["offset"].as_primitive::<Int64Type>().values();
         let texts = |name| batch.column_by_name(name).map(|column| column.as_string::<i32>());
         let (ids, texts) = (texts("patient_id"), texts("text"));
-        let messages = batch.column_by_name("message").map(|column| column.as_binary::<i32>());
+        let messages = batch
+            .column_by_name("message")
+            .map(|column| column.as_binary::<i32>());
         for (row, &offset) in offsets.iter().enumerate() {
             look(
                 offset,
                 Row {
                     patient_id: ids.filter(|ids| ids.is_valid(row)).map(|ids| ids.value(row)),
-                    text: texts.filter(|texts| texts.is_valid(row)).map(|texts| texts.value(row)),
+                    text: texts
+                        .filter(|texts| texts.is_valid(row))
+                        .map(|texts| texts.value(row)),
                     message: (messages.filter(|all| all.is_valid(row))).map(|all| all.value(row)),
                 },
             );
@@ -150,12 +154,18 @@ async fn scan(store: &dyn Store, path: &str, mut look: impl FnMut(i64, Row<'_>))
 ///
 /// # Errors
 /// The number of the first record in the list, from 0, that no file has; or as [`find`].
-pub async fn locate(store: &dyn Store, places: &[(ChainId, i64)]) -> Result<Result<Found, usize>, ChainError> {
+pub async fn locate(
+    store: &dyn Store,
+    places: &[(ChainId, i64)],
+) -> Result<Result<Found, usize>, ChainError> {
     let files = notes_files(store, &Selection::default()).await?;
     let mut wanted: BTreeMap<usize, BTreeMap<i64, usize>> = BTreeMap::new();
     for (number, (chain, offset)) in places.iter().enumerate() {
         let at = files.partition_point(|file| (&file.chain, file.first) <= (chain, *offset));
-        match at.checked_sub(1).filter(|at| files.get(*at).is_some_and(|file| file.chain == *chain)) {
+        match at
+            .checked_sub(1)
+            .filter(|at| files.get(*at).is_some_and(|file| file.chain == *chain))
+        {
             Some(at) => wanted.entry(at).or_default().insert(*offset, number),
             None => return Ok(Err(number)),
         };
@@ -174,7 +184,11 @@ pub async fn locate(store: &dyn Store, places: &[(ChainId, i64)]) -> Result<Resu
         let mut there = BTreeSet::new();
         while let Some(batch) = batches.next().await? {
             let kinds = batch["row_kind"].as_string::<i32>();
-            let rows = batch["offset"].as_primitive::<Int64Type>().values().iter().zip(kinds);
+            let rows = batch["offset"]
+                .as_primitive::<Int64Type>()
+                .values()
+                .iter()
+                .zip(kinds);
             for (offset, kind) in rows {
                 if offsets.remove(offset).is_some() {
                     match kind {

@@ -23,7 +23,9 @@ const TRIES: (u32, Duration) = (5, Duration::from_millis(500));
 #[non_exhaustive]
 pub enum EraseError {
     /// A record of the dataset is wrong.
-    #[error("{file}: {why}; do not erase before it is known how that came about (`lethe inspect` shows the whole dataset)")]
+    #[error(
+        "{file}: {why}; do not erase before it is known how that came about (`lethe inspect` shows the whole dataset)"
+    )]
     Records {
         /// The record.
         file: String,
@@ -124,7 +126,11 @@ pub async fn plan(
         let file = NotesFile {
             chain: chain.clone(),
             first: *first,
-            parts: found.parts.get(&(chain.clone(), *first)).cloned().unwrap_or_default(),
+            parts: found
+                .parts
+                .get(&(chain.clone(), *first))
+                .cloned()
+                .unwrap_or_default(),
         };
         for number in &file.parts {
             let path = file.part(*number).path();
@@ -249,7 +255,8 @@ pub async fn replace(
         loop {
             match replace_one(store, record, file).await {
                 Err(EraseError::Chain(ChainError::Store(error)))
-                    if attempts < TRIES.0 && (error.is_transient() || matches!(error, StoreError::Changed(_))) =>
+                    if attempts < TRIES.0
+                        && (error.is_transient() || matches!(error, StoreError::Changed(_))) =>
                 {
                     attempts += 1;
                     tokio::time::sleep(TRIES.1).await;

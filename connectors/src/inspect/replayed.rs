@@ -257,14 +257,18 @@ impl Examiner<'_> {
 
     /// Compares the digest that a part holds of a file with that file's own; false if they are not the same.
     fn digest(&mut self, file: &str, by: &str, kept: Option<&str>, found: Option<&str>) -> bool {
-        let (Some(kept), Some(found)) = (kept, found) else { return true };
+        let (Some(kept), Some(found)) = (kept, found) else {
+            return true;
+        };
         let contradiction = self.erasures.contradicts(file, Some((by, kept)), found);
-        self.found.faults.extend(contradiction.map(|(by, kept)| Fault::Digest {
-            file: file.to_owned(),
-            by: by.to_owned(),
-            kept: kept.to_owned(),
-            found: found.to_owned(),
-        }));
+        self.found
+            .faults
+            .extend(contradiction.map(|(by, kept)| Fault::Digest {
+                file: file.to_owned(),
+                by: by.to_owned(),
+                kept: kept.to_owned(),
+                found: found.to_owned(),
+            }));
         contradiction.is_none()
     }
 

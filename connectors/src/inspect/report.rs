@@ -129,9 +129,13 @@ impl Report {
             why: why.clone(),
         });
         self.faults.extend(records);
-        let Some(record) = erasures.unfinished() else { return };
+        let Some(record) = erasures.unfinished() else {
+            return;
+        };
         let follows = |fault: &Fault| match fault {
-            Fault::Count { file, .. } | Fault::Row { file, .. } | Fault::Offset { file, .. } => erasures.is_open(file),
+            Fault::Count { file, .. } | Fault::Row { file, .. } | Fault::Offset { file, .. } => {
+                erasures.is_open(file)
+            }
             _ => false,
         };
         for chain in &mut self.chains {

@@ -91,7 +91,8 @@ impl<'a> Walk<'a> {
         let past = self.erasures.past(&file.name).iter().filter(|_| own.is_none());
         let digests: Vec<&String> = past.chain([&found]).collect();
         let is_of = |head: &&Head| digests.iter().any(|digest| head.is_of(&file.name, digest));
-        self.found_heads.extend(self.scope.heads.iter().filter(is_of).cloned());
+        self.found_heads
+            .extend(self.scope.heads.iter().filter(is_of).cloned());
         // Between files that are no neighbours another is missing, and it is that one's digest.
         let next = match (&self.ahead, tail) {
             (Some(Ok(next)), Some(tail)) if next.first == tail.next => Some(next),
@@ -103,12 +104,14 @@ impl<'a> Walk<'a> {
         let kept = kept.as_ref().map(|(by, kept)| (by.as_str(), kept.as_str()));
         let contradiction = self.erasures.contradicts(&file.name, kept, &found);
         let sound = contradiction.is_none();
-        self.report.faults.extend(contradiction.map(|(by, kept)| Fault::Digest {
-            file: file.name.clone(),
-            by: by.to_owned(),
-            kept: kept.to_owned(),
-            found: found.clone(),
-        }));
+        self.report
+            .faults
+            .extend(contradiction.map(|(by, kept)| Fault::Digest {
+                file: file.name.clone(),
+                by: by.to_owned(),
+                kept: kept.to_owned(),
+                found: found.clone(),
+            }));
         self.report.head = Some(Head {
             digest: found,
             file: Some(file.name.clone()),

@@ -32,7 +32,8 @@ pub(crate) async fn digest_file(store: &dyn Store, name: &str, size: u64) -> Res
             return Err(StoreError::Other {
                 at: At::new(Op::Read, store.describe(), name),
                 detail: format!("it ends at byte {at} of {size}"),
-                hint: "only an erasure changes files of a chain; if none is at work, find out who changed it".into(),
+                hint: "only an erasure changes files of a chain; if none is at work, find out who changed it"
+                    .into(),
             });
         }
         at += part.len() as u64;

@@ -44,9 +44,7 @@ impl Op {
 
     /// The operation of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|op| op.name() == name)
+        Self::ALL.into_iter().find(|op| op.name() == name)
     }
 }
 

@@ -134,11 +134,19 @@ impl Traces {
         }
         // A linked id is replaced as the one that stands for all of them.
         let own = contexts.iter().filter_map(|context| context.rsplit('\n').next());
-        let values: BTreeSet<String> = patients.ids.iter().map(String::as_str).chain(own).map(plain).collect();
+        let values: BTreeSet<String> = patients
+            .ids
+            .iter()
+            .map(String::as_str)
+            .chain(own)
+            .map(plain)
+            .collect();
         let numbers = match patients.authority {
             Some(name) => authorities.number_of(name),
             None => match authorities.resolve(None, "patient_id") {
-                Assigner::Declared(at, _) => u16::try_from(at + 1).ok().map(|number| BTreeSet::from([number])),
+                Assigner::Declared(at, _) => {
+                    u16::try_from(at + 1).ok().map(|number| BTreeSet::from([number]))
+                }
                 _ => Some(authorities.unnamed_numbers()),
             },
         };
@@ -154,10 +162,14 @@ impl Traces {
                 false => Vec::new(),
             },
             bare: patients.ids.iter().map(|id| bare(id).to_uppercase()).collect(),
-            sealers: match (operations().any(|one| matches!(one, Operation::Encrypt {})), &keyring) {
-                (true, Some(keyring)) => {
-                    contexts.iter().map(|context| Sealer::new(keyring, context)).collect()
-                }
+            sealers: match (
+                operations().any(|one| matches!(one, Operation::Encrypt {})),
+                &keyring,
+            ) {
+                (true, Some(keyring)) => contexts
+                    .iter()
+                    .map(|context| Sealer::new(keyring, context))
+                    .collect(),
                 _ => Vec::new(),
             },
             operations: file.clone(),
@@ -194,7 +206,10 @@ impl Traces {
     /// Whether the policy leaves nothing that rows could be recognised by, but for a kept id.
     pub fn is_blind(&self) -> bool {
         let makes_codes = |one: &Operation| {
-            matches!(one, Operation::Pseudonym { .. } | Operation::Encrypt {} | Operation::EncryptId {}) || is_numbered(one)
+            matches!(
+                one,
+                Operation::Pseudonym { .. } | Operation::Encrypt {} | Operation::EncryptId {}
+            ) || is_numbered(one)
         };
         let mut operations = self.operations.labels.values().chain([&self.operations.default]);
         !operations.any(makes_codes)
@@ -202,8 +217,15 @@ impl Traces {
 
     /// Whether a row is of one of the patients, and how certain that is: by the patient's id, where the policy keeps it, the
     /// redacted text, and the redacted message.
-    pub fn find(&self, patient_id: Option<&str>, text: Option<&str>, message: Option<&[u8]>) -> Option<Certainty> {
-        let own = patient_id.filter(|id| self.ids.contains(*id)).map(|_| self.by_column);
+    pub fn find(
+        &self,
+        patient_id: Option<&str>,
+        text: Option<&str>,
+        message: Option<&[u8]>,
+    ) -> Option<Certainty> {
+        let own = patient_id
+            .filter(|id| self.ids.contains(*id))
+            .map(|_| self.by_column);
         if own == Some(Certainty::Certain) {
             return own;
         }
@@ -238,7 +260,9 @@ impl Traces {
     /// Whether a code of a label is one that the key makes of the patients' ids. Codes that all notes share have no ids of
     /// patients, which the policy's rules refuse.
     fn keyed(&self, label: &str, code: &str) -> bool {
-        let Some(keyring) = &self.keyring else { return false };
+        let Some(keyring) = &self.keyring else {
+            return false;
+        };
         let is_keyed = match self.operations.operation(label) {
             Operation::Pseudonym { codes, scope } => *codes == Codes::Hmac && *scope == Scope::Patient,
             one => is_numbered(one) && self.vault.is_none(),
@@ -264,7 +288,10 @@ impl Traces {
     fn encrypted(&self, inner: &str) -> Option<Certainty> {
         let code = inner.get(inner.len().checked_sub(IdCipher::WIDTH)?..)?;
         let is_own = |(number, id): (u16, String)| {
-            self.numbers.as_ref().is_some_and(|numbers| numbers.contains(&number)) && self.bare.contains(&id)
+            self.numbers
+                .as_ref()
+                .is_some_and(|numbers| numbers.contains(&number))
+                && self.bare.contains(&id)
         };
         let mut opened = self.ciphers.iter().filter_map(|cipher| cipher.decrypt(code));
         opened.any(is_own).then_some(Certainty::Possible)
@@ -341,7 +368,7 @@ fn each(
 
 /// These contexts, those that stand for them, and those that are linked with either.
 ///
-/// The vault tells what an id was linked to and not what was linked to it, so whoever has an entry is asked.
+/// The vault tells what an id was linked to and not what was linked to it, so the context of every entry is looked up.
 fn linked(vault: &dyn Vault, own: BTreeSet<String>) -> Result<BTreeSet<String>, VaultError> {
     let mut roots = BTreeSet::new();
     for context in &own {
@@ -363,7 +390,12 @@ fn linked(vault: &dyn Vault, own: BTreeSet<String>) -> Result<BTreeSet<String>, 
             }
             Ok(())
         })?;
-        all.extend(asked.into_iter().filter(|(_, is_same)| *is_same).map(|(scope, _)| scope));
+        all.extend(
+            asked
+                .into_iter()
+                .filter(|(_, is_same)| *is_same)
+                .map(|(scope, _)| scope),
+        );
     }
     Ok(all)
 }

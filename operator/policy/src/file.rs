@@ -261,7 +261,7 @@ pub enum VaultPlace {
 }
 
 impl VaultPlace {
-    /// The same place, where no vault is made if there is none.
+    /// The same place, where a vault must exist.
     pub(crate) fn existing(&self) -> Self {
         let mut place = self.clone();
         match &mut place {

@@ -43,10 +43,7 @@ impl Site {
 
     fn traces(&self, authority: Option<&str>, id: &str) -> Traces {
         let ids = [id.to_owned()];
-        let patients = Patients {
-            authority,
-            ids: &ids,
-        };
+        let patients = Patients { authority, ids: &ids };
         Traces::new(&self.file(), "policy.toml", patients).unwrap()
     }
 }
@@ -85,14 +82,32 @@ fn a_patients_rows_are_recognised_by_code_or_seal_also_after_the_key_was_rotated
     ] {
         let site = Site::new(&format!("[labels.MEDICALRECORD]\n{action}"));
         let redactor = site.redactor();
-        let note = |id: &str| of(&redactor, None, id, &format!("MRN {{MEDICALRECORD|{id}}}, {{CITY|Duluth}}"));
+        let note = |id: &str| {
+            of(
+                &redactor,
+                None,
+                id,
+                &format!("MRN {{MEDICALRECORD|{id}}}, {{CITY|Duluth}}"),
+            )
+        };
         let (own, other) = (note("QV-4482"), note("QV-4483"));
         let traces = site.traces(None, "QV-4482");
         assert!(!traces.is_blind());
         assert_eq!(traces.find(None, Some(&own), None), Some(how), "{action}: {own}");
-        assert_eq!(traces.find(None, None, Some(own.as_bytes())), Some(how), "{action}");
-        assert_eq!(traces.find(None, Some(&other), Some(other.as_bytes())), None, "{action}");
-        assert_eq!(traces.find(None, Some("[MEDICALRECORD] [CITY] [] ]["), None), None);
+        assert_eq!(
+            traces.find(None, None, Some(own.as_bytes())),
+            Some(how),
+            "{action}"
+        );
+        assert_eq!(
+            traces.find(None, Some(&other), Some(other.as_bytes())),
+            None,
+            "{action}"
+        );
+        assert_eq!(
+            traces.find(None, Some("[MEDICALRECORD] [CITY] [] ]["), None),
+            None
+        );
     }
 }
 
@@ -110,14 +125,21 @@ fn a_kept_id_is_certain_unless_authorities_share_it() {
 
 #[test]
 fn equal_ids_of_two_authorities_are_two_patients() {
-    for action in ["action = \"pseudonym\"\ncodes = \"vault\"", "action = \"pseudonym\"", "action = \"encrypt-id\""] {
+    for action in [
+        "action = \"pseudonym\"\ncodes = \"vault\"",
+        "action = \"pseudonym\"",
+        "action = \"encrypt-id\"",
+    ] {
         let site = Site::new(&format!("[labels.MEDICALRECORD]\n{action}\n{MERCY}"));
         let redactor = site.redactor();
         let note = |authority| of(&redactor, Some(authority), "QV4482", "MRN {MEDICALRECORD|QV4482}");
         let (mercy, grace) = (note("namespace:MERCY"), note("namespace:GRACE"));
         for name in ["mercy", "namespace:MERCY"] {
             let traces = site.traces(Some(name), "QV4482");
-            assert!(traces.find(None, Some(&mercy), None).is_some(), "{action}, {name}");
+            assert!(
+                traces.find(None, Some(&mercy), None).is_some(),
+                "{action}, {name}"
+            );
             assert_eq!(traces.find(None, Some(&grace), None), None, "{action}, {name}");
         }
     }
@@ -136,7 +158,11 @@ fn linked_ids_are_one_patient_whichever_of_them_is_given() {
     for id in ["4482091", "7719360"] {
         let traces = site.traces(None, id);
         for text in [&texts[0], &texts[1], &after] {
-            assert_eq!(traces.find(None, Some(text), None), Some(Certainty::Certain), "{id}");
+            assert_eq!(
+                traces.find(None, Some(text), None),
+                Some(Certainty::Certain),
+                "{id}"
+            );
         }
         assert_eq!(traces.find(None, Some(&texts[2]), None), None);
         // Two codes, and the link.

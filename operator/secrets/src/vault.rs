@@ -96,8 +96,8 @@ pub trait Vault: Send + Sync {
     /// Any of [`VaultError`].
     fn kept(&self, key: VaultKey<'_>) -> Result<Option<Zeroizing<String>>, VaultError>;
 
-    /// At most `limit` entries whose codes come after `after`, in an order of the store's that never changes; from the first
-    /// if that is none. Fewer than `limit` if these are the last.
+    /// At most `limit` entries whose codes come after `after`, in the order of their numbers; from the first if `after` is
+    /// none. Fewer than `limit` if these are the last.
     ///
     /// # Errors
     ///

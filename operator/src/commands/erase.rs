@@ -20,7 +20,7 @@ use crate::config::{PolicySource, load};
 use crate::exit::{Coded, Failure, usage};
 use crate::progress::Progress;
 
-/// What an erasure does not reach, told at its end.
+/// What an erasure does not reach, stated at its end.
 const BEYOND: &str = "not erased by this: rows that neither a code nor a kept id leads to (name them with --records); old versions of \
                       objects where the bucket keeps versions; the Kafka log and other sources, from which a stream that still \
                       reads them writes the patient again; messages that `lethe emit` published; backups and copies \
@@ -58,7 +58,10 @@ pub(crate) fn run(args: &EraseArgs) -> anyhow::Result<()> {
                 "an erasure is unfinished; without --dry-run it is finished first"
             );
         } else {
-            tracing::info!(record = record.name(), "finishing an erasure that was begun before");
+            tracing::info!(
+                record = record.name(),
+                "finishing an erasure that was begun before"
+            );
             outcome.vault_entries += work.carry_out(record)?;
             outcome.finished = Some(record.name());
         }
@@ -126,7 +129,9 @@ impl Given {
 /// The lines of a file or of standard input that are not blank, with their numbers from 1.
 fn lines(path: &Path) -> anyhow::Result<impl Iterator<Item = (usize, String)>> {
     let text = read_text(path)?;
-    let lines: Vec<_> = (1..).zip(text.lines().map(|line| line.trim().to_owned())).collect();
+    let lines: Vec<_> = (1..)
+        .zip(text.lines().map(|line| line.trim().to_owned()))
+        .collect();
     Ok(lines.into_iter().filter(|(_, line)| !line.is_empty()))
 }
 
@@ -163,12 +168,7 @@ impl Work<'_> {
     }
 
     /// Finds what is given, and erases it unless it is only to be counted.
-    fn erase(
-        &self,
-        given: &Given,
-        zstd_level: i32,
-        outcome: &mut Outcome,
-    ) -> anyhow::Result<()> {
+    fn erase(&self, given: &Given, zstd_level: i32, outcome: &mut Outcome) -> anyhow::Result<()> {
         let traces = match given.patients.is_empty() {
             true => None,
             false => Some(self.traces(&given.patients)?),
@@ -192,17 +192,15 @@ impl Work<'_> {
             vault,
         };
         let erasures = match self.args.dry_run {
-            // An unfinished one is none of this plan's business.
+            // Only counts are wanted, which do not depend on earlier records.
             true => Erasures::default(),
             false => self.erasures()?,
         };
-        let record = self.runtime.block_on(erase::plan(
-            self.store,
-            &erasures,
-            &found,
-            plan,
-            |now| progress.reach(now.files, now.of),
-        ));
+        let record = self
+            .runtime
+            .block_on(erase::plan(self.store, &erasures, &found, plan, |now| {
+                progress.reach(now.files, now.of)
+            }));
         progress.finish();
         let record = record.map_err(coded)?;
         outcome.rows = record.rows;
@@ -234,10 +232,12 @@ impl Work<'_> {
         let mut found = Found::default();
         if let Some(traces) = traces {
             let matcher = |row: Row<'_>| {
-                traces.find(row.patient_id, row.text, row.message).map(|how| match how {
-                    Certainty::Possible => Match::Possible,
-                    Certainty::Certain => Match::Certain,
-                })
+                traces
+                    .find(row.patient_id, row.text, row.message)
+                    .map(|how| match how {
+                        Certainty::Possible => Match::Possible,
+                        Certainty::Certain => Match::Certain,
+                    })
             };
             let mut progress = Progress::start("looking for rows", "files", None);
             let looked = erase::find(self.store, &matcher, self.args.possible, |now| {

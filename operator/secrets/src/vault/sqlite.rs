@@ -189,13 +189,16 @@ impl Vault for SqliteVault {
             let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let listed = "(SELECT value FROM json_each(?1))";
             transaction.execute(&format!("DELETE FROM lookup WHERE code IN {listed}"), [&list])?;
-            let removed = transaction.execute(&format!("DELETE FROM entry WHERE code IN {listed}"), [&list])?;
+            let removed =
+                transaction.execute(&format!("DELETE FROM entry WHERE code IN {listed}"), [&list])?;
             transaction.commit()?;
             // The log still has the pages as they were. Readers at work leave that to a later checkpoint.
             writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
             Ok(removed)
         };
-        remove().map(|removed| removed as u64).map_err(|error| self.wrong(&error))
+        remove()
+            .map(|removed| removed as u64)
+            .map_err(|error| self.wrong(&error))
     }
 
     fn key_id(&self) -> &str {

@@ -72,7 +72,10 @@ pub(crate) fn removes(vault: &dyn Vault) {
         let is_last = page.len() < 100;
         after = page.last().map(|(code, _)| *code);
         for (code, entry) in page {
-            assert!(seen.insert(code, (entry.label.clone(), entry.value.to_string())).is_none());
+            assert!(
+                seen.insert(code, (entry.label.clone(), entry.value.to_string()))
+                    .is_none()
+            );
         }
         if is_last {
             break;
