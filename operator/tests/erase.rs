@@ -77,7 +77,7 @@ impl Site {
             place,
         };
         site.configure(
-            "[policy.labels.MEDICALRECORD]\naction = \"pseudonym\"\ncodes = \"vault\"\n[policy.labels.DOCTOR]\naction = \"tag\"\nnumbered = \"patient\"\n",
+            "[policy.labels.IDNUM]\naction = \"pseudonym\"\ncodes = \"vault\"\n[policy.labels.DOCTOR]\naction = \"tag\"\nnumbered = \"patient\"\n",
             rows_a_file,
         );
         site
@@ -314,7 +314,7 @@ fn ten_patients_of_ten_thousand_notes_are_gone_and_all_other_rows_are_what_they_
     let mut left = scopes;
     patients
         .iter()
-        .for_each(|patient| drop(left.remove(&format!("patient\n{}", id(*patient)))));
+        .for_each(|patient| assert!(left.remove(&format!("patient\n{}", id(*patient))).is_some()));
     assert_eq!((site.scopes(), left.len()), (left, 490));
 
     // Again there is nothing to erase, and nothing is recorded.
