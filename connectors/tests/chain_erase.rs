@@ -51,7 +51,7 @@ async fn erase(store: &dyn Store, offsets: &[i64]) -> Record {
 async fn a_writer_goes_on_after_its_last_file_was_erased_and_so_does_one_that_opens_the_chain() {
     let store = Memory::default();
     let mut writer = open(&store).await;
-    let mut append = async |writer: &mut lethe_connectors::sink::LaneWriter, offsets| {
+    let append = async |writer: &mut lethe_connectors::sink::LaneWriter, offsets| {
         let (notes, audit) = rows(offsets);
         writer.push(&notes, &audit).unwrap();
         writer.commit(&store).await.unwrap();
