@@ -2,6 +2,7 @@
 
 mod authority;
 pub mod emit;
+pub mod erase;
 pub mod files;
 pub mod inspect;
 pub mod kafka;

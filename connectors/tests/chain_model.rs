@@ -93,6 +93,9 @@ impl Store for Yielding {
     async fn look(&self, name: &str) -> Result<Object, StoreError> {
         self.0.look(name).await
     }
+    async fn replace(&self, name: &str, bytes: Bytes, version: &str) -> Result<(), StoreError> {
+        self.0.replace(name, bytes, version).await
+    }
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
         self.0.delete(name).await
     }

@@ -53,6 +53,39 @@ async fn a_folder_keeps_the_promises_of_a_store() {
     assert_eq!(names(store.list("b").await.unwrap()), ["b/c/3"]);
 }
 
+#[tokio::test]
+async fn an_object_is_replaced_only_while_it_is_of_the_version_that_was_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path()).unwrap();
+    store.create("a/1", Bytes::from_static(b"one")).await.unwrap();
+    let first = store.look("a/1").await.unwrap().version;
+    store
+        .replace("a/1", Bytes::from_static(b"second"), &first)
+        .await
+        .unwrap();
+    assert_eq!(store.read("a/1").await.unwrap(), "second");
+    for (name, version) in [("a/1", first.as_str()), ("a/2", first.as_str()), ("a/1", "")] {
+        let error = store
+            .replace(name, Bytes::from_static(b"3"), version)
+            .await
+            .unwrap_err();
+        assert!(matches!(error, StoreError::Changed(_)), "{error}");
+    }
+    assert_eq!(store.read("a/1").await.unwrap(), "second");
+    let names: Vec<String> = store
+        .list("")
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|object| object.name)
+        .collect();
+    assert_eq!(names, ["a/1"]);
+    assert_eq!(
+        std::fs::read_dir(folder.path().join(".lethe")).unwrap().count(),
+        0
+    );
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_many_writers_of_one_name_exactly_one_succeeds_and_its_bytes_are_there() {
     let folder = tempfile::tempdir().unwrap();

@@ -114,6 +114,26 @@ async fn a_bucket_keeps_the_promises_of_a_store() {
     assert_eq!(names(store.list("b").await.unwrap()), ["b/c/3"]);
 }
 
+#[tokio::test]
+async fn an_object_is_replaced_only_while_it_is_of_the_version_that_was_read() {
+    let store = S3::open(&config()).unwrap();
+    store.create("a/1", Bytes::from_static(b"one")).await.unwrap();
+    let first = store.look("a/1").await.unwrap().version;
+    store
+        .replace("a/1", Bytes::from_static(b"second"), &first)
+        .await
+        .unwrap();
+    for name in ["a/1", "a/2"] {
+        let error = store
+            .replace(name, Bytes::from_static(b"3"), &first)
+            .await
+            .unwrap_err();
+        assert!(matches!(error, StoreError::Changed(_)), "{error}");
+    }
+    assert_eq!(store.read("a/1").await.unwrap(), "second");
+    assert_eq!(store.list("a").await.unwrap().len(), 1);
+}
+
 /// A server that refuses may close the connection before it has read a large object, and then the client sees a broken
 /// connection instead of the refusal.
 #[tokio::test]

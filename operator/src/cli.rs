@@ -2,6 +2,7 @@
 
 mod adapt;
 mod ensemble;
+mod erase;
 mod learn;
 mod replay;
 
@@ -16,6 +17,7 @@ pub(crate) use ensemble::{
     CompareArgs, EnsembleCommand, FitArgs, KeepArgs, Method, ObjectiveArgs, PruneArgs, PublishArgs,
     RollBackArgs, SaidArgs, ShowArgs, VersionsArgs,
 };
+pub(crate) use erase::EraseArgs;
 pub(crate) use learn::{
     CrossvalArgs, EvaluateArgs, FoldUnit, LearningArgs, NoiseKind, SynthesiseArgs, SynthesisedForm, TrainArgs,
 };
@@ -97,6 +99,8 @@ pub(crate) enum Command {
     Skip(SkipArgs),
     /// Run quarantined records again once their cause is mended, and write what becomes of them beside their chain
     Replay(ReplayArgs),
+    /// Erase patients from a dataset: empty their rows, remove their audit and their codes, and record why
+    Erase(EraseArgs),
     /// Write invented notes with gold spans: to test on, to train on, and to give away
     Synthesise(SynthesiseArgs),
     /// Train a member on documents with gold spans

@@ -50,7 +50,7 @@ impl Emitter for FolderEmitter {
         for message in &stretch.messages {
             let name = self.name(chain, message.offset);
             match self.store.create(&name, message.bytes.clone()).await {
-                // The chain never changes, so what is there is what would be written.
+                // An erasure aside, a chain never changes: what is there is what would be written.
                 Ok(()) | Err(StoreError::Exists(_)) => {}
                 Err(error) => return Err(error.into()),
             }

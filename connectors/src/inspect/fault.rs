@@ -27,7 +27,7 @@ pub enum Fault {
         /// Where it should begin.
         next: i64,
     },
-    /// A file that cannot be read.
+    /// A file that cannot be read, or that contradicts itself or another.
     Unreadable {
         /// The file.
         file: String,
@@ -74,6 +74,11 @@ pub enum Fault {
         offset: i64,
         /// What is wrong.
         why: &'static str,
+    },
+    /// An erasure that was begun and not finished.
+    Unfinished {
+        /// Its record.
+        record: String,
     },
     /// A count that is not what the footer says.
     Count {
@@ -135,6 +140,10 @@ impl fmt::Display for Fault {
             }
             Self::Offset { file, offset } => write!(f, "{file}: offset {offset} is out of place"),
             Self::Row { file, offset, why } => write!(f, "{file}: offset {offset}: {why}"),
+            Self::Unfinished { record } => write!(
+                f,
+                "{record}: this erasure is not finished; run the same `lethe erase` again"
+            ),
             Self::Count {
                 file,
                 of,

@@ -37,7 +37,7 @@ impl Head {
     }
 
     /// Whether it is of this file, by its name where that was kept.
-    pub(super) fn is_of(&self, file: &str, digest: &str) -> bool {
+    pub(crate) fn is_of(&self, file: &str, digest: &str) -> bool {
         self.digest == digest && self.file.as_deref().is_none_or(|kept| kept == file)
     }
 }

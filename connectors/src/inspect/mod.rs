@@ -19,6 +19,7 @@ mod why;
 use std::collections::{BTreeMap, HashSet};
 use std::time::SystemTime;
 
+use crate::erase::Erasures;
 use crate::replay::ReplayName;
 use crate::sink::ChainId;
 use crate::store::{Object, Store, StoreError};
@@ -97,14 +98,17 @@ pub async fn inspect_within(
         ..Report::default()
     };
     let (chains, of) = chains(store, &mut report.strays).await?;
+    // After the names of the files: of those listed now, what was replaced before is recorded.
+    let erasures = Erasures::read(store).await?;
     let mut done = Progress {
         of,
         ..Progress::default()
     };
     let mut named = HashSet::new();
     let mut heads = scope.heads.clone();
+    heads.retain(|head| !erasures.reports().iter().any(|erasure| erasure.is_head(head)));
     for (chain, files) in chains {
-        let mut walk = Walk::new(store, chain, &scope);
+        let mut walk = Walk::new(store, chain, &scope, &erasures);
         for (at, file) in files.iter().enumerate() {
             walk.file(file, files.get(at + 1)).await?;
             done.files += 1;
@@ -141,7 +145,8 @@ pub async fn inspect_within(
             superseded: first < next,
         });
     }
-    replayed::examine(store, &scope, replayed_audits, &mut report).await?;
+    replayed::examine(store, &scope, &erasures, replayed_audits, &mut report).await?;
+    report.take_erasures(&erasures);
     Ok(report)
 }
 

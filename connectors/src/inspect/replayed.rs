@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::columns::{Batches, Wanted};
 use super::{Fault, Orphan, Report, Scope, add, age, ledger};
+use crate::erase::{ERASED, Erasures};
 use crate::replay::{NotesFile, ReplayFooter, ReplayName, Rows, each_row, parts, read_replay};
 use crate::sink::{ChainError, ChainId, digest_whole};
 use crate::store::{Object, Store, StoreError};
@@ -86,6 +87,7 @@ pub(super) async fn replays(store: &dyn Store) -> Result<Vec<Object>, StoreError
 pub(super) async fn examine(
     store: &dyn Store,
     scope: &Scope,
+    erasures: &Erasures,
     audits: Vec<Object>,
     report: &mut Report,
 ) -> Result<(), StoreError> {
@@ -99,6 +101,7 @@ pub(super) async fn examine(
         let mut examiner = Examiner {
             store,
             scope,
+            erasures,
             found: Found::default(),
         };
         examiner.examine(&file).await?;
@@ -155,6 +158,7 @@ struct Found {
 struct Examiner<'a> {
     store: &'a dyn Store,
     scope: &'a Scope,
+    erasures: &'a Erasures,
     found: Found,
 }
 
@@ -251,18 +255,21 @@ impl Examiner<'_> {
         self.audit(chain, path, &footer).await
     }
 
-    /// Compares the digest that a part holds of a file with that file's own.
-    fn digest(&mut self, file: &str, by: &str, kept: Option<&str>, found: Option<&str>) {
-        if let (Some(kept), Some(found)) = (kept, found)
-            && kept != found
-        {
-            self.found.faults.push(Fault::Digest {
+    /// Compares the digest that a part holds of a file with that file's own; false if they are not the same.
+    fn digest(&mut self, file: &str, by: &str, kept: Option<&str>, found: Option<&str>) -> bool {
+        let (Some(kept), Some(found)) = (kept, found) else {
+            return true;
+        };
+        let contradiction = self.erasures.contradicts(file, Some((by, kept)), found);
+        self.found
+            .faults
+            .extend(contradiction.map(|(by, kept)| Fault::Digest {
                 file: file.to_owned(),
                 by: by.to_owned(),
                 kept: kept.to_owned(),
                 found: found.to_owned(),
-            });
-        }
+            }));
+        contradiction.is_none()
     }
 
     /// Compares the rows of a part with its footer, and with the quarantined rows that are still to be replayed.
@@ -281,10 +288,13 @@ impl Examiner<'_> {
             for kind in batch["row_kind"].as_string::<i32>().iter().flatten() {
                 add(&mut counted, kind);
             }
+            let mut kinds = batch["row_kind"].as_string::<i32>().iter();
             each_row(&batch, &mut |offset, error| {
+                // Where a row of a part is erased, the row of the chain is too, and so waits for no replay.
+                let is_erased = kinds.next().flatten() == Some(ERASED);
                 let is_placed = (footer.first..footer.next).contains(&offset)
                     && last.is_none_or(|last| last < offset)
-                    && rows.update(offset, error, false);
+                    && (rows.update(offset, error, false) || is_erased);
                 if !is_placed && misplaced.is_none() {
                     misplaced = Some(offset);
                 }
@@ -308,6 +318,7 @@ impl Examiner<'_> {
             ("tombstones", footer.tombstones, found("tombstone")),
             ("quarantined rows", footer.quarantined, found("quarantined")),
             ("structured rows", footer.structured, found("structured")),
+            ("erased rows", footer.erased, found(ERASED)),
             (
                 "redacted spans",
                 footer.audit_rows - footer.audit_fields,
@@ -343,8 +354,7 @@ impl Examiner<'_> {
         }
         if self.scope.digests {
             let found = digest_whole(self.store, audit).await?;
-            self.digest(audit, path, Some(kept), Some(&found));
-            if found != *kept {
+            if !self.digest(audit, path, Some(kept), Some(&found)) {
                 return Ok(());
             }
         }

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{Fault, Head, Replayed};
+use crate::erase::{ErasureReport, Erasures};
 use crate::sink::ChainId;
 
 /// An output dataset, inspected.
@@ -19,7 +20,9 @@ pub struct Report {
     pub audited: bool,
     /// Every chain, in order.
     pub chains: Vec<ChainReport>,
-    /// What is wrong that no chain answers for: heads that were kept and that no file has.
+    /// Erasures, in their order.
+    pub erasures: Vec<ErasureReport>,
+    /// What is wrong that no chain answers for: heads that were kept and that no file has, records of erasures.
     pub faults: Vec<Fault>,
     /// Audit files that no notes file names.
     pub orphans: Vec<Orphan>,
@@ -48,6 +51,8 @@ pub struct ChainReport {
     pub quarantined: u64,
     /// Rows that are messages without narrative.
     pub structured: u64,
+    /// Rows that an erasure emptied.
+    pub erased: u64,
     /// Offsets without a record: transaction markers, aborted and compacted records.
     pub skipped: u64,
     /// Offsets that nobody read, with the reason given.
@@ -114,6 +119,33 @@ impl Report {
     pub fn is_intact(&self) -> bool {
         self.faults.is_empty() && self.chains.iter().all(|chain| chain.faults.is_empty())
     }
+
+    /// Takes what the records of erasures say. What does not add up in the files of an unfinished one is not reported apart.
+    pub(super) fn take_erasures(&mut self, erasures: &Erasures) {
+        self.erasures = erasures.reports().to_vec();
+        self.strays.extend_from_slice(erasures.strays());
+        let records = erasures.faults().iter().map(|(file, why)| Fault::Unreadable {
+            file: file.clone(),
+            why: why.clone(),
+        });
+        self.faults.extend(records);
+        let Some(record) = erasures.unfinished() else {
+            return;
+        };
+        let follows = |fault: &Fault| match fault {
+            Fault::Count { file, .. } | Fault::Row { file, .. } | Fault::Offset { file, .. } => {
+                erasures.is_open(file)
+            }
+            _ => false,
+        };
+        for chain in &mut self.chains {
+            chain.faults.retain(|fault| !follows(fault));
+        }
+        self.faults.retain(|fault| !follows(fault));
+        self.faults.push(Fault::Unfinished {
+            record: record.name(),
+        });
+    }
 }
 
 impl ChainReport {
@@ -128,6 +160,7 @@ impl ChainReport {
             tombstones: 0,
             quarantined: 0,
             structured: 0,
+            erased: 0,
             skipped: 0,
             gaps: Vec::new(),
             codes: BTreeMap::new(),
@@ -144,7 +177,7 @@ impl ChainReport {
 
     /// Rows of the notes files.
     pub const fn rows(&self) -> u64 {
-        self.notes + self.tombstones + self.quarantined + self.structured
+        self.notes + self.tombstones + self.quarantined + self.structured + self.erased
     }
 
     /// Quarantined rows whose record was not replayed, or is quarantined again.
@@ -195,6 +228,9 @@ impl fmt::Display for Report {
         for (label, count) in labels {
             writeln!(f, "  {label:<24}{count:>12}")?;
         }
+        for erasure in &self.erasures {
+            writeln!(f, "{erasure}")?;
+        }
         for orphan in &self.orphans {
             let why = if orphan.superseded {
                 "superseded"
@@ -233,9 +269,13 @@ impl fmt::Display for ChainReport {
             0 => String::new(),
             count => format!(", {count} structured messages"),
         };
+        let erased = match self.erased {
+            0 => String::new(),
+            count => format!(", {count} erased"),
+        };
         writeln!(
             f,
-            "{}: offsets 0 to {} in {} files; {} notes, {} tombstones, {} quarantined{structured}, {} without record, {} in gaps",
+            "{}: offsets 0 to {} in {} files; {} notes, {} tombstones, {} quarantined{structured}{erased}, {} without record, {} in gaps",
             self.chain,
             self.next,
             self.files,

@@ -8,6 +8,7 @@ use lethe_core::{AuditBatch, RedactedBatch};
 
 use super::columns::{Batches, Wanted};
 use super::{ChainReport, Change, Fault, Gap, Head, Scope, add, ledger};
+use crate::erase::{ERASED, Erasures};
 use crate::sink::{ChainError, ChainId, Footer, Tail, digest_file, read_link};
 use crate::store::{Object, Store, StoreError};
 
@@ -15,6 +16,7 @@ use crate::store::{Object, Store, StoreError};
 pub(super) struct Walk<'a> {
     store: &'a dyn Store,
     scope: &'a Scope,
+    erasures: &'a Erasures,
     pub(super) report: ChainReport,
     last: Option<Tail>,
     /// The file to come, looked at already: it says what the bytes of the one before it should be.
@@ -28,10 +30,16 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) const fn new(store: &'a dyn Store, chain: ChainId, scope: &'a Scope) -> Self {
+    pub(super) const fn new(
+        store: &'a dyn Store,
+        chain: ChainId,
+        scope: &'a Scope,
+        erasures: &'a Erasures,
+    ) -> Self {
         Self {
             store,
             scope,
+            erasures,
             report: ChainReport::new(chain),
             last: None,
             ahead: None,
@@ -78,9 +86,13 @@ impl<'a> Walk<'a> {
             return Ok(true);
         }
         let found = digest_file(self.store, &file.name, file.size).await?;
-        let heads = self.scope.heads.iter();
+        let own = self.erasures.contradicts(&file.name, None, &found);
+        // A head may have been kept before an erasure.
+        let past = self.erasures.past(&file.name).iter().filter(|_| own.is_none());
+        let digests: Vec<&String> = past.chain([&found]).collect();
+        let is_of = |head: &&Head| digests.iter().any(|digest| head.is_of(&file.name, digest));
         self.found_heads
-            .extend(heads.filter(|head| head.is_of(&file.name, &found)).cloned());
+            .extend(self.scope.heads.iter().filter(is_of).cloned());
         // Between files that are no neighbours another is missing, and it is that one's digest.
         let next = match (&self.ahead, tail) {
             (Some(Ok(next)), Some(tail)) if next.first == tail.next => Some(next),
@@ -89,15 +101,17 @@ impl<'a> Walk<'a> {
             _ => None,
         };
         let kept = next.and_then(|next| Some((next.file.clone(), next.footer.previous.clone()?)));
-        let sound = kept.as_ref().is_none_or(|(_, kept)| *kept == found);
-        if let Some((by, kept)) = kept.filter(|_| !sound) {
-            self.report.faults.push(Fault::Digest {
+        let kept = kept.as_ref().map(|(by, kept)| (by.as_str(), kept.as_str()));
+        let contradiction = self.erasures.contradicts(&file.name, kept, &found);
+        let sound = contradiction.is_none();
+        self.report
+            .faults
+            .extend(contradiction.map(|(by, kept)| Fault::Digest {
                 file: file.name.clone(),
-                by,
-                kept,
+                by: by.to_owned(),
+                kept: kept.to_owned(),
                 found: found.clone(),
-            });
-        }
+            }));
         self.report.head = Some(Head {
             digest: found,
             file: Some(file.name.clone()),
@@ -166,6 +180,7 @@ impl<'a> Walk<'a> {
         self.report.tombstones += footer.tombstones;
         self.report.structured += footer.structured;
         self.report.quarantined += footer.quarantined;
+        self.report.erased += footer.erased;
         self.report.review += footer.review;
         match &footer.gap {
             Some(reason) => self.report.gaps.push(Gap {
@@ -262,6 +277,7 @@ impl<'a> Walk<'a> {
             ("tombstones", footer.tombstones, found("tombstone")),
             ("quarantined rows", footer.quarantined, found("quarantined")),
             ("structured rows", footer.structured, found("structured")),
+            ("erased rows", footer.erased, found(ERASED)),
             (
                 "redacted spans",
                 footer.audit_rows - footer.audit_fields,
@@ -290,11 +306,12 @@ impl<'a> Walk<'a> {
         self.report.audit_bytes += size;
         if let (true, Some(kept)) = (self.scope.digests, &tail.footer.audit_digest) {
             let found = digest_file(self.store, audit, size).await?;
-            if found != *kept {
+            let kept = Some((tail.file.as_str(), kept.as_str()));
+            if let Some((by, kept)) = self.erasures.contradicts(audit, kept, &found) {
                 self.report.faults.push(Fault::Digest {
                     file: audit.to_owned(),
-                    by: tail.file.clone(),
-                    kept: kept.clone(),
+                    by: by.to_owned(),
+                    kept: kept.to_owned(),
                     found,
                 });
                 return Ok(());

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::Place;
 use super::columns::{Batches, Wanted};
 use super::members::names;
+use crate::erase::Erasures;
 use crate::replay::{ReplayFooter, ReplayName, each, read_replay};
 use crate::sink::{ChainError, ChainId, digest_file, read_link};
 use crate::store::Store;
@@ -30,7 +31,7 @@ pub struct Why {
     /// Whether the audit file is the one that the notes file was written with; unknown for files from before chains had
     /// digests, and where there is none.
     pub audit_intact: Option<bool>,
-    /// `note`, `structured`, `tombstone` or `quarantined`; `gap` where nobody read the offset, `none` where there is no record.
+    /// `note`, `structured`, `tombstone`, `quarantined` or `erased`; `gap` where nobody read the offset, `none` where there is no record.
     pub row_kind: String,
     /// Why it was quarantined, or nobody read it.
     pub reason: Option<String>,
@@ -171,7 +172,10 @@ pub async fn why(store: &dyn Store, place: &Place) -> Result<Option<Why>, ChainE
     if let Some(audit) = why.audit.clone() {
         if let Some(kept) = &audit_digest {
             let size = store.read_tail(&audit, 1).await?.size;
-            why.audit_intact = Some(digest_file(store, &audit, size).await? == *kept);
+            let found = digest_file(store, &audit, size).await?;
+            let erasures = Erasures::read(store).await?;
+            let kept = Some((why.file.as_str(), kept.as_str()));
+            why.audit_intact = Some(erasures.contradicts(&audit, kept, &found).is_none());
         }
         if why.audit_intact != Some(false) {
             why.read_audit(store, &audit, place).await?;

@@ -33,6 +33,8 @@ pub struct ReplayFooter {
     pub structured: u64,
     /// Rows that are quarantined again.
     pub quarantined: u64,
+    /// Rows that an erasure emptied.
+    pub erased: u64,
     /// Notes that a human should look at.
     pub review: u64,
     /// The audit file and its SHA-256, hex, unless nothing was redacted.
@@ -64,6 +66,7 @@ impl ReplayFooter {
             tombstones: 0,
             structured: 0,
             quarantined: 0,
+            erased: 0,
             review: 0,
             audit: None,
             audit_rows: 0,
@@ -74,7 +77,7 @@ impl ReplayFooter {
 
     /// Rows of the part.
     pub const fn rows(&self) -> u64 {
-        self.replayed() + self.quarantined
+        self.replayed() + self.quarantined + self.erased
     }
 
     /// Rows that are quarantined no longer.
@@ -99,6 +102,9 @@ impl ReplayFooter {
             pair("rows", self.rows().to_string()),
         ];
         pairs.extend(self.counts().map(|(key, count)| pair(key, count.to_string())));
+        if self.erased > 0 {
+            pairs.push(pair("erased", self.erased.to_string()));
+        }
         pairs.extend(
             self.previous
                 .iter()
@@ -165,6 +171,7 @@ impl ReplayFooter {
             tombstones: count("tombstones")?,
             structured: count("structured")?,
             quarantined: count("quarantined")?,
+            erased: find("erased").map_or(Ok(0), |_| count("erased"))?,
             review: count("review")?,
             audit: find("audit")
                 .map(|audit| Ok::<_, String>((audit, digest("audit_digest")?)))
@@ -181,6 +188,7 @@ impl ReplayFooter {
             footer.tombstones,
             footer.structured,
             footer.quarantined,
+            footer.erased,
         ];
         let counted = kinds.into_iter().try_fold(0_u64, u64::checked_add);
         let rows = u64::try_from(file.num_rows()).ok();
@@ -199,7 +207,9 @@ impl ReplayFooter {
                 "the first part names a part before it, or a later one does not",
             ),
             (
-                footer.audit.is_some() == (footer.audit_rows > 0),
+                // An erasure may leave an audit file without rows.
+                footer.audit.is_some() == (footer.audit_rows > 0)
+                    || (footer.erased > 0 && footer.audit_rows == 0),
                 "audit rows without an audit file, or the reverse",
             ),
             (

@@ -1,6 +1,6 @@
 //! Replay: quarantined records run again, once their cause is mended, and written beside the chain that holds them.
 //!
-//! A chain never changes, so a replayed record is a new version of its row in a part of its own. Readers take the rows of the
+//! A replay never changes a chain, so a replayed record is a new version of its row in a part of its own. Readers take the rows of the
 //! chain that are not quarantined, and the rows of the parts that are not quarantined; together these are each record once.
 //!
 //! ```text

@@ -54,6 +54,7 @@ pub async fn bridge(
         tombstones: 0,
         quarantined: 0,
         structured: 0,
+        erased: 0,
         audit: None,
         audit_rows: 0,
         audit_fields: 0,

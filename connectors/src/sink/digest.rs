@@ -32,7 +32,8 @@ pub(crate) async fn digest_file(store: &dyn Store, name: &str, size: u64) -> Res
             return Err(StoreError::Other {
                 at: At::new(Op::Read, store.describe(), name),
                 detail: format!("it ends at byte {at} of {size}"),
-                hint: "files of a chain never change: find out who changed it".into(),
+                hint: "only an erasure changes files of a chain; if none is at work, find out who changed it"
+                    .into(),
             });
         }
         at += part.len() as u64;
@@ -49,8 +50,14 @@ pub(crate) async fn digest_file(store: &dyn Store, name: &str, size: u64) -> Res
 /// # Errors
 /// As [`digest_file`].
 pub(crate) async fn digest_whole(store: &dyn Store, name: &str) -> Result<String, StoreError> {
-    let size = store.read_tail(name, 1).await?.size;
-    digest_file(store, name, size).await
+    loop {
+        let before = store.look(name).await?;
+        let digest = digest_file(store, name, before.size).await;
+        // An erasure may have replaced it between two parts: then these are parts of two files.
+        if store.look(name).await?.version == before.version {
+            return digest;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -151,6 +151,11 @@ impl Sheet {
         Ok(writer.into_inner()?.into())
     }
 
+    /// Ends the row group under construction.
+    pub(crate) fn flush(&mut self) -> Result<(), ParquetError> {
+        self.close_row_group()
+    }
+
     fn close_row_group(&mut self) -> Result<(), ParquetError> {
         if self.pending.is_empty() {
             return Ok(());

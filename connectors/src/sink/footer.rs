@@ -136,6 +136,8 @@ pub struct Footer {
     pub structured: u64,
     /// The audit file, unless nothing was redacted.
     pub audit: Option<String>,
+    /// Rows that an erasure emptied.
+    pub erased: u64,
     /// Rows of the audit file.
     pub audit_rows: u64,
     /// Rows of the audit file that are of fields of messages, not of redacted spans.
@@ -155,7 +157,7 @@ pub struct Footer {
 impl Footer {
     /// Rows of the file.
     pub const fn rows(&self) -> u64 {
-        self.notes + self.tombstones + self.quarantined + self.structured
+        self.notes + self.tombstones + self.quarantined + self.structured + self.erased
     }
 
     /// Offsets of the file that have no row: transaction markers, aborted and compacted records; all, in a gap.
@@ -180,6 +182,9 @@ impl Footer {
         put("tombstones", self.tombstones.to_string());
         put("quarantined", self.quarantined.to_string());
         put("structured", self.structured.to_string());
+        if self.erased > 0 {
+            put("erased", self.erased.to_string());
+        }
         put("skipped", self.skipped().to_string());
         put("audit_rows", self.audit_rows.to_string());
         put("audit_fields", self.audit_fields.to_string());
@@ -250,6 +255,7 @@ impl Footer {
             tombstones: number("tombstones")?.unsigned_abs(),
             quarantined: number("quarantined")?.unsigned_abs(),
             structured: count("structured")?,
+            erased: count("erased")?,
             audit: text("audit").ok(),
             audit_rows: number("audit_rows")?.unsigned_abs(),
             audit_fields: count("audit_fields")?,
@@ -263,6 +269,7 @@ impl Footer {
         let counted = footer.notes.checked_add(footer.tombstones);
         let counted = counted.and_then(|counted| counted.checked_add(footer.quarantined));
         let counted = counted.and_then(|counted| counted.checked_add(footer.structured));
+        let counted = counted.and_then(|counted| counted.checked_add(footer.erased));
         let skipped = number("skipped")?;
         let span = footer.next - footer.first;
         let sound = [
@@ -281,7 +288,9 @@ impl Footer {
             ),
             (footer.gap.is_none() || rows == 0, "it is a gap and has rows"),
             (
-                footer.audit.is_some() == (footer.audit_rows > 0),
+                // An erasure may leave an audit file without rows.
+                footer.audit.is_some() == (footer.audit_rows > 0)
+                    || (footer.erased > 0 && footer.audit_rows == 0),
                 "audit rows without an audit file, or the reverse",
             ),
             (

@@ -10,7 +10,7 @@
 //! A file's footer also holds the digests of its audit file and of the file before it, so that nobody can change, drop or
 //! swap one unseen.
 //!
-//! Invariants: a file is never changed. [`Receipt`]s come only from a durable write. The notes file is written after
+//! Invariants: a file is never changed but by an erasure, which is recorded ([`crate::erase`]). [`Receipt`]s come only from a durable write. The notes file is written after
 //! its audit. No text of a note stands in a footer, a statistic or an error.
 
 mod acknowledgement;

@@ -219,6 +219,7 @@ impl LaneWriter {
             tombstones: self.counts.tombstones,
             quarantined: self.counts.quarantined,
             structured: self.counts.structured,
+            erased: 0,
             audit: (audit_rows > 0).then(|| self.chain.audit_name(self.first, commit)),
             audit_rows,
             audit_fields: self.counts.audit_fields,

@@ -10,13 +10,23 @@ pub const POINTS: [&str; 6] = [
     "receipt_given",
 ];
 
+/// Points that an erasure passes and a commit does not, in the order in which an erasure passes them.
+pub const ERASURE_POINTS: [&str; 5] = [
+    "erasure_recorded",
+    "replacement_written",
+    "replaced",
+    "file_erased",
+    "files_erased",
+];
+
 /// Kills the process, as `kill -9` would, if the environment variable `LETHE_CRASH_AT` is `NAME`, or `NAME:N` on the
 /// N-th passage (from 1). Does nothing unless the crate is built with the feature `fault-injection`.
 #[cfg(feature = "fault-injection")]
 pub fn point(name: &'static str) {
     use std::sync::atomic::{AtomicU64, Ordering};
     static PASSED: AtomicU64 = AtomicU64::new(0);
-    debug_assert!(POINTS.contains(&name), "a point that POINTS does not list");
+    let is_listed = POINTS.contains(&name) || ERASURE_POINTS.contains(&name);
+    debug_assert!(is_listed, "a point that no list has");
     let Ok(wanted) = std::env::var("LETHE_CRASH_AT") else {
         return;
     };

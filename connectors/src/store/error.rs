@@ -15,9 +15,21 @@ pub enum Op {
     List,
     /// Removing an object.
     Delete,
+    /// Writing other bytes under the name of an object.
+    Replace,
 }
 
 impl Op {
+    /// Every operation.
+    pub const ALL: [Self; 6] = [
+        Self::Open,
+        Self::Create,
+        Self::Read,
+        Self::List,
+        Self::Delete,
+        Self::Replace,
+    ];
+
     /// Its name in messages and fault scripts.
     pub const fn name(self) -> &'static str {
         match self {
@@ -26,14 +38,13 @@ impl Op {
             Self::Read => "read",
             Self::List => "list",
             Self::Delete => "delete",
+            Self::Replace => "replace",
         }
     }
 
     /// The operation of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Open, Self::Create, Self::Read, Self::List, Self::Delete]
-            .into_iter()
-            .find(|op| op.name() == name)
+        Self::ALL.into_iter().find(|op| op.name() == name)
     }
 }
 
@@ -82,6 +93,9 @@ pub enum StoreError {
     /// No object has this name.
     #[error("{0}: there is no such object")]
     NotFound(At),
+    /// The object is of another version than the one that was to be replaced, or not there. Nothing was written.
+    #[error("{0}: the object was changed or removed in the meantime")]
+    Changed(At),
     /// The store refuses, and will again until somebody changes it.
     #[error("{at}: refused ({detail}); {hint}")]
     Denied {
@@ -140,6 +154,7 @@ impl StoreError {
         match &mut self {
             Self::Exists(at)
             | Self::NotFound(at)
+            | Self::Changed(at)
             | Self::Denied { at, .. }
             | Self::Full { at, .. }
             | Self::Transient { at, .. }
@@ -153,6 +168,7 @@ impl StoreError {
         match self {
             Self::Exists(at)
             | Self::NotFound(at)
+            | Self::Changed(at)
             | Self::Denied { at, .. }
             | Self::Full { at, .. }
             | Self::Transient { at, .. }
@@ -186,7 +202,7 @@ mod tests {
 
     #[test]
     fn every_operation_is_found_by_its_name() {
-        for op in [Op::Open, Op::Create, Op::Read, Op::List, Op::Delete] {
+        for op in Op::ALL {
             assert_eq!(Op::from_name(op.name()), Some(op));
         }
         assert_eq!(Op::from_name("rename"), None);

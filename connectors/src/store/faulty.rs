@@ -270,6 +270,11 @@ impl Store for Faulty {
         self.try_with(Op::Read, name, self.inner.look(name)).await
     }
 
+    async fn replace(&self, name: &str, bytes: Bytes, version: &str) -> Result<(), StoreError> {
+        self.try_with(Op::Replace, name, self.inner.replace(name, bytes, version))
+            .await
+    }
+
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
         self.try_with(Op::Delete, name, self.inner.delete(name)).await
     }

@@ -145,6 +145,14 @@ impl Store for Folder {
         .await
     }
 
+    async fn replace(&self, name: &str, bytes: Bytes, version: &str) -> Result<(), StoreError> {
+        let version = version.to_owned();
+        self.blocking(Op::Replace, name, move |inner, name| {
+            inner.replace(name, &bytes, &version)
+        })
+        .await
+    }
+
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
         self.blocking(Op::Delete, name, |inner, name| {
             match inner.path(name).and_then(fs::remove_file) {
@@ -216,6 +224,36 @@ impl Inner {
                 Err(error) if taken(&error) && attempts < 5 => attempts += 1,
                 done => return done.map_err(|error| self.fail(Op::Create, name, error)),
             }
+        }
+    }
+
+    fn replace(&self, name: &str, bytes: &[u8], version: &str) -> Result<(), StoreError> {
+        let changed = || StoreError::Changed(At::new(Op::Replace, self.describe(), name));
+        let write = || -> io::Result<bool> {
+            let path = self.path(name)?;
+            let aside = self.root.join(ASIDE);
+            self.make_durable_folder(&aside)?;
+            let mut temporary = Temporary::new(&aside)?;
+            temporary.file.write_all(bytes)?;
+            temporary.file.sync_all()?;
+            crash::point("replacement_written");
+            let found = match fs::metadata(&path) {
+                Ok(found) => object(name.to_owned(), &found)?,
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+                Err(error) => return Err(error),
+            };
+            if found.version != version {
+                return Ok(false);
+            }
+            fs::rename(&temporary.path, &path)?;
+            crash::point("replaced");
+            File::open(path.parent().unwrap_or(&self.root))?.sync_all()?;
+            Ok(true)
+        };
+        match write() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(changed()),
+            Err(error) => Err(self.fail(Op::Replace, name, error)),
         }
     }
 
@@ -322,7 +360,7 @@ impl Inner {
                 at,
                 detail,
                 hint: match op {
-                    Op::Create | Op::Delete => "give the program's user the right to write there".into(),
+                    Op::Create | Op::Delete | Op::Replace => "give the program's user the right to write there".into(),
                     _ => "give the program's user the right to read there".into(),
                 },
             },

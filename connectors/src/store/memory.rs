@@ -88,6 +88,17 @@ impl Store for Memory {
         found.ok_or_else(|| StoreError::NotFound(At::new(Op::Read, self.describe(), name)))
     }
 
+    async fn replace(&self, name: &str, bytes: Bytes, version: &str) -> Result<(), StoreError> {
+        let mut objects = self.objects();
+        match objects.get_mut(name) {
+            Some(there) if object(name, &there.0, there.1).version == version => {
+                *there = (bytes, SystemTime::now());
+                Ok(())
+            }
+            _ => Err(StoreError::Changed(At::new(Op::Replace, self.describe(), name))),
+        }
+    }
+
     async fn delete(&self, name: &str) -> Result<(), StoreError> {
         self.objects().remove(name);
         Ok(())

@@ -1,9 +1,10 @@
-//! Where output lies: a flat space of named objects that are created once and never changed.
+//! Where output lies: a flat space of named objects that are created once, and changed by an erasure alone.
 //!
 //! The whole of the sink's safety rests on one promise, [`Store::create`]: of several writers of one name exactly one
 //! succeeds, and readers see its bytes whole or not at all. [`verify`] asks a store whether it keeps it.
 //!
-//! Invariant: nothing here overwrites.
+//! Invariant: nothing here overwrites but [`Store::replace`], which only an erasure calls, and which replaces only the version of
+//! an object that its caller has read.
 
 mod config;
 pub mod crash;
@@ -83,6 +84,17 @@ pub trait Store: Send + Sync + Debug {
     /// # Errors
     /// [`StoreError::NotFound`] if there is no such object.
     async fn look(&self, name: &str) -> Result<Object, StoreError>;
+
+    /// Writes other bytes durably under the name of an object that is still of this version ([`Object::version`]). Readers see
+    /// the old bytes or the new ones, whole in either case.
+    ///
+    /// A folder compares versions just before it renames: two that replace one object at the same moment are kept apart by
+    /// the records of their erasures, not by the store.
+    ///
+    /// # Errors
+    /// [`StoreError::Changed`] if the object is of another version or not there: then nothing was written. After any other
+    /// error the object has the old bytes or the new ones.
+    async fn replace(&self, name: &str, bytes: Bytes, version: &str) -> Result<(), StoreError>;
 
     /// Removes an object; one that is not there is removed already.
     ///

@@ -1,4 +1,4 @@
-//! A bucket of an S3-compatible store, written by conditional PUT (`If-None-Match: *`).
+//! A bucket of an S3-compatible store, written by conditional PUT (`If-None-Match: *`; `If-Match` where an erasure replaces).
 
 mod admission;
 mod cause;
@@ -16,6 +16,7 @@ use object_store::aws::AmazonS3;
 use object_store::path::Path;
 use object_store::{
     GetOptions, GetRange, ObjectMeta, ObjectStore as _, ObjectStoreExt as _, PutMode, PutOptions,
+    UpdateVersion,
 };
 
 use super::{At, End, Object, Op, Store, StoreConfig, StoreError, is_listed, version_of};
@@ -117,6 +118,11 @@ impl S3 {
                 StoreError::Exists(at)
             }
             (object_store::Error::NotFound { .. }, ..) if op == Op::Read => StoreError::NotFound(at),
+            (object_store::Error::NotFound { .. } | object_store::Error::Precondition { .. }, ..)
+                if op == Op::Replace =>
+            {
+                StoreError::Changed(at)
+            }
             (_, Some(401 | 403), _) if self.admission.may_pass(op, Instant::now()) => StoreError::Transient {
                 at,
                 detail: format!("{detail}: refused, and was not before; other keys may be on their way"),
@@ -210,6 +216,21 @@ impl Store for S3 {
         self.admission.let_in(Op::List);
         objects.sort_unstable();
         Ok(objects)
+    }
+
+    async fn replace(&self, name: &str, bytes: Bytes, version: &str) -> Result<(), StoreError> {
+        let key = self.key(Op::Replace, name)?;
+        let put = PutOptions::from(PutMode::Update(UpdateVersion {
+            e_tag: Some(version.to_owned()),
+            version: None,
+        }));
+        match self.client().put_opts(&key, bytes.into(), put).await {
+            Ok(_) => {
+                self.admission.let_in(Op::Replace);
+                Ok(())
+            }
+            Err(error) => Err(self.fail(Op::Replace, name, &error)),
+        }
     }
 
     async fn read_range(&self, name: &str, range: Range<u64>) -> Result<Bytes, StoreError> {

@@ -126,7 +126,8 @@ impl Carried {
 pub struct RedactedBatch(RecordBatch);
 
 impl RedactedBatch {
-    /// `topic`, `partition`, `offset`; `row_kind` (`note`, `tombstone`, `quarantined`, `structured`); `error`, the
+    /// `topic`, `partition`, `offset`; `row_kind` (`note`, `tombstone`, `quarantined`, `structured`; in files, an erasure also writes
+    /// `erased`); `error`, the
     /// [`Quarantine`](crate::Quarantine) of a quarantined row; `event_kind`; the carried metadata, null where the policy does not carry it; `text`, redacted,
     /// null unless the row is a note; `redactions`, the number of its spans replaced; `message`, the message that the note came
     /// in, redacted alike, null unless it is to be given back; `review`, why a human should look at the note ([`Reason`]s, with

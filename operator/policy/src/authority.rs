@@ -183,6 +183,24 @@ impl Authorities {
         self.context(Some(authority), id)
     }
 
+    /// The number of an authority by its name in the policy, or as the source names it, in encrypted ids; none of one that
+    /// the policy does not declare.
+    pub(crate) fn number_of(&self, authority: &str) -> Option<BTreeSet<u16>> {
+        let named = self.names.iter().position(|name| name == authority);
+        let at = named.or_else(|| match self.resolve(Some(authority), "") {
+            Assigner::Declared(at, _) => Some(at),
+            _ => None,
+        });
+        Some(BTreeSet::from([u16::try_from(at? + 1).ok()?]))
+    }
+
+    /// The numbers that encrypted ids have whose authority nobody names.
+    pub(crate) fn unnamed_numbers(&self) -> BTreeSet<u16> {
+        (1..IdCipher::AUTHORITIES)
+            .filter(|number| usize::from(*number) > self.names.len() && self.has_number(*number))
+            .collect()
+    }
+
     /// Whether an encrypted id can have this number.
     pub(crate) fn has_number(&self, number: u16) -> bool {
         let kinds = usize::from(IdCipher::AUTHORITIES) - KINDS.len();

@@ -260,6 +260,17 @@ pub enum VaultPlace {
     },
 }
 
+impl VaultPlace {
+    /// The same place, where a vault must exist.
+    pub(crate) fn existing(&self) -> Self {
+        let mut place = self.clone();
+        match &mut place {
+            Self::Sqlite { create, .. } | Self::Postgres { create, .. } => *create = false,
+        }
+        place
+    }
+}
+
 /// How a connection to a server is kept private.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -348,6 +359,26 @@ impl PolicyFile {
             origin: origin.to_owned(),
             message: error.to_string(),
         })
+    }
+
+    /// A policy that tags everything.
+    pub(crate) fn plain() -> Self {
+        Self {
+            mode: Mode::Custom,
+            determination: None,
+            language: english(),
+            dates: None,
+            sweep: yes(),
+            default: tag(),
+            labels: BTreeMap::new(),
+            keep: BTreeMap::new(),
+            authority: Vec::new(),
+            patient: Patient::default(),
+            shift: Shift::default(),
+            keys: None,
+            vault: None,
+            zip_table: None,
+        }
     }
 
     /// SHA-256 over all that it says, defaults included, in hexadecimal: what is written differently and means the same has

@@ -5,6 +5,7 @@
 //! operator that does not understand a span writes its tag. Nothing here prints a value, a key or a code.
 
 mod authority;
+mod erase;
 mod error;
 mod file;
 mod links;
@@ -16,6 +17,7 @@ mod role;
 mod rules;
 
 pub use authority::Authority;
+pub use erase::{Certainty, Patients, Traces, remove_codes};
 pub use error::PolicyError;
 pub use file::{
     Codes, Keys, Links, Missing, Mode, Numbered, Operation, Patient, PolicyFile, Scope, Shift, Tls,

@@ -7,10 +7,13 @@ use lethe_secrets::{Vault, VaultError, VaultKey};
 /// opposite directions.
 const MOST: usize = 64;
 
+/// The label of what remembers a link.
+pub(crate) const LABEL: &str = "link";
+
 /// The key under which the vault keeps the context that this one was merged into.
 fn key(context: &str) -> VaultKey<'_> {
     VaultKey {
-        label: "link",
+        label: LABEL,
         scope: "",
         value: context,
     }

@@ -96,6 +96,22 @@ pub trait Vault: Send + Sync {
     /// Any of [`VaultError`].
     fn kept(&self, key: VaultKey<'_>) -> Result<Option<Zeroizing<String>>, VaultError>;
 
+    /// At most `limit` entries whose codes come after `after`, in the order of their numbers; from the first if `after` is
+    /// none. Fewer than `limit` if these are the last.
+    ///
+    /// # Errors
+    ///
+    /// Any of [`VaultError`].
+    fn page(&self, after: Option<Code>, limit: u32) -> Result<Vec<(Code, Entry)>, VaultError>;
+
+    /// Removes codes and what they stand for, durable before this returns, and returns how many of them were there. A value
+    /// that is asked for again gets another code. Whatever holds a removed code can no longer be led back.
+    ///
+    /// # Errors
+    ///
+    /// Any of [`VaultError`]. After an error some of them may be removed; the same call removes the rest.
+    fn remove(&self, codes: &[Code]) -> Result<u64, VaultError>;
+
     /// The id of the key that the vault belongs to, for the audit.
     fn key_id(&self) -> &str;
 }

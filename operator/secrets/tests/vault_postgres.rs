@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use lethe_secrets::{Code, Keyring, PostgresTls, PostgresVault, Vault, VaultError};
 use tokio_postgres::NoTls;
-use workers::{ask, keeps_the_first_text, keyring, keyring_of, patients};
+use workers::{ask, keeps_the_first_text, keyring, keyring_of, patients, removes};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -339,4 +339,9 @@ fn a_worker_tells_each_code_that_it_was_given() {
 #[test]
 fn a_text_is_kept_under_its_key_and_the_first_of_several_stays() {
     keeps_the_first_text(&create(&schema()));
+}
+
+#[test]
+fn removed_codes_are_gone_with_their_values_and_all_others_stay() {
+    removes(&create(&schema()));
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use lethe_secrets::{Code, Keyring, SqliteVault, Vault, VaultError};
 use rusqlite::Connection;
-use workers::{LINK, ask, keeps_the_first_text, keyring, keyring_of, patients};
+use workers::{LINK, ask, keeps_the_first_text, keyring, keyring_of, patients, removes};
 
 /// What the file itself holds: codes with a look-up row, codes with an entry, and SQLite's own opinion.
 fn inside(path: &Path) -> (BTreeSet<i64>, BTreeSet<i64>, String) {
@@ -29,6 +29,17 @@ fn inside(path: &Path) -> (BTreeSet<i64>, BTreeSet<i64>, String) {
         codes("SELECT code FROM entry"),
         check,
     )
+}
+
+#[test]
+fn removed_codes_are_gone_with_their_values_and_all_others_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("vault");
+    let vault = SqliteVault::open_or_create(&path, &keyring()).unwrap();
+    removes(&vault);
+    let (looked_up, entries, check) = inside(&path);
+    assert_eq!((looked_up.len(), check.as_str()), (entries.len(), "ok"));
+    assert_eq!(looked_up, entries);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod dictionary;
 mod documents;
 mod emit;
 mod ensemble;
+mod erase;
 mod evaluate;
 mod inspect;
 mod learning;
@@ -36,6 +37,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Emit(args) => emit::run(&args),
         Command::Redact(args) => redact::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Erase(args) => erase::run(&args),
         Command::NewKey(args) => new_key::run(&args),
         Command::Reveal(args) => reveal::run(&args),
         Command::Annotate(args) => annotate::run(&args),

@@ -29,6 +29,11 @@ impl PolicySource {
         Ok(Self { origin, file })
     }
 
+    /// What to call it in messages.
+    pub(crate) fn origin(&self) -> &str {
+        &self.origin
+    }
+
     /// Holds it against its mode's rules, reads its keys, opens its vault.
     ///
     /// # Errors

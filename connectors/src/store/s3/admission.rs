@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// For each operation, as rights are given by operation.
 #[derive(Debug, Default)]
-pub(super) struct Admission(Mutex<[State; 5]>);
+pub(super) struct Admission(Mutex<[State; Op::ALL.len()]>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct State {

@@ -25,6 +25,8 @@ use crate::keys::Keyring;
 
 /// A code that is already taken is drawn again; this often in a row is no chance.
 const DRAWS: usize = 8;
+/// Codes that are removed by one statement.
+const REMOVED: usize = 10_000;
 
 /// How the server is talked to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -206,6 +208,25 @@ impl Vault for PostgresVault {
         let code = known.into_values().next();
         let entry = code.map(|code| self.value(code)).transpose()?.flatten();
         Ok(entry.map(|entry| entry.value))
+    }
+
+    fn page(&self, after: Option<Code>, limit: u32) -> Result<Vec<(Code, Entry)>, VaultError> {
+        let found = self.run(async |session| session.page(after, limit).await)?;
+        let open = |(number, sealed): (i64, Vec<u8>)| {
+            let code = Code::from_number(number).ok_or_else(|| VaultError::Damaged {
+                what: "it has an entry of a number that no code has".to_owned(),
+            })?;
+            Ok((code, self.cipher.open(code, &sealed)?))
+        };
+        found.into_iter().map(open).collect()
+    }
+
+    fn remove(&self, codes: &[Code]) -> Result<u64, VaultError> {
+        let mut removed = 0;
+        for codes in codes.chunks(REMOVED) {
+            removed += self.run(async |session| session.remove(codes).await)?;
+        }
+        Ok(removed)
     }
 
     fn key_id(&self) -> &str {

@@ -160,6 +160,47 @@ impl Vault for SqliteVault {
         Ok(entry.map(|entry| entry.value))
     }
 
+    fn page(&self, after: Option<Code>, limit: u32) -> Result<Vec<(Code, Entry)>, VaultError> {
+        let reader = self.reader()?;
+        let read = || -> rusqlite::Result<Vec<(Code, Vec<u8>)>> {
+            let sql = "SELECT code, sealed FROM entry WHERE code > ?1 ORDER BY code LIMIT ?2";
+            let mut query = reader.prepare_cached(sql)?;
+            let rows = query.query_map((after.map_or(-1, Code::number), limit), |row| {
+                Ok((code_of(row.get(0)?)?, row.get(1)?))
+            })?;
+            rows.collect()
+        };
+        let found = read().map_err(|error| self.wrong(&error))?;
+        lock(&self.readers).push(reader);
+        let open = |(code, sealed): (Code, Vec<u8>)| Ok((code, self.cipher.open(code, &sealed)?));
+        found.into_iter().map(open).collect()
+    }
+
+    fn remove(&self, codes: &[Code]) -> Result<u64, VaultError> {
+        if codes.is_empty() {
+            return Ok(0);
+        }
+        let numbers: Vec<String> = codes.iter().map(|code| code.number().to_string()).collect();
+        let list = format!("[{}]", numbers.join(","));
+        let mut writer = lock(&self.writer);
+        let mut remove = || -> rusqlite::Result<usize> {
+            // Overwrites what is deleted (sqlite.org/pragma.html#pragma_secure_delete).
+            writer.execute_batch("PRAGMA secure_delete = ON")?;
+            let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let listed = "(SELECT value FROM json_each(?1))";
+            transaction.execute(&format!("DELETE FROM lookup WHERE code IN {listed}"), [&list])?;
+            let removed =
+                transaction.execute(&format!("DELETE FROM entry WHERE code IN {listed}"), [&list])?;
+            transaction.commit()?;
+            // The log still has the pages as they were. Readers at work leave that to a later checkpoint.
+            writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+            Ok(removed)
+        };
+        remove()
+            .map(|removed| removed as u64)
+            .map_err(|error| self.wrong(&error))
+    }
+
     fn key_id(&self) -> &str {
         self.cipher.id()
     }

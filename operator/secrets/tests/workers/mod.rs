@@ -61,6 +61,43 @@ pub(crate) fn keeps_the_first_text(vault: &dyn Vault) {
     assert!(vault.kept(another).unwrap().is_none());
 }
 
+/// Removes some codes of two patients.
+pub(crate) fn removes(vault: &dyn Vault) {
+    let values = patients(250);
+    let codes = vault.codes(&keys(&values)).unwrap();
+    vault.keep(LINK, "patient\n1").unwrap();
+    let (mut seen, mut after) = (BTreeMap::new(), None);
+    loop {
+        let page = vault.page(after, 100).unwrap();
+        let is_last = page.len() < 100;
+        after = page.last().map(|(code, _)| *code);
+        for (code, entry) in page {
+            assert!(
+                seen.insert(code, (entry.label.clone(), entry.value.to_string()))
+                    .is_none()
+            );
+        }
+        if is_last {
+            break;
+        }
+    }
+    assert_eq!(seen.len(), 251);
+    for (code, value) in codes.iter().zip(&values) {
+        assert_eq!(seen[code], ("PATIENT".to_owned(), value.clone()));
+    }
+    let link = seen.iter().find(|(_, (label, _))| label == "link").unwrap();
+    let gone = [codes[3], *link.0, codes[200]];
+    assert_eq!(vault.remove(&gone).unwrap(), 3);
+    assert_eq!(vault.remove(&gone).unwrap(), 0);
+    assert_eq!(vault.remove(&[]).unwrap(), 0);
+    assert!(vault.value(codes[3]).unwrap().is_none());
+    assert!(vault.kept(LINK).unwrap().is_none());
+    let again = vault.codes(&keys(&values)).unwrap();
+    for (at, (before, after)) in codes.iter().zip(&again).enumerate() {
+        assert_eq!(before != after, at == 3 || at == 200, "{at}");
+    }
+}
+
 /// One value under several labels and patients, in ways that could run into each other.
 pub(crate) fn variants(value: &str) -> Vec<VaultKey<'_>> {
     let pairs = [

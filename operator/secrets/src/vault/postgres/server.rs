@@ -195,6 +195,26 @@ impl Session {
         row.map(|row| row.try_get(0)).transpose()
     }
 
+    /// Entries after a code: code and sealed value, by code.
+    pub(super) async fn page(
+        &self,
+        after: Option<Code>,
+        limit: u32,
+    ) -> Result<Vec<(i64, Vec<u8>)>, tokio_postgres::Error> {
+        let sql = "SELECT code, sealed FROM lethe_vault WHERE code > $1 ORDER BY code LIMIT $2";
+        let after = after.map_or(-1, Code::number);
+        let rows = self.client.query(sql, &[&after, &i64::from(limit)]).await?;
+        let rows = rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
+        rows.collect()
+    }
+
+    /// Removes codes; how many there were.
+    pub(super) async fn remove(&self, codes: &[Code]) -> Result<u64, tokio_postgres::Error> {
+        let codes: Vec<i64> = codes.iter().map(|code| code.number()).collect();
+        let sql = "DELETE FROM lethe_vault WHERE code = ANY($1)";
+        self.client.execute(sql, &[&codes]).await
+    }
+
     pub(super) async fn insert(
         &self,
         hashes: &[Hash],
