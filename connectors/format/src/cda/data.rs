@@ -23,6 +23,7 @@ impl Draft<'_> {
     /// Writes the attributes of a data type's element and ends its start tag.
     pub(super) fn data(&mut self, rule: Rule, mut attributes: Attributes) {
         let null = attributes.take("@nullFlavor");
+        self.kind(&mut attributes);
         let had = self.content(rule, &mut attributes);
         match had {
             Content::Kept => {}
@@ -37,8 +38,8 @@ impl Draft<'_> {
         self.opened();
     }
 
-    /// The attributes of any element that its rule has not read.
-    pub(super) fn attributes(&mut self, mut attributes: Attributes) {
+    /// The type of the element.
+    fn kind(&mut self, attributes: &mut Attributes) {
         if let Some(kind) = attributes.take("@xsi:type") {
             // The prefix is the sender's; here the default namespace is HL7's.
             let local = kind.rsplit(':').next().unwrap_or_default();
@@ -47,6 +48,11 @@ impl Draft<'_> {
                 None => self.removed_at("@xsi:type", "not in the table"),
             }
         }
+    }
+
+    /// The attributes of any element that its rule has not read.
+    pub(super) fn attributes(&mut self, mut attributes: Attributes) {
+        self.kind(&mut attributes);
         if let Some(id) = attributes.take("@ID") {
             self.anchored(&id);
         }

@@ -25,7 +25,7 @@ pub(super) struct Narrative {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     tag: Option<&'static str>,
-    /// Whether a line ends behind it.
+    /// Whether a line ends before and behind it.
     breaks: bool,
     start: (usize, usize),
 }
@@ -120,7 +120,7 @@ fn is_mixed(tag: &str) -> bool {
     )
 }
 
-/// What the element is given back as, and whether a line ends behind it; none if only its text is.
+/// What the element is given back as, and whether a line ends before and behind it; none if only its text is.
 fn placed(parent: &str, name: &str) -> Option<(&'static str, bool)> {
     let own = named(name.as_bytes());
     if allows(parent, own) {
@@ -189,6 +189,9 @@ impl Narrative {
         if let Some((tag, breaks)) = place {
             if tag == "content" && matches!(own, "td" | "th") {
                 draft.out.push(' ');
+            }
+            if breaks {
+                draft.out.push_str("<br/>");
             }
             draft.out.push('<');
             draft.out.push_str(tag);

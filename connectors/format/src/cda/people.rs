@@ -66,7 +66,7 @@ impl Parts {
         let blank = text.trim().is_empty();
         match self.all.last_mut() {
             Some((_, part)) if self.inner > 0 => part.push_str(text),
-            Some((name, part)) if name.is_empty() => part.push_str(text),
+            Some(("", part)) => part.push_str(text),
             // White space between parts is no part.
             _ if blank => {}
             _ => self.all.push(("", text.to_owned())),

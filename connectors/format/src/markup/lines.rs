@@ -141,7 +141,7 @@ mod tests {
             text.chars().for_each(|c| lines.flow(c));
             let marked = lines.marked();
             lines.line();
-            marked.map(|(start, end)| lines.out[start..end].to_owned())
+            marked.map(|(start, end)| lines.out.get(start..end).unwrap().to_owned())
         };
         assert_eq!(run(" \u{a0}Na  139 \u{a0}").as_deref(), Some("Na 139"));
         assert_eq!(run(" \u{a0} \u{200b}"), None);
