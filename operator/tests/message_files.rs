@@ -384,6 +384,42 @@ fn redacted_fhir_is_lines_or_one_resource_as_it_came() {
 }
 
 #[test]
+fn a_cda_document_comes_out_of_redact_and_of_emit() {
+    const DOCUMENT: &str = include_str!("../../connectors/format/tests/cda/continuity.xml");
+    let check = |document: &str| {
+        assert!(
+            document.contains("<confidentialityCode code=\"N\"")
+                && document.contains("<caption>Known allergies</caption>"),
+            "{document}"
+        );
+        for name in ["Quillfeather", "Marchbank", "MRN-4471902", "displayName"] {
+            assert!(!document.contains(name), "{name}: {document}");
+        }
+    };
+    let set = Set::new();
+    check(&redact(&set.place, &["--format", "ccda"], DOCUMENT).expect(0).out);
+    set.place.write("in/a.xml", DOCUMENT);
+    let config = set.config(
+        "kind = \"files\"",
+        "[format]\nkind = \"cda\"\nkeep_message = true\n",
+    );
+    Lethe::through(&config).end().expect(0);
+    let folder = set.place.at("messages");
+    let emit = format!(
+        "{}\n[emit]\nkind = \"files\"\nstore = {{ kind = \"folder\", path = {} }}\nsuffix = \".xml\"\n",
+        std::fs::read_to_string(&config).unwrap(),
+        quoted(&folder)
+    );
+    let emit = set.place.write("emit.toml", emit);
+    Lethe::new(["emit", "--until-end", "-c", emit.to_str().unwrap()])
+        .end()
+        .expect(0);
+    let files = common::dataset::all_files(&folder);
+    assert_eq!(files.len(), 1, "{files:?}");
+    check(&std::fs::read_to_string(&files[0]).unwrap());
+}
+
+#[test]
 fn a_compressed_file_is_not_taken_for_a_message() {
     let place = Place::new();
     let file = place.write("a.hl7.gz", [0x1f, 0x8b, 8, 0, 0]);

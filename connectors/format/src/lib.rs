@@ -122,7 +122,7 @@ impl FormatConfig {
             Self::Text(config) => Box::new(config.build()),
             Self::Hl7v2(config) => Box::new(config.build()?),
             Self::Fhir(config) => Box::new(config.build()),
-            Self::Cda(config) => Box::new(config.build()?),
+            Self::Cda(config) => Box::new(config.build()),
             Self::Avro(config) => Box::new(config.build(open)?),
             Self::Protobuf(config) => Box::new(config.build(open)?),
         })
@@ -170,14 +170,6 @@ pub enum FormatError {
         name: String,
         /// The names there are.
         names: String,
-    },
-    /// The message is to be kept, of a format that messages are not given back in.
-    #[error(
-        "`keep_message`: messages in the format `{format}` are not given back; leave it out, the notes themselves are written"
-    )]
-    NotGivenBack {
-        /// The format.
-        format: &'static str,
     },
     /// Not exactly one of `registry` and `schema_file`, or `schema_id` without a file.
     #[error("`{key}`: {why}")]

@@ -8,7 +8,7 @@ use super::common::dataset::Dataset;
 use super::common::process::{Ended, Lethe};
 use super::common::search::Search;
 use super::common::{Place, quoted};
-use super::{fhir, hl7v2};
+use super::{ccda, fhir, hl7v2};
 
 /// A word, a number of seven digits and a date: none of them passes anywhere, whatever the field.
 const VALUES: [&str; 3] = ["Quillfeather", "5550142", "20310517"];
@@ -20,11 +20,14 @@ fn lethe(arguments: &[&str], config: &Path) -> Ended {
     Lethe::new(arguments.chain(["--log", "trace", "-c", config])).end()
 }
 
-/// Takes a file through `run`, `emit`, `inspect` and `redact`, and searches all that they leave and print.
-fn assert_nothing_comes_out(format: &str, on_command_line: &str, name: &str, content: &str, records: usize) {
+/// Takes files, by name and content, through `run`, `emit`, `inspect` and `redact`, and searches all that they leave and print.
+fn assert_nothing_comes_out(format: &str, on_command_line: &str, files: &[(&str, &str)], records: usize) {
     let place = Place::new();
     let collector = Collector::new();
-    let file = place.write(&format!("in/{name}"), content);
+    let files = files
+        .iter()
+        .map(|(name, content)| place.write(&format!("in/{name}"), content));
+    let files: Vec<_> = files.collect();
     let policy = place.write(
         "policy.toml",
         include_str!("../../../docs/policies/safe-harbor.toml"),
@@ -60,19 +63,15 @@ fn assert_nothing_comes_out(format: &str, on_command_line: &str, name: &str, con
     search.words("inspect", &inspected.end().expect(0));
     assert!(search.folder(&out) >= 2, "notes and audit");
     assert!(search.folder(&place.at("emitted")) * 100 >= records * 90);
-    let rules = lethe(
-        &[
-            "redact",
-            "--format",
-            on_command_line,
-            "--skip-refused",
-            "--input",
-            file.to_str().unwrap(),
-        ],
-        &config,
-    );
-    assert!(matches!(rules.code, Some(0 | 6)), "{}", rules.err);
-    search.words("redact", &rules);
+    for file in files {
+        let file = ["--skip-refused", "--input", file.to_str().unwrap()];
+        let done = lethe(
+            &[&["redact", "--format", on_command_line], &file[..]].concat(),
+            &config,
+        );
+        assert!(matches!(done.code, Some(0 | 6)), "{}", done.err);
+        search.words("redact", &done);
+    }
     for path in ["/v1/metrics", "/v1/traces"] {
         let bodies = collector.taken(path);
         assert!(!bodies.is_empty(), "{path}");
@@ -92,7 +91,7 @@ fn no_value_of_an_hl7v2_field_is_in_rows_messages_audit_paths_logs_metrics_or_tr
     let messages = each.map(|(i, kind)| hl7v2::full_of(kind, VALUES[i % VALUES.len()]));
     let messages: String = messages.collect();
     let name = "Quillfeather-5550142-20310517.hl7";
-    assert_nothing_comes_out("hl7v2", "hl7v2", name, &messages, hl7v2::TYPES.len());
+    assert_nothing_comes_out("hl7v2", "hl7v2", &[(name, &messages)], hl7v2::TYPES.len());
 }
 
 #[test]
@@ -102,5 +101,16 @@ fn no_value_of_a_fhir_element_is_in_rows_messages_audit_paths_logs_metrics_or_tr
     let lines = (0..count).map(|i| format!("{}\n", full[i % full.len()][i]));
     let lines: String = lines.collect();
     let name = "Quillfeather-5550142-20310517.ndjson";
-    assert_nothing_comes_out("fhir", "fhir", name, &lines, count);
+    assert_nothing_comes_out("fhir", "fhir", &[(name, &lines)], count);
+}
+
+#[test]
+fn no_value_of_a_c_cda_is_in_rows_messages_audit_paths_logs_metrics_or_traces() {
+    let documents = VALUES.map(ccda::full_of);
+    let files = [
+        ("Quillfeather.xml", documents[0].as_str()),
+        ("5550142.xml", documents[1].as_str()),
+        ("20310517.xml", documents[2].as_str()),
+    ];
+    assert_nothing_comes_out("cda", "ccda", &files, files.len());
 }

@@ -104,23 +104,23 @@ impl Header {
         let parent = above.last().copied().unwrap_or_default();
         let in_header = !path.contains(&"structuredBody");
         match name {
-            "id" | "setId" => self.identifier(name, parent, path, get("root"), get("extension")),
+            "id" | "setId" => self.identifier(name, parent, path, get("@root"), get("@extension")),
             "versionNumber" if above.len() == 1 => {
-                self.version = get("value").and_then(|value| value.parse().ok())
+                self.version = get("@value").and_then(|value| value.parse().ok())
             }
             "code" if above.len() == 1 => {
-                self.code_name = get("displayName").filter(|name| !name.trim().is_empty())
+                self.code_name = get("@displayName").filter(|name| !name.trim().is_empty())
             }
-            "effectiveTime" if above.len() == 1 => self.effective = get("value"),
+            "effectiveTime" if above.len() == 1 => self.effective = get("@value"),
             "relatedDocument" => {
-                self.replaces |= matches!(get("typeCode").as_deref(), Some("RPLC" | "APND"));
+                self.replaces |= matches!(get("@typeCode").as_deref(), Some("RPLC" | "APND"));
             }
             "birthTime" if parent == "patient" => {
-                if let Some(date) = get("value").as_deref().and_then(times::iso_date) {
+                if let Some(date) = get("@value").as_deref().and_then(times::iso_date) {
                     self.know(KnownKind::BirthDate, &date);
                 }
             }
-            "telecom" if in_header => self.telecom(&get("value").unwrap_or_default()),
+            "telecom" if in_header => self.telecom(&get("@value").unwrap_or_default()),
             _ => {}
         }
     }

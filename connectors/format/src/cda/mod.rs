@@ -13,17 +13,37 @@
 //! | `authored_at` | `effectiveTime`; without an offset it is UTC |
 //! | `event` | `amend` if the version is over 1 or it replaces or appends to another document |
 //!
-//! A document type declaration is refused, and with it every entity that is not XML's own. A CDA document is not given
-//! back: `keep_message` says so when the settings are read.
+//! The texts of entries, the wording of codes, and what stands in observations as text are part of the note too, each where it
+//! stands in the document.
+//!
+//! A document type declaration is refused, and with it every entity that is not XML's own.
+//!
+//! Given back, the document holds what the `table` module accepts and nothing else. A code passes if it has the shape of its
+//! code system or stands in a list (`systems.tsv`); display names, units that are not of UCUM and bodies in another medium than
+//! text are dropped. Narrative keeps its paragraphs, lists and tables; names of elements that are referred to are numbered
+//! anew. Roots of ids that could name an organization become ones below HL7's own for examples, the same wherever they stood
+//! in a document. What lost its content has `nullFlavor="MSK"`.
 
+mod codes;
+mod data;
+mod draft;
+mod envelope;
 mod header;
+mod leaf;
+mod narrative;
+mod people;
 mod reader;
+mod scope;
+mod table;
 mod times;
 
-use lethe_core::{EventKind, NoteEvent};
+use std::sync::Arc;
+
+use lethe_core::{Enclosed, EventKind, NoteEvent};
 use serde::Deserialize;
 
-use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
+use crate::fhir::codes::LocalSystems;
+use crate::{Diagnosis, Format, MAX_NOTE_BYTES, Problem};
 
 /// Settings of the `cda` format.
 #[derive(Clone, Debug, Deserialize)]
@@ -31,8 +51,10 @@ use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
 pub struct CdaConfig {
     /// Notes whose text is over this many bytes are quarantined, and so are documents of over four times as many.
     pub max_note_bytes: usize,
-    /// Whether the message is kept with the note, to be given back redacted. A CDA document cannot be.
+    /// Whether the document is kept with the note, to be given back redacted. Default: no.
     pub keep_message: bool,
+    /// Code systems of the site, by object identifier, whose codes pass although Lethe does not know them. Default: none.
+    pub code_systems: Vec<String>,
 }
 
 impl Default for CdaConfig {
@@ -40,29 +62,28 @@ impl Default for CdaConfig {
         Self {
             max_note_bytes: MAX_NOTE_BYTES,
             keep_message: false,
+            code_systems: Vec::new(),
         }
     }
 }
 
 impl CdaConfig {
     /// The decoder.
-    ///
-    /// # Errors
-    /// [`FormatError::NotGivenBack`] if the message is to be kept.
-    pub const fn build(&self) -> Result<CdaFormat, FormatError> {
-        if self.keep_message {
-            return Err(FormatError::NotGivenBack { format: "cda" });
-        }
-        Ok(CdaFormat {
+    pub fn build(&self) -> CdaFormat {
+        CdaFormat {
             max_note_bytes: self.max_note_bytes,
-        })
+            keep_message: self.keep_message,
+            code_systems: LocalSystems(self.code_systems.as_slice().into()),
+        }
     }
 }
 
 /// Decodes CDA documents.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CdaFormat {
     max_note_bytes: usize,
+    keep_message: bool,
+    code_systems: LocalSystems,
 }
 
 impl Format for CdaFormat {
@@ -72,9 +93,16 @@ impl Format for CdaFormat {
             byte: payload.len(),
             problem: Problem::Missing,
         };
-        let header = document(payload, self.max_note_bytes)?;
+        let (header, skeleton) = parse(payload, self.max_note_bytes, &self.code_systems)?;
         if !header.has_body {
             return Err(missing("component"));
+        }
+        if self.keep_message && skeleton.is_empty() {
+            return Err(Diagnosis {
+                field: None,
+                byte: 0,
+                problem: Problem::Unsupported,
+            });
         }
         let note_id = header.set_id.or(header.id).ok_or_else(|| missing("id"))?;
         let amended = header.replaces || header.version > Some(1);
@@ -94,13 +122,22 @@ impl Format for CdaFormat {
             },
             text: header.text.into(),
             known: header.known,
+            enclosed: self.keep_message.then(|| Enclosed(Arc::new(skeleton))),
             ..NoteEvent::default()
         })
     }
 }
 
-/// Reads a whole document.
+/// Reads a whole document that another message carries.
 pub(crate) fn document(payload: &[u8], max_note_bytes: usize) -> Result<header::Header, Diagnosis> {
+    parse(payload, max_note_bytes, &LocalSystems::default()).map(|(header, _)| header)
+}
+
+fn parse(
+    payload: &[u8],
+    max_note_bytes: usize,
+    local: &LocalSystems,
+) -> Result<(header::Header, envelope::Skeleton), Diagnosis> {
     let fail = |byte, problem| Diagnosis {
         field: None,
         byte,
@@ -110,7 +147,7 @@ pub(crate) fn document(payload: &[u8], max_note_bytes: usize) -> Result<header::
         return Err(fail(payload.len(), Problem::TooLarge));
     }
     let text = decode(payload).ok_or(fail(0, Problem::NotUtf8))?;
-    reader::Reader::new(&text, max_note_bytes).read()
+    reader::Reader::new(&text, max_note_bytes, local).read()
 }
 
 /// The document as text, by its byte order mark or the encoding that it declares; UTF-8 otherwise.

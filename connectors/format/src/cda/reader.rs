@@ -1,66 +1,48 @@
 //! One pass over the document, without a tree: what is open is a list of names, and what is being read is one text.
 
-use lethe_core::KnownKind;
 use quick_xml::events::{BytesStart, Event};
 
+use super::draft::{Attributes, Class, Draft};
+use super::envelope::{Hole, Skeleton};
 use super::header::{Header, interned};
-use crate::markup::{Lines, Unread, document_text, from_base64};
+use super::leaf::{Encoded, Free, Leaf, What};
+use super::narrative::Narrative;
+use super::people::Parts;
+use super::scope::Scope;
+use super::table::{self, Element, Rule};
+use crate::fhir::codes::LocalSystems;
+use crate::markup::Unread;
 use crate::{Diagnosis, Problem};
 
 /// Elements within each other. C-CDA nests some forty deep.
 const MAX_DEPTH: usize = 200;
-/// Between two parts of the text.
-const BETWEEN: &str = "\n\n";
+/// The namespaces that a document is given back in.
+const NAMESPACES: &str = " xmlns=\"urn:hl7-org:v3\" xmlns:sdtc=\"urn:hl7-org:sdtc\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
 
 pub(super) struct Reader<'a> {
     xml: quick_xml::Reader<&'a [u8]>,
     path: Vec<&'static str>,
+    scope: Scope,
     header: Header,
-    reading: Option<Reading>,
-    max_note_bytes: usize,
-}
-
-/// An element whose text is read, from its start to its end.
-struct Reading {
-    /// How many elements are open while it is the innermost.
-    depth: usize,
-    what: What,
-    lines: Lines,
-    /// Text that is not to be touched.
-    raw: String,
-    /// How many elements are open within a name or an address.
-    inner: usize,
-    /// Its parts.
-    parts: Vec<(&'static str, String)>,
-}
-
-enum What {
-    /// A section's narrative.
-    Narrative,
-    Title,
-    Name,
-    Address,
-    /// A body that is no XML: what it is in, and whether in base64.
-    Document {
-        media: String,
-        base64: bool,
-    },
+    draft: Draft<'a>,
+    leaf: Option<Leaf>,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(xml: &'a str, max_note_bytes: usize) -> Self {
+    pub(super) fn new(xml: &'a str, max_note_bytes: usize, local: &'a LocalSystems) -> Self {
         let mut xml = quick_xml::Reader::from_str(xml);
         xml.config_mut().expand_empty_elements = true;
         Self {
             xml,
             path: Vec::new(),
+            scope: Scope::default(),
             header: Header::default(),
-            reading: None,
-            max_note_bytes,
+            draft: Draft::new(local, max_note_bytes),
+            leaf: None,
         }
     }
 
-    pub(super) fn read(mut self) -> Result<Header, Diagnosis> {
+    pub(super) fn read(mut self) -> Result<(Header, Skeleton), Diagnosis> {
         let mut closed = false;
         loop {
             match self.xml.read_event() {
@@ -99,7 +81,10 @@ impl<'a> Reader<'a> {
                     self.text(c.encode_utf8(&mut [0; 4]));
                 }
                 Ok(Event::DocType(_)) => return Err(self.fail(None, Problem::Unsupported)),
-                Ok(Event::Eof) if closed => return Ok(self.header),
+                Ok(Event::Eof) if closed => {
+                    self.header.text = std::mem::take(&mut self.draft.note);
+                    return Ok((self.header, self.draft.finish()));
+                }
                 Ok(Event::Eof) => return Err(self.fail(None, Problem::Truncated)),
                 Ok(_) => {}
                 Err(_) => return Err(self.fail(None, Problem::NotXml)),
@@ -127,195 +112,251 @@ impl<'a> Reader<'a> {
         }
         let parent = self.path.last().copied().unwrap_or_default();
         self.path.push(name);
-        if let Some(reading) = &mut self.reading {
-            reading.start(local.as_ref(), name);
-            return Ok(());
+        if self.scope.start(start, self.path.len()).is_err() {
+            return Err(self.fail(None, Problem::TooComplex));
         }
-        let get = |wanted: &str| {
-            let mut all = start.attributes();
-            let found = all
-                .with_checks(false)
-                .flatten()
-                .find(|one| one.key.local_name().as_ref() == wanted.as_bytes());
-            found.and_then(|one| one.unescape_value().ok().map(std::borrow::Cow::into_owned))
-        };
-        let what = match (name, parent) {
-            ("text", "section") => Some(What::Narrative),
-            ("text", "nonXMLBody") => Some(What::Document {
-                media: get("mediaType").unwrap_or_else(|| "text/plain".to_owned()),
-                base64: get("representation").as_deref() == Some("B64"),
-            }),
-            ("title", "section" | "ClinicalDocument") => Some(What::Title),
-            ("name", _) if !self.path.contains(&"structuredBody") => Some(What::Name),
-            ("addr", _) if !self.path.contains(&"structuredBody") => Some(What::Address),
-            _ => None,
-        };
+        let attributes = self.attributes(start);
+        if let Some(leaf) = &mut self.leaf {
+            let started = leaf.start(&mut self.draft, local.as_ref(), attributes);
+            return started.map_err(|problem| self.fail(Some("text"), problem));
+        }
+        let space = self
+            .scope
+            .element(start.name().prefix().map(|prefix| prefix.into_inner()));
+        let element = table::element(space, local.as_ref());
         if matches!(name, "structuredBody" | "nonXMLBody") {
             self.header.has_body = true;
         }
-        match what {
-            Some(what) => {
-                self.reading = Some(Reading {
-                    depth: self.path.len(),
-                    what,
-                    lines: Lines::default(),
-                    raw: String::new(),
-                    inner: 0,
-                    parts: Vec::new(),
-                });
-            }
-            None => self.header.attributes(&self.path, get),
+        self.header
+            .attributes(&self.path, |wanted| attributes.get(wanted).map(str::to_owned));
+        if let Some(what) = self.element(element, name, parent, attributes) {
+            self.leaf = Some(Leaf {
+                depth: self.path.len(),
+                what,
+            });
         }
         Ok(())
     }
 
-    fn end(&mut self, local: &[u8]) -> Result<(), Diagnosis> {
-        match self.reading.take() {
-            Some(reading) if reading.depth == self.path.len() => self.done(reading)?,
-            Some(mut reading) => {
-                reading.end(local);
-                self.reading = Some(reading);
+    /// The attributes by their names in the table. Of one that stands twice the first holds.
+    fn attributes(&self, start: &BytesStart<'_>) -> Attributes {
+        let mut found = Attributes::default();
+        let mut all = start.attributes();
+        for one in all.with_checks(false).flatten() {
+            let key = one.key;
+            if key.as_ref().starts_with(b"xmlns") {
+                continue;
             }
-            None => {}
+            let (local, prefix) = key.decompose();
+            let space = self.scope.attribute(prefix.map(|prefix| prefix.into_inner()));
+            let name = table::attribute(space, local.as_ref());
+            // The list is as long as the table at most.
+            if found.get(name).is_none()
+                && let Ok(value) = one.unescape_value()
+            {
+                found.0.push((name, value.into_owned()));
+            }
         }
+        found
+    }
+
+    /// Decides about an element that starts, and what is read of it as a whole.
+    fn element(
+        &mut self,
+        element: Option<Element>,
+        name: &'static str,
+        parent: &'static str,
+        mut attributes: Attributes,
+    ) -> Option<What> {
+        let draft = &mut self.draft;
+        let masked = matches!(draft.rule(), Rule::Mask);
+        let rule = element.map(|element| ruled(draft, element.rule, &attributes));
+        let (Some(element), Some(rule), false) = (element, rule, draft.gone() || masked) else {
+            let element = element.filter(|_| !masked);
+            draft.drop_element(element.map(|element| Element {
+                rule: Rule::Never,
+                ..element
+            }));
+            // What is not given back is read all the same.
+            return Some(match (name, parent) {
+                ("text", "section") => What::Narrative(Narrative::new(draft)),
+                ("text", "nonXMLBody") => What::Document(Encoded::of(&mut attributes)),
+                ("title", "section" | "ClinicalDocument") => What::Free(Free::new(draft, attributes)),
+                ("name", _) => What::Name(Parts::default()),
+                ("addr", _) => What::Address(Parts::default()),
+                _ => match element.map(|element| element.rule) {
+                    Some(Rule::Text) => What::Free(Free::new(draft, attributes)),
+                    _ => return None,
+                },
+            });
+        };
+        if rule == Rule::Never {
+            draft.drop_element(Some(element));
+            return None;
+        }
+        draft.open(Element { rule, ..element }, class_of(&attributes));
+        if draft.frames.len() == 1 {
+            draft.out.push_str(NAMESPACES);
+        }
+        match rule {
+            Rule::Text if name == "text" && parent == "section" => {
+                draft.attributes(attributes);
+                draft.opened();
+                return Some(What::Narrative(Narrative::new(draft)));
+            }
+            Rule::Text if name == "text" && parent == "nonXMLBody" => {
+                let document = Encoded::of(&mut attributes);
+                draft.attribute("@mediaType", "text/plain");
+                draft.attributes(attributes);
+                draft.opened();
+                return Some(What::Document(document));
+            }
+            Rule::Text => return Some(What::Free(Free::new(draft, attributes))),
+            Rule::Name => return Some(What::Name(draft.parts(attributes))),
+            Rule::Address => return Some(What::Address(draft.parts(attributes))),
+            Rule::Label(label) => {
+                draft.attributes(attributes);
+                draft.opened();
+                return Some(What::Label(label, String::new()));
+            }
+            Rule::Node | Rule::Reference => {
+                draft.attributes(attributes);
+                draft.opened();
+            }
+            rule => draft.data(rule, attributes),
+        }
+        None
+    }
+
+    fn end(&mut self, local: &[u8]) -> Result<(), Diagnosis> {
+        match self.leaf.take() {
+            Some(leaf) if leaf.depth == self.path.len() => self.done(leaf.what)?,
+            Some(mut leaf) => {
+                let ended = leaf.end(&mut self.draft, local);
+                ended.map_err(|problem| self.fail(Some("text"), problem))?;
+                self.leaf = Some(leaf);
+            }
+            None => self.draft.close(),
+        }
+        self.scope.end(self.path.len());
         self.path.pop();
         Ok(())
     }
 
     fn text(&mut self, text: &str) {
-        if let Some(reading) = &mut self.reading {
-            reading.text(text);
+        if let Some(leaf) = &mut self.leaf {
+            leaf.text(text);
+        } else if !text.trim().is_empty() && !self.path.is_empty() && !self.draft.gone() {
+            self.draft.removed_at("*", "not in the table");
         }
     }
 
     /// An element has been read to its end.
-    fn done(&mut self, reading: Reading) -> Result<(), Diagnosis> {
-        match reading.what {
-            What::Narrative => self.part(&reading.lines.finish()),
-            What::Title => {
-                let title = reading.lines.finish();
-                if self.path.len() == 2 {
-                    self.header.title = Some(title.clone()).filter(|title| !title.is_empty());
+    fn done(&mut self, what: What) -> Result<(), Diagnosis> {
+        let draft = &mut self.draft;
+        let in_header = !self.path.contains(&"structuredBody");
+        let done = match what {
+            What::Narrative(narrative) => {
+                let finished = narrative.finish(draft);
+                draft.close();
+                finished
+            }
+            What::Free(free) => {
+                let is_title = self.path.len() == 2 && self.path.last() == Some(&"title");
+                free.finish(draft).map(|text| {
+                    if is_title {
+                        self.header.title = Some(text).filter(|title| !title.is_empty());
+                    }
+                })
+            }
+            What::Name(parts) => {
+                if in_header {
+                    self.header.name(&self.path, &parts.name());
                 }
-                self.part(&title)
-            }
-            What::Name => {
-                let name = reading.name();
-                self.header.name(&self.path, &name);
+                draft.named(&parts);
                 Ok(())
             }
-            What::Address => {
-                let address = reading.address();
-                self.header.know(KnownKind::Address, &address);
+            What::Address(parts) => {
+                if in_header {
+                    self.header.know(lethe_core::KnownKind::Address, &parts.address());
+                }
+                draft.addressed(&parts);
                 Ok(())
             }
-            What::Document { media, base64 } => {
-                let text = if base64 {
-                    let bytes = from_base64(&reading.raw, self.max_note_bytes);
-                    bytes.and_then(|bytes| document_text(&media, &bytes))
-                } else {
-                    document_text("text/plain", reading.raw.as_bytes())
-                };
-                let told = |why| match why {
-                    Unread::Data(problem) => self.fail(Some("nonXMLBody.text"), problem),
-                    Unread::ContentType(problem) => self.fail(Some("nonXMLBody.text.mediaType"), problem),
-                };
-                let text = text.map_err(told)?;
-                self.part(&text)
+            What::Label(label, text) => {
+                if !text.trim().is_empty() && !draft.gone() {
+                    let number = draft.identifier(label, &text, None);
+                    draft.hole(Hole::Text(number));
+                }
+                draft.close();
+                Ok(())
             }
-        }
-    }
-
-    fn part(&mut self, text: &str) -> Result<(), Diagnosis> {
-        if text.trim().is_empty() {
-            return Ok(());
-        }
-        let whole = &mut self.header.text;
-        if !whole.is_empty() {
-            whole.push_str(BETWEEN);
-        }
-        whole.push_str(text);
-        if whole.len() > self.max_note_bytes {
-            return Err(self.fail(Some("text"), Problem::TooLarge));
-        }
-        Ok(())
+            What::Document(document) => match document.text(draft.max_note_bytes) {
+                Ok(text) => {
+                    let part = draft.part(&text);
+                    if let (Ok(Some(part)), false) = (&part, draft.gone()) {
+                        draft.hole(Hole::Part(*part, true));
+                    }
+                    draft.close();
+                    part.map(|_| ())
+                }
+                Err(Unread::Data(problem)) => return Err(self.fail(Some("nonXMLBody.text"), problem)),
+                Err(Unread::ContentType(problem)) => {
+                    return Err(self.fail(Some("nonXMLBody.text.mediaType"), problem));
+                }
+            },
+        };
+        done.map_err(|problem| self.fail(Some("text"), problem))
     }
 }
 
-impl Reading {
-    /// An element within it starts.
-    fn start(&mut self, local: &[u8], name: &'static str) {
-        match &self.what {
-            What::Narrative => self.layout(local, true),
-            What::Name | What::Address => {
-                self.inner += 1;
-                self.parts.push((name, String::new()));
+/// The rule for an element where it stands, for those that mean different things in different places.
+fn ruled(draft: &Draft<'_>, rule: Rule, attributes: &Attributes) -> Rule {
+    match rule {
+        Rule::Name => match draft.name(0) {
+            "qualifier" => Rule::Code,
+            "manufacturedMaterial" | "labeledDrug" | "manufacturedLabeledDrug" | "specimenPlayingEntity" => {
+                Rule::Text
             }
-            _ => {}
-        }
-    }
-
-    fn end(&mut self, local: &[u8]) {
-        match &self.what {
-            What::Narrative => self.layout(local, false),
-            _ => self.inner = self.inner.saturating_sub(1),
-        }
-    }
-
-    /// The elements of a narrative (CDA R2, section 4.3.5), and those of HTML that are found there.
-    fn layout(&mut self, local: &[u8], starts: bool) {
-        match local {
-            b"paragraph" | b"list" | b"table" | b"p" | b"ul" | b"ol" => self.lines.block(true),
-            b"item" | b"caption" | b"thead" | b"tbody" | b"tfoot" | b"tr" | b"li" | b"div" => {
-                self.lines.block(false)
+            "playingEntity" | "scopingEntity"
+                if draft
+                    .frames
+                    .last()
+                    .is_some_and(|frame| frame.class == Class::Other) =>
+            {
+                Rule::Text
             }
-            b"td" | b"th" if starts => self.lines.cell(),
-            b"br" if starts => self.lines.line(),
-            _ => {}
+            _ => Rule::Name,
+        },
+        Rule::Value => {
+            let kind = attributes.get("@xsi:type").unwrap_or_default();
+            match kind.rsplit(':').next().unwrap_or_default() {
+                "CD" | "CE" | "CV" | "CS" | "CO" => Rule::Code,
+                "TS" | "IVL_TS" | "PIVL_TS" | "EIVL_TS" | "SXCM_TS" | "SXPR_TS" => Rule::Date,
+                "ST" => Rule::Text,
+                // What is encoded and no text cannot be given back.
+                "ED" | "" if attributes.get("@value").is_none() && attributes.get("@code").is_none() => {
+                    Rule::Text
+                }
+                "BL" => Rule::Flag,
+                "II" => Rule::Id,
+                "TEL" => Rule::Telecom,
+                "PQ" | "IVL_PQ" | "INT" | "IVL_INT" | "REAL" | "IVL_REAL" | "RTO" | "RTO_PQ_PQ" => {
+                    Rule::Quantity
+                }
+                "" if attributes.get("@code").is_some() => Rule::Code,
+                "" => Rule::Quantity,
+                _ => Rule::Mask,
+            }
         }
+        rule => rule,
     }
+}
 
-    fn text(&mut self, text: &str) {
-        match &self.what {
-            What::Narrative | What::Title => text.chars().for_each(|c| self.lines.flow(c)),
-            What::Document { .. } => self.raw.push_str(text),
-            What::Name | What::Address => match self.parts.last_mut() {
-                Some((_, part)) if self.inner > 0 => part.push_str(text),
-                _ => self.parts.push(("", text.to_owned())),
-            },
-        }
-    }
-
-    fn of<'r>(&'r self, name: &'r str) -> impl Iterator<Item = &'r str> {
-        let of_name = self.parts.iter().filter(move |(part, _)| *part == name);
-        of_name.flat_map(|(_, text)| text.split_whitespace())
-    }
-
-    /// A person's or an organization's name in its natural order, without titles.
-    fn name(&self) -> String {
-        let person: Vec<&str> = self.of("given").chain(self.of("family")).collect();
-        let all: Vec<&str> = if person.is_empty() {
-            self.of("").collect()
-        } else {
-            person.into_iter().chain(self.of("suffix")).collect()
-        };
-        all.join(" ")
-    }
-
-    /// A postal address on one line.
-    fn address(&self) -> String {
-        let named = |name: &'static str| self.parts.iter().filter(move |(part, _)| *part == name);
-        let order = ["streetAddressLine", "city", "state", "postalCode"];
-        let mut parts: Vec<&str> = order
-            .iter()
-            .flat_map(|name| named(name))
-            .map(|(_, text)| text.trim())
-            .collect();
-        parts.retain(|part| !part.is_empty());
-        if parts.is_empty() {
-            parts = self.of("").collect();
-            return parts.join(" ");
-        }
-        parts.join(", ")
+fn class_of(attributes: &Attributes) -> Class {
+    match attributes.get("@classCode") {
+        Some("PSN" | "LIV" | "NAT") => Class::Person,
+        Some("PLC" | "ORG" | "FAC" | "CITY" | "COUNTRY" | "STATE") => Class::Place,
+        _ => Class::Other,
     }
 }

@@ -34,7 +34,8 @@ pub(super) fn iso_date(value: &str) -> Option<String> {
     Some(date(day)?.to_string())
 }
 
-fn date(value: &str) -> Option<Date> {
+/// The first day of a date that may lack its day or its month.
+pub(super) fn date(value: &str) -> Option<Date> {
     let year = digits(value.get(..4)?)?;
     let part = |from: usize| match value.get(from..) {
         None | Some("") => Some(1),

@@ -16,6 +16,11 @@ static TABLES: LazyLock<HashMap<&'static str, HashSet<&'static str>>> = LazyLock
         .collect()
 });
 
+/// Whether HL7's own table has the code.
+pub(crate) fn is_in_table(table: &str, code: &str) -> bool {
+    TABLES.get(table).is_some_and(|codes| codes.contains(code))
+}
+
 /// Names of code systems in CE.3 and CWE.3 (table 0396), and the URIs by which their shapes are known.
 const SYSTEMS: [(&str, &str); 22] = [
     ("LN", "http://loinc.org"),
@@ -58,7 +63,7 @@ impl Codes {
 
     /// Whether the table has the code.
     pub(super) fn in_table(&self, table: &str, code: &str) -> bool {
-        TABLES.get(table).is_some_and(|codes| codes.contains(code)) || self.added(table, code)
+        is_in_table(table, code) || self.added(table, code)
     }
 
     /// Whether the code has the shape of its system, or stands in its table.
@@ -125,7 +130,7 @@ fn is_other_numbers(low: &str, high: &str) -> bool {
 
 /// Whether it is a decimal number of at most five digits before and four after the point, and of six in all: an amount, and
 /// too short for a record's number. Zeros that are written in front are those of codes and dates.
-pub(super) fn is_amount(text: &str) -> bool {
+pub(crate) fn is_amount(text: &str) -> bool {
     let text = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |part: &str, most: usize| {

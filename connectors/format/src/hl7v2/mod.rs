@@ -25,7 +25,7 @@
 
 mod batch;
 mod charset;
-mod codes;
+pub(crate) mod codes;
 mod envelope;
 mod escape;
 mod event;
@@ -35,7 +35,7 @@ mod message;
 mod narrative;
 mod people;
 mod table;
-mod time;
+pub(crate) mod time;
 mod typed;
 mod utf16;
 

@@ -6,16 +6,16 @@ use jiff::tz::{Offset, TimeZone};
 
 /// A time stamp taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp<'a> {
+pub(crate) struct Stamp<'a> {
     /// `YYYY`, `YYYYMM` or `YYYYMMDD`.
     date: &'a str,
     /// What follows the date, as written: the time of day and the offset from UTC.
-    pub(super) time: &'a str,
+    pub(crate) time: &'a str,
 }
 
 impl<'a> Stamp<'a> {
     /// Reads one. None if it is not in the standard's form.
-    pub(super) fn read(raw: &'a str) -> Option<Self> {
+    pub(crate) fn read(raw: &'a str) -> Option<Self> {
         let digits = raw.bytes().take_while(u8::is_ascii_digit).count();
         let (date, time) = raw.split_at_checked(digits.min(8))?;
         let rest = raw.get(digits..)?;
@@ -35,7 +35,7 @@ impl<'a> Stamp<'a> {
     }
 
     /// The date in ISO 8601: `YYYY-MM-DD`, or as much of it as there is.
-    pub(super) fn iso(&self) -> String {
+    pub(crate) fn iso(&self) -> String {
         let mut iso = String::with_capacity(10);
         for (i, digit) in self.date.chars().enumerate() {
             if matches!(i, 4 | 6) {
@@ -47,7 +47,7 @@ impl<'a> Stamp<'a> {
     }
 
     /// Whether there is such a day, month or year, in 1850 to 2149. A number of eight digits is seldom one.
-    pub(super) fn is_of_a_person(&self) -> bool {
+    pub(crate) fn is_of_a_person(&self) -> bool {
         let part = |from: usize, to: usize| self.date.get(from..to).and_then(|digits| digits.parse().ok());
         let Some(year) = part(0, 4).filter(|year| (1850..2150).contains(year)) else {
             return false;
@@ -124,7 +124,7 @@ pub(super) fn read_offset(text: &str) -> Option<Offset> {
 /// What a field of a date may hold in place of what it held: `replacement` as HL7 writes it if it is an ISO date, a month
 /// or a year; nothing otherwise, for the field takes nothing else. A whole date keeps the time of day, which says nothing
 /// without its day.
-pub(super) fn typed(replacement: &str, time: &str) -> String {
+pub(crate) fn typed(replacement: &str, time: &str) -> String {
     let bytes = replacement.as_bytes();
     let shaped = |shape: &[u8]| {
         bytes.len() == shape.len()

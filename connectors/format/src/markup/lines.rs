@@ -13,6 +13,9 @@ pub(crate) struct Lines {
     space: bool,
     /// The last character was a carriage return in preformatted text.
     returned: bool,
+    /// Where the run of text that is marked begins; none before its first character.
+    run: Option<usize>,
+    marking: bool,
 }
 
 /// Between two cells of a row.
@@ -32,6 +35,19 @@ impl Lines {
         let kept = self.out.trim_end_matches([' ', '\n']).len();
         self.out.truncate(kept);
         self.out
+    }
+
+    /// Marks what follows, up to [`Self::marked`], as a run of text.
+    pub(crate) fn mark(&mut self) {
+        (self.run, self.marking) = (None, true);
+    }
+
+    /// Where the run lies in the lines, without spaces at its ends; none if there was nothing else in it.
+    pub(crate) fn marked(&mut self) -> Option<(usize, usize)> {
+        self.marking = false;
+        let start = self.run.take()?;
+        let text = self.out.get(start..)?.trim_end_matches([' ', '\n']);
+        (!text.is_empty()).then_some((start, start + text.len()))
     }
 
     /// A character of running text.
@@ -95,6 +111,9 @@ impl Lines {
             self.out.push(' ');
         }
         self.space = false;
+        if self.marking && c != ' ' {
+            self.run.get_or_insert(self.out.len());
+        }
         if !(c == ' ' && self.out.is_empty()) {
             self.out.push(c);
         }
@@ -112,6 +131,22 @@ mod tests {
         lines.block(false);
         "c  d\r\n e\n\n\n\nf".chars().for_each(|c| lines.preformatted(c));
         assert_eq!(lines.finish(), "a b\nc  d\n e\n\nf");
+    }
+
+    #[test]
+    fn a_run_lies_where_its_text_does() {
+        let mut lines = Lines::default();
+        let mut run = |text: &str| {
+            lines.mark();
+            text.chars().for_each(|c| lines.flow(c));
+            let marked = lines.marked();
+            lines.line();
+            marked.map(|(start, end)| lines.out.get(start..end).unwrap().to_owned())
+        };
+        assert_eq!(run(" \u{a0}Na  139 \u{a0}").as_deref(), Some("Na 139"));
+        assert_eq!(run(" \u{a0} \u{200b}"), None);
+        assert_eq!(run("é").as_deref(), Some("é"));
+        assert_eq!(lines.finish(), "Na 139\n\né");
     }
 
     #[test]

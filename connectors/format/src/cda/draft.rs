@@ -1,0 +1,337 @@
+//! The document as it is to be given back, built while it is read: mark-up that the table accepts, and holes where narrative and
+//! identifiers were. What the table does not accept is not here.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use jiff::civil::Date;
+use lethe_core::{Change, Changed, Identifier, Span};
+
+use super::envelope::{Hole, Skeleton};
+use super::table::{self, Element, Rule};
+use crate::Problem;
+use crate::fhir::codes::LocalSystems;
+
+/// Between two parts of the text.
+const BETWEEN: &str = "\n\n";
+/// Names of elements in the path of a change, from the innermost on.
+const MAX_PATH: usize = 12;
+
+/// What has been built so far.
+pub(super) struct Draft<'c> {
+    pub(super) local: &'c LocalSystems,
+    pub(super) max_note_bytes: usize,
+    /// The mark-up.
+    pub(super) out: String,
+    pub(super) holes: Vec<(usize, Hole)>,
+    /// The note's text.
+    pub(super) note: String,
+    pub(super) parts: Vec<Span>,
+    pub(super) identifiers: Vec<Identifier>,
+    pub(super) changes: Vec<Change>,
+    pub(super) frames: Vec<Frame>,
+    /// When the document was written: against it an age is counted.
+    pub(super) authored: Option<Date>,
+    numbers: HashMap<(&'static str, String, Option<Arc<str>>), usize>,
+    /// The sender's roots of ids, by number.
+    roots: HashMap<String, usize>,
+    /// The sender's names of elements that are referred to, by number.
+    anchors: HashMap<String, usize>,
+    defined: HashSet<usize>,
+}
+
+/// An element that is open.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub(super) element: Element,
+    /// Whether nothing of it is written.
+    pub(super) gone: bool,
+    /// Whether the bounds in it are dates.
+    pub(super) dates: bool,
+    /// What stands in `classCode`, of those that say what an entity is.
+    pub(super) class: Class,
+    /// How long the mark-up was, and how many holes it had, behind its start tag.
+    start: (usize, usize),
+}
+
+/// What an entity is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    Person,
+    Place,
+    Other,
+}
+
+/// An element of which nothing is written.
+const GONE: Element = Element {
+    name: "*",
+    rule: Rule::Never,
+};
+
+/// The attributes of an element by their names in the table, each once.
+#[derive(Debug, Default)]
+pub(super) struct Attributes(pub(super) Vec<(&'static str, String)>);
+
+impl Attributes {
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(one, _)| *one == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Takes the attribute away; none if it is blank.
+    pub(super) fn take(&mut self, name: &str) -> Option<String> {
+        let at = self.0.iter().position(|(one, _)| *one == name)?;
+        let (_, value) = self.0.swap_remove(at);
+        Some(value).filter(|value| !value.trim().is_empty())
+    }
+}
+
+impl<'c> Draft<'c> {
+    pub(super) fn new(local: &'c LocalSystems, max_note_bytes: usize) -> Self {
+        Self {
+            local,
+            max_note_bytes,
+            out: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned(),
+            holes: Vec::new(),
+            note: String::new(),
+            parts: Vec::new(),
+            identifiers: Vec::new(),
+            changes: Vec::new(),
+            frames: Vec::new(),
+            authored: None,
+            numbers: HashMap::new(),
+            roots: HashMap::new(),
+            anchors: HashMap::new(),
+            defined: HashSet::new(),
+        }
+    }
+
+    pub(super) fn finish(self) -> Skeleton {
+        Skeleton {
+            out: self.out,
+            holes: self.holes,
+            parts: self.parts,
+            identifiers: self.identifiers,
+            changes: self.changes,
+        }
+    }
+
+    /// Whether nothing is written where the reader is.
+    pub(super) fn gone(&self) -> bool {
+        self.frames.last().is_some_and(|frame| frame.gone)
+    }
+
+    /// The name of the element `above` the innermost one; 0 is that one.
+    pub(super) fn name(&self, above: usize) -> &'static str {
+        let frame = self.frames.iter().rev().nth(above);
+        frame.map_or("", |frame| frame.element.name)
+    }
+
+    pub(super) fn rule(&self) -> Rule {
+        self.frames.last().map_or(Rule::Never, |frame| frame.element.rule)
+    }
+
+    /// An element starts whose rule is known. Writes its name.
+    pub(super) fn open(&mut self, element: Element, class: Class) {
+        let dates = self.frames.last().is_some_and(|frame| frame.dates);
+        self.out.push('<');
+        self.out.push_str(element.name);
+        self.frames.push(Frame {
+            element,
+            gone: false,
+            dates,
+            class,
+            start: (0, 0),
+        });
+    }
+
+    /// An element starts of which nothing is written.
+    pub(super) fn drop_element(&mut self, element: Option<Element>) {
+        let within = self.gone();
+        self.frames.push(Frame {
+            element: element.unwrap_or(GONE),
+            gone: true,
+            dates: false,
+            class: Class::Other,
+            start: (0, 0),
+        });
+        if !within {
+            self.removed(element.map_or("not in the table", |element| element.rule.word()));
+        }
+    }
+
+    /// The start tag ends.
+    pub(super) fn opened(&mut self) {
+        self.out.push('>');
+        let start = (self.out.len(), self.holes.len());
+        if let Some(frame) = self.frames.last_mut() {
+            frame.start = start;
+        }
+    }
+
+    /// The innermost element ends.
+    pub(super) fn close(&mut self) {
+        let Some(frame) = self.frames.pop() else { return };
+        if frame.gone {
+            return;
+        }
+        if frame.start == (self.out.len(), self.holes.len()) {
+            self.out.pop();
+            self.out.push_str("/>");
+        } else {
+            self.end_tag(frame.element.name);
+        }
+    }
+
+    /// The innermost element ends whose end tag a hole writes.
+    pub(super) fn closed(&mut self) {
+        self.frames.pop();
+    }
+
+    pub(super) fn end_tag(&mut self, name: &str) {
+        self.out.push_str("</");
+        self.out.push_str(name);
+        self.out.push('>');
+    }
+
+    /// An attribute, by its name in the table.
+    pub(super) fn attribute(&mut self, name: &str, value: &str) {
+        self.out.push(' ');
+        self.out.push_str(name.trim_start_matches('@'));
+        self.out.push_str("=\"");
+        super::envelope::escape(value, &mut self.out);
+        self.out.push('"');
+    }
+
+    /// The attributes that no rule has taken: those whose own row accepts them.
+    pub(super) fn rest(&mut self, attributes: Attributes) {
+        for (name, value) in attributes.0 {
+            match table::accepted(name, &value) {
+                Some(value) => self.attribute(name, &value),
+                None => self.removed_at(name, "not in the table"),
+            }
+        }
+    }
+
+    pub(super) fn hole(&mut self, hole: Hole) {
+        self.holes.push((self.out.len(), hole));
+    }
+
+    /// The number of a part of the narrative; none if there is nothing in it.
+    ///
+    /// # Errors
+    /// The narrative is too long.
+    pub(super) fn part(&mut self, text: &str) -> Result<Option<usize>, Problem> {
+        let Some(base) = self.block(text)? else {
+            return Ok(None);
+        };
+        self.span(base, base + text.len()).map(Some)
+    }
+
+    /// Adds a block of text to the note. Where it begins; none if there is nothing in it.
+    ///
+    /// # Errors
+    /// The narrative is too long.
+    pub(super) fn block(&mut self, text: &str) -> Result<Option<usize>, Problem> {
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        if !self.note.is_empty() {
+            self.note.push_str(BETWEEN);
+        }
+        let base = self.note.len();
+        self.note.push_str(text);
+        if self.note.len() > self.max_note_bytes {
+            return Err(Problem::TooLarge);
+        }
+        Ok(Some(base))
+    }
+
+    /// Where the next block of text will begin.
+    pub(super) fn next_block(&self) -> usize {
+        match self.note.len() {
+            0 => 0,
+            length => length + BETWEEN.len(),
+        }
+    }
+
+    /// The number of the part that lies there.
+    ///
+    /// # Errors
+    /// Spans count to 4 GiB, which the size limit may pass.
+    pub(super) fn span(&mut self, start: usize, end: usize) -> Result<usize, Problem> {
+        self.parts
+            .push(Span::new(start, end).map_err(|_| Problem::TooLarge)?);
+        Ok(self.parts.len() - 1)
+    }
+
+    /// The number of an identifier. The same value under the same label and authority is one identifier.
+    pub(super) fn identifier(
+        &mut self,
+        label: &'static str,
+        value: &str,
+        authority: Option<Arc<str>>,
+    ) -> usize {
+        let value = value.trim();
+        let (identifiers, numbers) = (&mut self.identifiers, &mut self.numbers);
+        let number = *numbers
+            .entry((label, value.to_owned(), authority.clone()))
+            .or_insert_with(|| {
+                identifiers.push(Identifier {
+                    label,
+                    value: value.into(),
+                    authority,
+                });
+                identifiers.len() - 1
+            });
+        self.change(self.rule().word(), Changed::Replaced(number));
+        number
+    }
+
+    /// The number that stands for the root of an id.
+    pub(super) fn root(&mut self, root: &str) -> usize {
+        let next = self.roots.len() + 1;
+        *self.roots.entry(root.trim().to_owned()).or_insert(next)
+    }
+
+    /// The number that stands for the name of an element.
+    pub(super) fn anchor(&mut self, name: &str) -> usize {
+        let next = self.anchors.len() + 1;
+        *self.anchors.entry(name.trim().to_owned()).or_insert(next)
+    }
+
+    /// The name that an element has for references, renumbered. The second element of a name has none.
+    pub(super) fn anchored(&mut self, name: &str) {
+        let number = self.anchor(name);
+        if self.defined.insert(number) {
+            self.attribute("ID", &format!("i{number}"));
+        } else {
+            self.removed_at("@ID", "reference");
+        }
+    }
+
+    pub(super) fn removed(&mut self, rule: &'static str) {
+        self.change(rule, Changed::Removed);
+    }
+
+    pub(super) fn removed_at(&mut self, name: &'static str, rule: &'static str) {
+        let path = format!("{}.{name}", self.path());
+        self.changes.push(Change {
+            path: path.into(),
+            rule,
+            what: Changed::Removed,
+        });
+    }
+
+    fn change(&mut self, rule: &'static str, what: Changed) {
+        let path = self.path().into();
+        self.changes.push(Change { path, rule, what });
+    }
+
+    /// Where the reader is. Bounded, so that deep documents do not cost more memory than they have.
+    fn path(&self) -> String {
+        let from = self.frames.len().saturating_sub(MAX_PATH);
+        let names = self.frames.iter().skip(from).map(|frame| frame.element.name);
+        names.collect::<Vec<_>>().join(".")
+    }
+}
