@@ -62,9 +62,9 @@ fn hl7v2(authority: &str, id: &str) -> NoteEvent {
 
 fn fhir(system: &str, id: &str) -> NoteEvent {
     read(
-        "kind = \"fhir\"\nkeep_message = true",
+        "kind = \"fhir\"\npatient_id = \"medical-record\"",
         &format!(
-            "{{\"resourceType\": \"Patient\", \"id\": \"p1\", \"identifier\": [{{\"system\": \"{system}\", \"value\": \"{id}\"}}]}}"
+            "{{\"resourceType\": \"Patient\", \"id\": \"p1\", \"identifier\": [{{\"type\": {{\"coding\": [{{\"system\": \"http://terminology.hl7.org/CodeSystem/v2-0203\", \"code\": \"MR\"}}]}}, \"system\": \"{system}\", \"value\": \"{id}\"}}]}}"
         ),
     )
 }
