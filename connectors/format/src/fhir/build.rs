@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use jiff::ToSpan;
 use jiff::civil::Date;
-use lethe_core::{Change, Identifier, Known, KnownKind, Span};
+use lethe_core::{Change, Identifier, Known, KnownKind, Span, StructuralText};
 use serde_json::Value;
 
 use super::attachment::{self, Fault};
@@ -21,7 +21,7 @@ use super::index::Index;
 use super::node::{Field, Node};
 use super::table::{BUNDLE, Element, Form, NARRATIVE_STATUS, Need, QUANTITY, Rule, Who};
 use super::value::{Object, str_of};
-use super::{dates, index, table};
+use super::{dates, index, structure, table};
 use crate::Problem;
 
 /// Between two parts of the narrative.
@@ -49,6 +49,9 @@ pub(super) struct Builder<'v> {
     /// Which identifiers are logical ids.
     pub(super) ids: Vec<usize>,
     id_numbers: HashMap<usize, usize>,
+    /// Displays of the message's codes, if some of its narrative is generated from them.
+    displays: HashSet<String>,
+    pub(super) structural_text: Vec<StructuralText>,
     pub(super) known: Vec<Known>,
     known_seen: HashSet<(KnownKind, String)>,
     /// Whether there is a text that the note is about.
@@ -81,6 +84,8 @@ impl<'v> Builder<'v> {
             numbers: HashMap::new(),
             ids: Vec::new(),
             id_numbers: HashMap::new(),
+            displays: HashSet::new(),
+            structural_text: Vec::new(),
             known: Vec::new(),
             known_seen: HashSet::new(),
             has_body: false,
@@ -93,6 +98,9 @@ impl<'v> Builder<'v> {
     /// # Errors
     /// The narrative is too long.
     pub(super) fn message(&mut self, root: &Object) -> Result<Option<Node>, Fault> {
+        if self.narrative && structure::has_generated(root) {
+            self.displays = structure::displays(root);
+        }
         if str_of(root, "resourceType") == Some("Bundle") {
             self.within = (Some("Bundle"), false);
             let kind = Field::kept("resourceType", "Bundle".into());
@@ -262,7 +270,12 @@ impl<'v> Builder<'v> {
         };
         // What a document reference says of itself is not the document.
         let body = self.within.0 != Some("DocumentReference");
-        let part = self.part(&crate::html_to_text(div), body)?;
+        let text = crate::html_to_text(div);
+        let part = self.part(&text, body)?;
+        if part.is_some() && structure::is_generated(object) {
+            let start = self.text.len() - text.len();
+            structure::mark(&text, start, &self.displays, &mut self.structural_text);
+        }
         let status = object
             .get("status")
             .filter(|status| NARRATIVE_STATUS.fits(status))

@@ -180,7 +180,7 @@ impl Hl7v2Format {
     ) -> Result<NoteEvent, Refused> {
         let codec = &draft.codec.clone();
         let start = |(field, problem)| (0, field, problem);
-        event::supported(codec, segments).map_err(start)?;
+        event::supported(codec, &self.codes, segments).map_err(start)?;
         check_patient(codec, segments)?;
         let kind = event::kind(codec, segments).map_err(start)?;
         let facts = event::facts(codec, segments, &self.config, self.utc_offset).map_err(start)?;

@@ -263,7 +263,7 @@ fn what_is_no_message_is_refused() {
     let two = observation("TX", "Seen.").repeat(2);
     assert_eq!(refused(two), (Some("MSH"), Problem::Duplicate));
     assert_eq!(
-        refused(message("MFN^M02", &["NTE|1||Seen."])),
+        refused(message("ZPT^Z01", &["NTE|1||Seen."])),
         (Some("MSH-9"), Problem::Unsupported)
     );
 }

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::resources::LANGUAGE;
-use super::types::{ANNOTATION, BOOL, CODES, CODING, META, NUMBER, PERIOD, RANGE, RATIO, REF, THING_ID};
+use super::types::{
+    ADDRESS, ANNOTATION, BOOL, CODES, CODING, IDENTIFIER, META, NUMBER, PERIOD, QUANTITY, RANGE, RATIO, REF, TELECOM,
+    THING_ID,
+};
 use super::{Element, Form, Need, RESOURCES, Rule, Who};
 
 struct Standard {
@@ -52,6 +55,12 @@ static STANDARD: LazyLock<Standard> = LazyLock::new(|| {
     standard
 });
 
+/// Primitive types (FHIR R4, section 2.24.0.1) that have no rule of their own; `Optional` is a list of primitives whose
+/// members may be null.
+const PRIMITIVES: [&str; 11] = [
+    "String", "Code", "Uri", "Url", "Canonical", "Markdown", "Base64Binary", "Oid", "Uuid", "Time", "Optional",
+];
+
 /// What becomes of an element of that data type.
 fn rule(kind: &str, codes: &'static str) -> Rule {
     match kind {
@@ -76,9 +85,33 @@ fn rule(kind: &str, codes: &'static str) -> Rule {
         "bool" | "Boolean" => BOOL,
         "Integer" | "Decimal" | "PositiveInt" | "UnsignedInt" => NUMBER,
         "Code" if !codes.is_empty() => Rule::Keep(Form::OneOf(codes)),
-        _ => Rule::Never,
+        _ if PRIMITIVES.contains(&kind) => Rule::Never,
+        _ => Rule::NeverObject,
     }
 }
+
+/// Names of resources, of their parts, of elements, and the codes of required bindings.
+pub(in crate::fhir) fn published() -> impl Iterator<Item = &'static str> {
+    let parts = STANDARD.elements.iter().flat_map(|(parent, elements)| {
+        let inner = elements.iter().flat_map(|element| {
+            let codes = match element.rule {
+                Rule::Keep(Form::OneOf(codes)) => codes,
+                _ => "",
+            };
+            [element.name].into_iter().chain(codes.split(' '))
+        });
+        [*parent].into_iter().chain(inner)
+    });
+    let types = [IDENTIFIER, ADDRESS, TELECOM, QUANTITY].into_iter().flatten();
+    parts.chain(types.map(|element| element.name)).chain(DATA_TYPES.iter().copied())
+}
+
+/// Elements of data types (FHIR R4, section 2.24) that no table here has.
+const DATA_TYPES: [&str; 30] = [
+    "given", "family", "prefix", "suffix", "start", "end", "low", "high", "numerator", "denominator", "coding", "text",
+    "display", "version", "userSelected", "reference", "type", "identifier", "period", "authorReference", "authorString",
+    "time", "contentType", "data", "title", "creation", "currency", "use", "repeat", "timing",
+];
 
 /// The elements of a resource or of one of its parts.
 pub(in crate::fhir) fn elements(name: &str) -> Option<&'static [Element]> {
