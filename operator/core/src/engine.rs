@@ -135,7 +135,7 @@ impl Engine {
                 let explained = self.exemption.as_ref().map_or_else(Vec::new, |exemption| {
                     exemption.explained(note, batch.structural_text(row))
                 });
-                Exemption::apply(&explained, always, &mut decisions);
+                Exemption::apply(note.text, &explained, always, &mut decisions);
                 self.merging.apply(note.text, &mut decisions);
                 if let Some(sweep) = &self.sweep {
                     sweep.apply(note, &mut decisions);

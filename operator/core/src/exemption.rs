@@ -74,12 +74,15 @@ impl Exemption {
         explained
     }
 
-    /// Drops the decisions that lie within a stretch, unless a member of `always` shares in them. `O((d + s) log s)`.
-    pub fn apply(explained: &[Span], always: MemberSet, decisions: &mut Vec<Decision>) {
+    /// Drops the decisions whose letters and digits lie within a stretch, unless a member of `always` shares in them.
+    /// `O((d + s) log s)`.
+    pub fn apply(text: &str, explained: &[Span], always: MemberSet, decisions: &mut Vec<Decision>) {
         if explained.is_empty() {
             return;
         }
-        decisions.retain(|decision| decision.members.0 & always.0 != 0 || !within(explained, decision.span));
+        decisions.retain(|decision| {
+            decision.members.0 & always.0 != 0 || !within(explained, without_marks(text, decision.span))
+        });
     }
 }
 
@@ -90,6 +93,14 @@ pub(crate) fn within(explained: &[Span], span: Span) -> bool {
         .checked_sub(1)
         .and_then(|last| explained.get(last))
         .is_some_and(|one| span.end() <= one.end())
+}
+
+/// The span without the punctuation and the blanks at its ends.
+fn without_marks(text: &str, span: Span) -> Span {
+    let part = span.of(text);
+    let head = part.len() - part.trim_start_matches(|c: char| !c.is_alphanumeric()).len();
+    let tail = part.len() - part.trim_end_matches(|c: char| !c.is_alphanumeric()).len();
+    Span::between((span.start() + head) as u32, span.end().saturating_sub(tail) as u32)
 }
 
 /// Words of names, places and institutions that the note's event carries, in lower case.
@@ -173,7 +184,7 @@ mod tests {
             .enumerate()
             .map(|(i, part)| Decision::new(at(text, part), LabelId(0), members(i == 0), 1.0))
             .collect();
-        Exemption::apply(&explained, MemberSet::default().with(0), &mut decisions);
+        Exemption::apply(text, &explained, MemberSet::default().with(0), &mut decisions);
         decisions
             .iter()
             .map(|decision| decision.span.of(text).to_owned())

@@ -27,6 +27,9 @@ use crate::Problem;
 /// Between two parts of the narrative.
 const BETWEEN: &str = "\n\n";
 
+/// Ids of fewer bytes are found in narrative where they are something else.
+const MIN_ID: usize = 6;
+
 /// What the walk has found so far.
 pub(super) struct Builder<'v> {
     index: &'v Index<'v>,
@@ -49,7 +52,9 @@ pub(super) struct Builder<'v> {
     /// Which identifiers are logical ids.
     pub(super) ids: Vec<usize>,
     id_numbers: HashMap<usize, usize>,
-    /// Displays of the message's codes, if some of its narrative is generated from them.
+    /// Whether some of the narrative is generated from the structure.
+    generated: bool,
+    /// Displays of the message's codes, if so.
     displays: HashSet<String>,
     pub(super) structural_text: Vec<StructuralText>,
     pub(super) known: Vec<Known>,
@@ -84,6 +89,7 @@ impl<'v> Builder<'v> {
             numbers: HashMap::new(),
             ids: Vec::new(),
             id_numbers: HashMap::new(),
+            generated: false,
             displays: HashSet::new(),
             structural_text: Vec::new(),
             known: Vec::new(),
@@ -99,6 +105,7 @@ impl<'v> Builder<'v> {
     /// The narrative is too long.
     pub(super) fn message(&mut self, root: &Object) -> Result<Option<Node>, Fault> {
         if self.narrative && structure::has_generated(root) {
+            self.generated = true;
             self.displays = structure::displays(root);
         }
         if str_of(root, "resourceType") == Some("Bundle") {
@@ -358,6 +365,10 @@ impl<'v> Builder<'v> {
             self.know(KnownKind::MedicalRecord, id);
             "MEDICALRECORD"
         } else {
+            // Narrative that is generated writes references as they are.
+            if self.generated && id.len() >= MIN_ID && id.bytes().any(|byte| byte.is_ascii_digit()) {
+                self.know(KnownKind::Other, id);
+            }
             "IDNUM"
         };
         let number = self.number(label, id);

@@ -2,7 +2,8 @@
 
     python generate.py [SEED]
 
-`gold` lists the pieces of the narrative in their order, each with whether it identifies somebody; null where it has none.
+`gold` lists the narratives, and the pieces of each in their order, each with whether it identifies somebody; null where there is
+no narrative.
 """
 
 import json

@@ -7,8 +7,9 @@ dates, addresses, telephones. Everything else is a heading, a code's display, a 
 import html
 import re
 
+import invent
+
 DATE = re.compile(r"^\d{4}-\d{2}-\d{2}")
-IDENTIFYING = {"id", "value", "family", "given", "line", "city", "postalCode", "display", "authorString", "reference", "name"}
 
 
 def words(name):
@@ -17,23 +18,23 @@ def words(name):
     return spaced[:1].upper() + spaced[1:]
 
 
-def is_person_or_place(resource):
-    return resource in ("Patient", "Practitioner", "RelatedPerson", "Person", "Organization", "Location")
-
-
 def pieces(name, value, kind):
     """How a value is written: pieces of text, each with whether it identifies."""
     if isinstance(value, bool):
         return [(str(value).lower(), False)]
     if isinstance(value, (int, float)):
         return [(str(value), False)]
+    if isinstance(value, str) and value.startswith(("http:", "urn:")):
+        return []
     if isinstance(value, str):
-        return [(value[:10], True)] if DATE.match(value) else [(value, name in ("authorString",) or looks_named(name, value))]
+        if name == "authorString":
+            return named(value)
+        return [(value[:10], True)] if DATE.match(value) else [(value, looks_named(value))]
     if isinstance(value, list):
         out = []
-        for at, one in enumerate(value):
-            out += [(", ", None)] if at else []
-            out += pieces(name, one, kind)
+        for one in value:
+            some = pieces(name, one, kind)
+            out += ([(", ", None)] if out and some else []) + some
         return out
     keys = set(value)
     if keys <= {"coding", "text"} and isinstance(value.get("text", ""), str) and isinstance(value.get("coding", []), list):
@@ -47,7 +48,7 @@ def pieces(name, value, kind):
     if keys <= {"reference", "display"} and isinstance(value.get("reference"), str):
         kind_of, _, identity = value["reference"].partition("/")
         if "display" in value:
-            return [(value["display"], True)]
+            return named(value["display"])
         return [(kind_of + "/", None), (identity, True)]
     if "family" in value and "given" in value:
         return [(" ".join(value.get("given", []) + [value["family"]]), True)]
@@ -65,7 +66,7 @@ def pieces(name, value, kind):
     if keys == {"start", "end"} and isinstance(value["start"], str):
         return [(value["start"], True), (" - ", None), (value["end"], True)]
     if keys == {"text", "authorString", "time"}:
-        return [(value["text"], False), (" (by ", None), (value["authorString"], True), (" ", None), (value["time"][:10], True), (")", None)]
+        return [(value["text"], False), (" (by ", None), *named(value["authorString"]), (" ", None), (value["time"][:10], True), (")", None)]
     out = []
     for inner, one in value.items():
         if inner in ("data", "url", "uri", "system") or isinstance(one, str) and one.startswith(("http:", "urn:")):
@@ -76,9 +77,14 @@ def pieces(name, value, kind):
     return out
 
 
-def looks_named(name, value):
+def named(value):
+    """A name, without the title before it, which says nothing of who it is."""
+    title, _, rest = value.partition(" ")
+    return [(title + " ", None), (rest, True)] if title in ("Dr.", "Ms.") else [(value, True)]
+
+
+def looks_named(value):
     """Whether a string element holds the name of somebody, as the generator writes it."""
-    import invent
     first = value.split(" ")[0]
     return first in invent.GIVEN and value.split(" ")[-1] in invent.FAMILY or value.startswith(("r", "N")) and value[1:].isdigit() or (
         len(value) == 36 and value.count("-") == 4)

@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 
 use super::resources::LANGUAGE;
 use super::types::{
-    ADDRESS, ANNOTATION, BOOL, CODES, CODING, IDENTIFIER, META, NUMBER, PERIOD, QUANTITY, RANGE, RATIO, REF, TELECOM,
+    one_of,     ADDRESS, ANNOTATION, BOOL, CODES, CODING, IDENTIFIER, META, NUMBER, PERIOD, QUANTITY, RANGE, RATIO, REF, TELECOM,
     THING_ID,
 };
-use super::{Element, Form, Need, RESOURCES, Rule, Who};
+use super::{Element, Form, Need, RESOURCES, Rule, Who, must};
 
 struct Standard {
     elements: HashMap<&'static str, Vec<Element>>,
@@ -85,6 +85,16 @@ fn rule(kind: &str, codes: &'static str) -> Rule {
         "bool" | "Boolean" => BOOL,
         "Integer" | "Decimal" | "PositiveInt" | "UnsignedInt" => NUMBER,
         "Code" if !codes.is_empty() => Rule::Keep(Form::OneOf(codes)),
+        "Expression" => Rule::Object(EXPRESSION),
+        "TriggerDefinition" => Rule::Object(TRIGGER),
+        "ElementDefinition" => Rule::Object(ELEMENT),
+        "Signature" => Rule::Object(SIGNATURE),
+        "DataRequirement" => Rule::Object(DATA_REQUIREMENT),
+        "ParameterDefinition" => Rule::Object(PARAMETER),
+        "RelatedArtifact" => Rule::Object(ARTIFACT),
+        "Contributor" => Rule::Object(CONTRIBUTOR),
+        "UsageContext" => Rule::Object(USAGE),
+        "SampledData" => Rule::Object(SAMPLED),
         _ if PRIMITIVES.contains(&kind) => Rule::Never,
         _ => Rule::NeverObject,
     }
@@ -111,6 +121,46 @@ const DATA_TYPES: [&str; 30] = [
     "given", "family", "prefix", "suffix", "start", "end", "low", "high", "numerator", "denominator", "coding", "text",
     "display", "version", "userSelected", "reference", "type", "identifier", "period", "authorReference", "authorString",
     "time", "contentType", "data", "title", "creation", "currency", "use", "repeat", "timing",
+];
+
+// Of these data types only what they must have (FHIR R4, sections 2.24 and 2.25): a value without it is no such value.
+static EXPRESSION: &[Element] = &[must(
+    "language",
+    one_of("text/cql text/fhirpath application/x-fhir-query text/cql-identifier text/cql-expression"),
+)];
+static TRIGGER: &[Element] = &[must(
+    "type",
+    one_of(
+        "named-event periodic data-changed data-added data-modified data-removed data-accessed data-access-ended",
+    ),
+)];
+static ELEMENT: &[Element] = &[must("path", Rule::Never)];
+static SIGNATURE: &[Element] = &[
+    must("type", CODING),
+    must("when", Rule::Instant),
+    must("who", REF),
+];
+static DATA_REQUIREMENT: &[Element] = &[must("type", Rule::Keep(Form::Kind))];
+static PARAMETER: &[Element] = &[must("use", one_of("in out")), must("type", Rule::Keep(Form::Kind))];
+static ARTIFACT: &[Element] = &[must(
+    "type",
+    one_of("documentation justification citation predecessor successor derived-from depends-on composed-of"),
+)];
+static CONTRIBUTOR: &[Element] = &[
+    must("type", one_of("author editor reviewer endorser")),
+    must("name", Rule::Never),
+];
+static USAGE: &[Element] = &[
+    must("code", CODING),
+    must("valueCodeableConcept", CODES),
+    must("valueQuantity", Rule::Quantity),
+    must("valueRange", RANGE),
+    must("valueReference", REF),
+];
+static SAMPLED: &[Element] = &[
+    must("origin", Rule::Quantity),
+    must("period", NUMBER),
+    must("dimensions", NUMBER),
 ];
 
 /// The elements of a resource or of one of its parts.
