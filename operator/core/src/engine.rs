@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::{
     Annotations, AuditBatch, BatchError, Carried, Combine, Decision, Exemption, LabelId, LabelSet, Lookups,
-    MemberSet, Merging, NoteBatch, NoteView, Outcome, QuarantineCode, Redacted, RedactedBatch, Redactor, Review,
-    ReviewRule, Span, Sweep, TagError, Tagger, Unredacted,
+    MemberSet, Merging, NoteBatch, NoteView, Outcome, QuarantineCode, Redacted, RedactedBatch, Redactor,
+    Review, ReviewRule, Span, Sweep, TagError, Tagger, Unredacted,
 };
 
 /// Members, and how they are combined and acted upon. Shared by every lane; synchronous and pure.
@@ -135,7 +135,7 @@ impl Engine {
                 let explained = self.exemption.as_ref().map_or_else(Vec::new, |exemption| {
                     exemption.explained(note, batch.structural_text(row))
                 });
-                Exemption::apply(note.text, &explained, always, &mut decisions);
+                Exemption::apply(note, &explained, always, &mut decisions);
                 self.merging.apply(note.text, &mut decisions);
                 if let Some(sweep) = &self.sweep {
                     sweep.apply(note, &mut decisions);

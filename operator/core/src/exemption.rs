@@ -49,7 +49,7 @@ impl Exemption {
     /// Returns the stretches that identify nobody, in their order.
     ///
     /// A stretch with a word of the note's known names, places or institutions is not among them, nor one with more than
-    /// three digits in a row.
+    /// three digits in a row. A published stretch of several words may have names among them, for no name is published.
     pub fn explained(&self, note: NoteView<'_>, stretches: &[StructuralText]) -> Vec<Span> {
         if stretches.is_empty() {
             return Vec::new();
@@ -59,48 +59,59 @@ impl Exemption {
             if stretch.span.check(note.text).is_err() {
                 return false;
             }
-            let mut ordinary = true;
+            let (mut possible, mut ordinary, mut names) = (true, false, false);
             each_word(stretch.span.of(note.text), |word| {
-                ordinary &= if word.bytes().any(|byte| byte.is_ascii_digit()) {
-                    digits_in_a_row(word) <= MAX_DIGITS
+                if word.bytes().any(|byte| byte.is_ascii_digit()) {
+                    possible &= digits_in_a_row(word) <= MAX_DIGITS;
+                } else if known.contains(&word.to_lowercase()) {
+                    possible = false;
+                } else if (self.ordinary)(word, stretch.kind) {
+                    ordinary |= word.chars().count() > 1;
                 } else {
-                    !known.contains(&word.to_lowercase()) && (self.ordinary)(word, stretch.kind)
-                };
+                    names = true;
+                }
             });
-            ordinary
+            // "Max Dose" is published whole, so that "Max" is nobody in it.
+            possible && (!names || ordinary && stretch.kind == StructuralKind::Published)
         };
         let mut explained: Vec<Span> = stretches.iter().filter(holds).map(|one| one.span).collect();
         explained.sort_unstable();
         explained
     }
 
-    /// Drops the decisions whose letters and digits lie within a stretch, unless a member of `always` shares in them.
+    /// Drops the decisions each word of which lies within a stretch, unless a member of `always` shares in them.
     /// `O((d + s) log s)`.
-    pub fn apply(text: &str, explained: &[Span], always: MemberSet, decisions: &mut Vec<Decision>) {
+    pub fn apply(note: NoteView<'_>, explained: &[Span], always: MemberSet, decisions: &mut Vec<Decision>) {
         if explained.is_empty() {
             return;
         }
-        decisions.retain(|decision| {
-            decision.members.0 & always.0 != 0 || !within(explained, without_marks(text, decision.span))
-        });
+        decisions
+            .retain(|decision| decision.members.0 & always.0 != 0 || !covers(note, explained, decision.span));
     }
 }
 
-/// Whether one of the spans, which are sorted by their start, has all of this one.
-pub(crate) fn within(explained: &[Span], span: Span) -> bool {
+/// Whether each word in the span lies within one of the stretches, which are sorted by their start.
+pub(crate) fn covers(note: NoteView<'_>, explained: &[Span], span: Span) -> bool {
+    let first = note.tokens.at_or_after(span.start());
+    let end = note.tokens.at_or_after(span.end());
+    // A span that begins or ends within a token is nothing that a word of a heading is.
+    let whole = first < end
+        && note.tokens.span(first).start() == span.start()
+        && note.tokens.span(end - 1).end() == span.end();
+    let is_word = |token: &usize| note.word(*token).chars().any(char::is_alphanumeric);
+    whole
+        && (first..end)
+            .filter(is_word)
+            .all(|token| within(explained, note.tokens.span(token)))
+}
+
+/// Whether one of the stretches has all of the span.
+fn within(explained: &[Span], span: Span) -> bool {
     let after = explained.partition_point(|one| one.start() <= span.start());
     after
         .checked_sub(1)
         .and_then(|last| explained.get(last))
         .is_some_and(|one| span.end() <= one.end())
-}
-
-/// The span without the punctuation and the blanks at its ends.
-fn without_marks(text: &str, span: Span) -> Span {
-    let part = span.of(text);
-    let head = part.len() - part.trim_start_matches(|c: char| !c.is_alphanumeric()).len();
-    let tail = part.len() - part.trim_end_matches(|c: char| !c.is_alphanumeric()).len();
-    Span::between((span.start() + head) as u32, span.end().saturating_sub(tail) as u32)
 }
 
 /// Words of names, places and institutions that the note's event carries, in lower case.
@@ -184,7 +195,12 @@ mod tests {
             .enumerate()
             .map(|(i, part)| Decision::new(at(text, part), LabelId(0), members(i == 0), 1.0))
             .collect();
-        Exemption::apply(text, &explained, MemberSet::default().with(0), &mut decisions);
+        Exemption::apply(
+            batch.note(0),
+            &explained,
+            MemberSet::default().with(0),
+            &mut decisions,
+        );
         decisions
             .iter()
             .map(|decision| decision.span.of(text).to_owned())
@@ -195,7 +211,10 @@ mod tests {
     fn a_decision_within_ordinary_structural_text_goes_and_one_that_passes_its_end_stays() {
         let text = "MRN 1. Heart rate of Voss. Body weight";
         let stretches = ["Heart rate", "Body weight"];
-        assert_eq!(left(text, "x", &stretches, &["MRN", "Heart", "Body weight"]), ["MRN"]);
+        assert_eq!(
+            left(text, "x", &stretches, &["MRN", "Heart", "Body weight"]),
+            ["MRN"]
+        );
         assert_eq!(left(text, "x", &stretches, &["MRN", "rate of Voss"]).len(), 2);
     }
 

@@ -102,7 +102,7 @@ impl ReviewRule {
             .iter()
             .flat_map(|annotations| annotations.iter())
             .filter(|annotation| annotation.score >= self.score)
-            .filter(|annotation| !crate::exemption::within(explained, annotation.span));
+            .filter(|annotation| !crate::exemption::covers(note, explained, annotation.span));
         for annotation in sure {
             let (stands, touched) = left(note.text, annotation.span, decisions);
             review = match (stands, touched) {

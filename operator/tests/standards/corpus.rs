@@ -34,7 +34,11 @@ fn interpreter() -> PathBuf {
     let named = std::env::var_os("LETHE_TEST_PYTHON").map(PathBuf::from);
     let here = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/venv/bin/python");
     let python = named.unwrap_or_else(here);
-    assert!(python.exists(), "{} is missing: run scripts/setup", python.display());
+    assert!(
+        python.exists(),
+        "{} is missing: run scripts/setup",
+        python.display()
+    );
     python
 }
 

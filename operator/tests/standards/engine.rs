@@ -9,7 +9,8 @@ use lethe_ensemble::Bundle;
 use lethe_policy::{Policy, PolicyFile, carried_by_default};
 
 /// As it runs.
-pub(crate) static ENGINE: LazyLock<Engine> = LazyLock::new(|| build().exempting(Some(exemption(&Dictionary::builtin()))));
+pub(crate) static ENGINE: LazyLock<Engine> =
+    LazyLock::new(|| build().exempting(Some(exemption(&Dictionary::builtin()))));
 /// As it would run if narrative were read without its structure.
 pub(crate) static BLIND: LazyLock<Engine> = LazyLock::new(build);
 

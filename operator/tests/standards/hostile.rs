@@ -19,10 +19,22 @@ const NAMES: [&str; 8] = [
 
 /// What comes out of a resource, as text and as message.
 fn out(engine: &lethe_core::Engine, resource: &Value) -> String {
-    let done = engine.process(&batch("fhir", [resource.to_string().as_str()])).unwrap();
+    let done = engine
+        .process(&batch("fhir", [resource.to_string().as_str()]))
+        .unwrap();
     let record = done.redacted.record();
-    let text = record.column_by_name("text").unwrap().as_string::<i32>().value(0).to_owned();
-    let message = record.column_by_name("message").unwrap().as_binary::<i32>().value(0).to_vec();
+    let text = record
+        .column_by_name("text")
+        .unwrap()
+        .as_string::<i32>()
+        .value(0)
+        .to_owned();
+    let message = record
+        .column_by_name("message")
+        .unwrap()
+        .as_binary::<i32>()
+        .value(0)
+        .to_vec();
     format!("{text}\n{}", String::from_utf8(message).unwrap())
 }
 
@@ -51,7 +63,10 @@ fn a_name_in_a_display_a_heading_or_a_unit_is_redacted_no_less_than_without_stru
             let (with, without) = (out(&ENGINE, &resource), out(&BLIND, &resource));
             for word in name.split(' ') {
                 let count = |text: &str| text.matches(word).count();
-                assert!(count(&with) <= count(&without), "{word} in {with}, not in {without}");
+                assert!(
+                    count(&with) <= count(&without),
+                    "{word} in {with}, not in {without}"
+                );
             }
         }
     }

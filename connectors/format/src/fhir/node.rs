@@ -234,7 +234,10 @@ mod tests {
         assert_eq!(names(false, false), [("code".to_owned(), false)]);
         assert_eq!(names(false, true), [("code".to_owned(), true)]);
         assert_eq!(names(true, false), [("_code".to_owned(), false)]);
-        assert_eq!(names(true, true), [("_code".to_owned(), true), ("code".to_owned(), true)]);
+        assert_eq!(
+            names(true, true),
+            [("_code".to_owned(), true), ("code".to_owned(), true)]
+        );
     }
 
     #[test]

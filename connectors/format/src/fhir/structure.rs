@@ -29,6 +29,9 @@ const HEADINGS: &str = include_str!("headings.txt");
 /// Units of time that ages are given in: an age over 89 identifies.
 const YEARS: [&str; 6] = ["a", "y", "yr", "yrs", "year", "years"];
 
+/// Currencies in common use (ISO 4217).
+const CURRENCIES: [&str; 8] = ["USD", "EUR", "GBP", "CAD", "AUD", "CHF", "JPY", "MXN"];
+
 static PUBLISHED: LazyLock<HashSet<String>> = LazyLock::new(|| {
     let names = published().flat_map(|name| [name.to_lowercase(), spaced(name)]);
     let kinds = published().filter(|name| name.starts_with(|c: char| c.is_ascii_uppercase()));
@@ -147,7 +150,7 @@ fn quantity(text: &str, displays: &HashSet<String>) -> Option<StructuralKind> {
     if !is_number || !fits || YEARS.contains(&unit.to_lowercase().as_str()) {
         return None;
     }
-    if ucum::is_unit(unit) {
+    if ucum::is_unit(unit) || CURRENCIES.contains(&unit) {
         Some(StructuralKind::Published)
     } else {
         displays
@@ -209,7 +212,9 @@ mod tests {
     fn headings_codes_displays_and_quantities_are_marked_and_names_are_not() {
         use StructuralKind::{Display, Published};
         assert_eq!(
-            marked("Birth Date  1950-01-02\nstatus: final; Code: heart rate (Influenza, seasonal)\nSubject  Ada Okafor"),
+            marked(
+                "Birth Date  1950-01-02\nstatus: final; Code: heart rate (Influenza, seasonal)\nSubject  Ada Okafor"
+            ),
             [
                 ("Birth Date", Published),
                 ("status", Published),

@@ -30,11 +30,7 @@ pub(super) fn is_withdrawn(observation: &Segment<'_>) -> bool {
 ///
 /// # Errors
 /// [`Problem::Unsupported`] for a type that the standard does not have.
-pub(super) fn supported(
-    codec: &Codec,
-    codes: &Codes,
-    segments: &[Segment<'_>],
-) -> Result<(), Refused> {
+pub(super) fn supported(codec: &Codec, codes: &Codes, segments: &[Segment<'_>]) -> Result<(), Refused> {
     let head = segments.iter().find(|segment| segment.name == "MSH");
     let kind = head.map_or("", |msh| codec.separators.component(msh.field(9), 1));
     if kind.is_empty() || codes.in_table("0076", kind) {

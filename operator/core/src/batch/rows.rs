@@ -171,11 +171,7 @@ impl Rows {
         if self.links.iter().any(|links| !links.is_empty()) {
             batch.links = self.links.into();
         }
-        if self
-            .structural_text
-            .iter()
-            .any(|stretches| !stretches.is_empty())
-        {
+        if self.structural_text.iter().any(|stretches| !stretches.is_empty()) {
             batch.structural_text = self.structural_text.into();
         }
         Ok(batch)

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use super::resources::LANGUAGE;
 use super::types::{
-    one_of,     ADDRESS, ANNOTATION, BOOL, CODES, CODING, IDENTIFIER, META, NUMBER, PERIOD, QUANTITY, RANGE, RATIO, REF, TELECOM,
-    THING_ID,
+    ADDRESS, ANNOTATION, BOOL, CODES, CODING, IDENTIFIER, META, NUMBER, PERIOD, QUANTITY, RANGE, RATIO, REF,
+    TELECOM, THING_ID, one_of,
 };
 use super::{Element, Form, Need, RESOURCES, Rule, Who, must};
 
@@ -58,7 +58,17 @@ static STANDARD: LazyLock<Standard> = LazyLock::new(|| {
 /// Primitive types (FHIR R4, section 2.24.0.1) that have no rule of their own; `Optional` is a list of primitives whose
 /// members may be null.
 const PRIMITIVES: [&str; 11] = [
-    "String", "Code", "Uri", "Url", "Canonical", "Markdown", "Base64Binary", "Oid", "Uuid", "Time", "Optional",
+    "String",
+    "Code",
+    "Uri",
+    "Url",
+    "Canonical",
+    "Markdown",
+    "Base64Binary",
+    "Oid",
+    "Uuid",
+    "Time",
+    "Optional",
 ];
 
 /// What becomes of an element of that data type.
@@ -113,14 +123,43 @@ pub(in crate::fhir) fn published() -> impl Iterator<Item = &'static str> {
         [*parent].into_iter().chain(inner)
     });
     let types = [IDENTIFIER, ADDRESS, TELECOM, QUANTITY].into_iter().flatten();
-    parts.chain(types.map(|element| element.name)).chain(DATA_TYPES.iter().copied())
+    parts
+        .chain(types.map(|element| element.name))
+        .chain(DATA_TYPES.iter().copied())
 }
 
 /// Elements of data types (FHIR R4, section 2.24) that no table here has.
 const DATA_TYPES: [&str; 30] = [
-    "given", "family", "prefix", "suffix", "start", "end", "low", "high", "numerator", "denominator", "coding", "text",
-    "display", "version", "userSelected", "reference", "type", "identifier", "period", "authorReference", "authorString",
-    "time", "contentType", "data", "title", "creation", "currency", "use", "repeat", "timing",
+    "given",
+    "family",
+    "prefix",
+    "suffix",
+    "start",
+    "end",
+    "low",
+    "high",
+    "numerator",
+    "denominator",
+    "coding",
+    "text",
+    "display",
+    "version",
+    "userSelected",
+    "reference",
+    "type",
+    "identifier",
+    "period",
+    "authorReference",
+    "authorString",
+    "time",
+    "contentType",
+    "data",
+    "title",
+    "creation",
+    "currency",
+    "use",
+    "repeat",
+    "timing",
 ];
 
 // Of these data types only what they must have (FHIR R4, sections 2.24 and 2.25): a value without it is no such value.
@@ -141,7 +180,10 @@ static SIGNATURE: &[Element] = &[
     must("who", REF),
 ];
 static DATA_REQUIREMENT: &[Element] = &[must("type", Rule::Keep(Form::Kind))];
-static PARAMETER: &[Element] = &[must("use", one_of("in out")), must("type", Rule::Keep(Form::Kind))];
+static PARAMETER: &[Element] = &[
+    must("use", one_of("in out")),
+    must("type", Rule::Keep(Form::Kind)),
+];
 static ARTIFACT: &[Element] = &[must(
     "type",
     one_of("documentation justification citation predecessor successor derived-from depends-on composed-of"),
