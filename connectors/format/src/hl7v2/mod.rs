@@ -42,7 +42,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::tz::Offset;
-use lethe_core::{Enclosed, EventKind, KnownKind, NoteEvent};
+use lethe_core::{Enclosed, EventKind, KnownKind, NoteEvent, Span};
 use serde::Deserialize;
 
 use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
@@ -213,6 +213,11 @@ impl Hl7v2Format {
         if structured && narrative.left_out {
             let last = segments.last().map_or(0, |segment| segment.at);
             return Err((last, "OBX-5", Problem::NotText));
+        }
+        if structured {
+            // Blank comments, which lie between nothing: a structured row has no text that they could be parts of.
+            narrative.text.clear();
+            narrative.parts.fill(Span::between(0, 0));
         }
         let enclosed = self.config.keep_message.then(|| {
             Enclosed(Arc::new(Skeleton {
