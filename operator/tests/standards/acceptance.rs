@@ -62,6 +62,7 @@ fn rows(format: &str) -> Rows {
     rows
 }
 
+#[expect(clippy::print_stdout, reason = "figures for docs/messages.md, with --nocapture")]
 fn check(format: &str, at_least_kinds: usize) {
     let rows = rows(format);
     let all = rows.accepted + rows.refused.len();
@@ -72,7 +73,6 @@ fn check(format: &str, at_least_kinds: usize) {
         rows.accepted,
         rows.refused
     );
-    // Figures for docs/messages.md, with `--nocapture`.
     println!(
         "{format}: {} kinds, {} of {all} accepted, of which {} withdrawn; not {:?}",
         rows.kinds.len(),

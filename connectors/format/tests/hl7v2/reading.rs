@@ -277,7 +277,10 @@ fn every_message_type_of_the_standard_is_read() {
         assert!(read(message(kind, &["MSA|AA|C-9"])).structured, "{kind}");
     }
     let closed = tagged(&read(message("ACK^A01^ACK", &["MSA|AA|C-9"])));
-    assert!(closed.contains("|ACK^A01^ACK|") && closed.contains("MSA|AA|"), "{closed}");
+    assert!(
+        closed.contains("|ACK^A01^ACK|") && closed.contains("MSA|AA|"),
+        "{closed}"
+    );
 }
 
 #[test]
