@@ -62,7 +62,10 @@ fn rows(format: &str) -> Rows {
     rows
 }
 
-#[expect(clippy::print_stdout, reason = "figures for docs/messages.md, with --nocapture")]
+#[expect(
+    clippy::print_stdout,
+    reason = "figures for docs/messages.md, with --nocapture"
+)]
 fn check(format: &str, at_least_kinds: usize) {
     let rows = rows(format);
     let all = rows.accepted + rows.refused.len();

@@ -123,6 +123,9 @@ fn at_most_5_percent_of_the_redacted_spans_of_generated_narrative_identify_nobod
     // Figures for docs/messages.md, with `--nocapture`.
     println!("{figures}");
     assert!(with.narratives > 250 && with.redacted > 3000, "{figures}");
+    if std::env::var_os("LETHE_CORPUS_EXAMPLES").is_some() {
+        println!("{:?}", with.examples);
+    }
     assert!(with.precision_lost() <= 0.05, "{figures}\n{:?}", with.examples);
     assert!(with.recall() >= without.recall(), "{figures}");
     assert!(with.recall() >= 0.98, "{figures}\n{:?}", with.examples);
