@@ -1,5 +1,5 @@
-//! Messages written from the standards' own tables, by a generator that owes nothing to Lethe's: what is accepted, what comes
-//! back, and what of generated narrative is redacted.
+//! Messages that a generator writes from the standards' tables, without Lethe's: what is accepted, what comes back, and what of
+//! generated narrative is redacted.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
