@@ -18,6 +18,7 @@ mod key;
 mod list;
 mod matcher;
 mod near;
+mod ordinary;
 mod read;
 mod source;
 
@@ -28,5 +29,6 @@ pub use entry::Entry;
 pub use fold::{fold, fold_into};
 pub use list::{ListId, ListInfo, ListSet};
 pub use matcher::{Match, Matcher};
+pub use ordinary::exemption;
 pub use read::LoadError;
 pub use source::{List, MatchMode, Role, Source, SourceError};

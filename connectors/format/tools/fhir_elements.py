@@ -13,7 +13,7 @@ from fhir.resources.R4B.domainresource import DomainResource
 SKIP = {"extension", "modifierExtension", "implicitRules", "resource_type", "fhir_comments"}
 
 print("# Elements of FHIR R4B (CC0), from the models of fhir.resources 7.1.0 (BSD): parent, element, type,")
-print("# flags (r required, * repeats), codes of a required binding. Written by tools/fhir_elements.py.")
+print("# flags (r required, or one of a required choice; * repeats), codes of a required binding. Written by tools/fhir_elements.py.")
 classes = {}
 for module in pkgutil.iter_modules(r4b.__path__):
     if module.name.startswith(("test", "fhirtypes", "elementdefinition")):
@@ -27,7 +27,8 @@ for name in sorted(set(classes) - {"DomainResource", "BackboneElement"}):
             continue
         kind = getattr(field.type_, "__resource_type__", None) or field.type_.__name__
         extra = field.field_info.extra
-        required = "r" if field.required or extra.get("element_required") else ""
+        must = field.required or extra.get("element_required") or extra.get("one_of_many_required")
+        required = "r" if must else ""
         repeats = "*" if typing.get_origin(field.outer_type_) is list or "List[" in str(field.outer_type_) else ""
         codes = " ".join(code for code in extra.get("enum_values") or () if " " not in code)
         role = "R" if field.name == "id" and issubclass(classes[name], DomainResource) else ""

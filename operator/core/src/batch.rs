@@ -12,7 +12,7 @@ use arrow_array::types::{Int32Type, Int64Type, TimestampMillisecondType, UInt8Ty
 use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 
-use crate::{Coordinates, Enclosed, EventKind, NoteEvent, PatientLink, Record, SpanError};
+use crate::{Coordinates, Enclosed, EventKind, NoteEvent, PatientLink, Record, SpanError, StructuralText};
 use rows::Rows;
 use shared::Shared;
 
@@ -102,6 +102,8 @@ pub struct NoteBatch {
     enclosed: Arc<[Option<Enclosed>]>,
     /// Ids that a row's event merges or links, or none for any row.
     links: Arc<[Vec<PatientLink>]>,
+    /// Stretches that a row's message explains, or none for any row.
+    structural_text: Arc<[Vec<StructuralText>]>,
     /// The row that the first of this batch's is among them.
     first: usize,
     /// The column of identifiers that the texts are values of.
@@ -220,6 +222,7 @@ impl NoteBatch {
             record,
             enclosed: Arc::default(),
             links: Arc::default(),
+            structural_text: Arc::default(),
             first: 0,
             column: None,
             shared: Arc::default(),
@@ -249,6 +252,7 @@ impl NoteBatch {
         Self {
             enclosed: Arc::clone(&self.enclosed),
             links: Arc::clone(&self.links),
+            structural_text: Arc::clone(&self.structural_text),
             first: self.first + first,
             column: self.column.clone(),
             ..Self::of(self.record.slice(first, len))
@@ -373,6 +377,13 @@ impl NoteBatch {
     /// Ids that the row's event merges or links.
     pub fn links(&self, row: usize) -> &[PatientLink] {
         self.links.get(self.first + row).map_or(&[], Vec::as_slice)
+    }
+
+    /// Stretches of the row's text that its message's structure explains.
+    pub fn structural_text(&self, row: usize) -> &[StructuralText] {
+        self.structural_text
+            .get(self.first + row)
+            .map_or(&[], Vec::as_slice)
     }
 
     /// The message that the row's note came in.

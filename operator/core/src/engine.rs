@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::{
-    Annotations, AuditBatch, BatchError, Carried, Combine, Decision, LabelId, LabelSet, Lookups, MemberSet,
-    Merging, NoteBatch, NoteView, Outcome, QuarantineCode, Redacted, RedactedBatch, Redactor, Review,
-    ReviewRule, Span, Sweep, TagError, Tagger, Unredacted,
+    Annotations, AuditBatch, BatchError, Carried, Combine, Decision, Exemption, LabelId, LabelSet, Lookups,
+    MemberSet, Merging, NoteBatch, NoteView, Outcome, QuarantineCode, Redacted, RedactedBatch, Redactor,
+    Review, ReviewRule, Span, Sweep, TagError, Tagger, Unredacted,
 };
 
 /// Members, and how they are combined and acted upon. Shared by every lane; synchronous and pure.
@@ -16,6 +16,7 @@ pub struct Engine {
     names: Vec<String>,
     combiner: Arc<dyn Combine>,
     merging: Merging,
+    exemption: Option<Exemption>,
     sweep: Option<Sweep>,
     review: ReviewRule,
     redactor: Redactor,
@@ -56,6 +57,7 @@ impl Engine {
             names,
             combiner,
             merging,
+            exemption: None,
             sweep: None,
             review: ReviewRule::default(),
             redactor,
@@ -66,6 +68,12 @@ impl Engine {
     #[must_use]
     pub fn sweeping(self, sweep: Option<Sweep>) -> Self {
         Self { sweep, ..self }
+    }
+
+    /// Leaves text as it is that its message's structure explains, if there is an exemption.
+    #[must_use]
+    pub fn exempting(self, exemption: Option<Exemption>) -> Self {
+        Self { exemption, ..self }
     }
 
     /// Flags notes for a human's review by another rule than the default.
@@ -97,24 +105,25 @@ impl Engine {
 
     /// What the ensemble decides about each row. An error quarantines that row alone.
     pub fn decide(&self, batch: &NoteBatch) -> Vec<Outcome> {
-        self.judge(batch, |_, _, _| ())
+        self.judge(batch, |_, _, _, _| ())
             .into_iter()
             .map(|outcome| outcome.map(|(decisions, ())| decisions))
             .collect()
     }
 
-    /// What the ensemble decides about each row, and what `look` says of that: it is given the note, what the members said
-    /// and the decisions.
+    /// What the ensemble decides about each row, and what `look` says of that: it is given the note, what the members said,
+    /// the decisions, and the stretches that the message's structure explains.
     fn judge<T>(
         &self,
         batch: &NoteBatch,
-        look: impl Fn(NoteView<'_>, &[&Annotations], &[Decision]) -> T,
+        look: impl Fn(NoteView<'_>, &[&Annotations], &[Decision], &[Span]) -> T,
     ) -> Vec<Result<(Vec<Decision>, T), QuarantineCode>> {
         let tagged: Vec<_> = self
             .members
             .iter()
             .map(|member| tag_isolated(member.as_ref(), batch))
             .collect();
+        let always = self.always();
         (0..batch.len())
             .map(|row| {
                 let mut said = Vec::with_capacity(tagged.len());
@@ -123,14 +132,25 @@ impl Engine {
                 }
                 let note = batch.note(row);
                 let mut decisions = self.combiner.decide(note, &said);
+                let explained = self.exemption.as_ref().map_or_else(Vec::new, |exemption| {
+                    exemption.explained(note, batch.structural_text(row))
+                });
+                Exemption::apply(note, &explained, always, &mut decisions);
                 self.merging.apply(note.text, &mut decisions);
                 if let Some(sweep) = &self.sweep {
                     sweep.apply(note, &mut decisions);
                 }
-                let seen = look(note, &said, &decisions);
+                let seen = look(note, &said, &decisions, &explained);
                 Ok((decisions, seen))
             })
             .collect()
+    }
+
+    /// The members that no exemption overrules: those that find known identifiers, and shapes such as telephone numbers.
+    fn always(&self) -> MemberSet {
+        let named = |(_, name): &(usize, &String)| matches!(name.as_str(), "known" | "pattern");
+        let members = self.names.iter().enumerate().filter(named);
+        members.fold(MemberSet::default(), |set, (member, _)| set.with(member))
     }
 
     /// One row redacted, for callers that write no rows.
@@ -174,8 +194,8 @@ impl Engine {
     /// # Errors
     /// As [`Redactor::redact`].
     pub fn process(&self, batch: &NoteBatch) -> Result<Processed, BatchError> {
-        let judged = self.judge(batch, |note, said, decisions| {
-            self.review.review(note, said, decisions)
+        let judged = self.judge(batch, |note, said, decisions, explained| {
+            self.review.review(note, said, decisions, explained)
         });
         let mut reviews = Vec::with_capacity(judged.len());
         let mut outcomes: Vec<Outcome> = Vec::with_capacity(judged.len());

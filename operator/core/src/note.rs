@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::Enclosed;
+use crate::{Enclosed, StructuralText};
 
 /// Text that may identify somebody. Prints as its length, whatever asks for it.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -204,6 +204,8 @@ pub struct NoteEvent {
     pub structured: bool,
     /// The patient's own identifiers.
     pub known: Vec<Known>,
+    /// Stretches of the text that its message's structure explains, in their order.
+    pub structural_text: Vec<StructuralText>,
     /// The message that it came in, where that is to be given back.
     pub enclosed: Option<Enclosed>,
 }

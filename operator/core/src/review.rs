@@ -82,8 +82,15 @@ impl Default for ReviewRule {
 
 impl ReviewRule {
     /// Why a note should be looked at, given what each member said of it and what was decided in the end, sorted and free
-    /// of overlaps. `O(a log d)` in annotations and decisions.
-    pub fn review(&self, note: NoteView<'_>, said: &[&Annotations], decisions: &[Decision]) -> Review {
+    /// of overlaps. What lies within one of the `explained` spans stands for a reason of its own. `O(a log d)` in annotations
+    /// and decisions.
+    pub fn review(
+        &self,
+        note: NoteView<'_>,
+        said: &[&Annotations],
+        decisions: &[Decision],
+        explained: &[Span],
+    ) -> Review {
         let mut review = Review::default();
         if decisions
             .iter()
@@ -94,7 +101,8 @@ impl ReviewRule {
         let sure = said
             .iter()
             .flat_map(|annotations| annotations.iter())
-            .filter(|annotation| annotation.score >= self.score);
+            .filter(|annotation| annotation.score >= self.score)
+            .filter(|annotation| !crate::exemption::covers(note, explained, annotation.span));
         for annotation in sure {
             let (stands, touched) = left(note.text, annotation.span, decisions);
             review = match (stands, touched) {
@@ -166,7 +174,7 @@ mod tests {
         let batch = NoteBatch::from_texts([TEXT]).unwrap();
         let said: Vec<_> = said.iter().collect();
         let decisions = voting.decide(TEXT, &said);
-        let review = ReviewRule::default().review(batch.note(0), &said, &decisions);
+        let review = ReviewRule::default().review(batch.note(0), &said, &decisions, &[]);
         assert_eq!(review.is_empty(), review.reasons().count() == 0);
         review.reasons().map(Reason::name).collect()
     }
@@ -215,7 +223,7 @@ mod tests {
         let decided = |score| {
             let members = MemberSet::default().with(0);
             let decision = Decision::new(Span::between(0, 8), LabelId(0), members, score);
-            let review = ReviewRule::default().review(batch.note(0), &[&says(&[])], &[decision]);
+            let review = ReviewRule::default().review(batch.note(0), &[&says(&[])], &[decision], &[]);
             review.reasons().next()
         };
         assert_eq!(decided(0.59), Some(Reason::LowMargin));
@@ -242,7 +250,7 @@ mod tests {
             let decisions = Voting::default().decide(TEXT, &decided);
             let sure = clip(sure);
             let batch = NoteBatch::from_texts([TEXT]).unwrap();
-            let review = ReviewRule::default().review(batch.note(0), &[&says(&[sure])], &decisions);
+            let review = ReviewRule::default().review(batch.note(0), &[&says(&[sure])], &decisions, &[]);
             let covered = |at: usize| decisions.iter().any(|d| (d.span.start()..d.span.end()).contains(&at));
             let stands = (sure.0 as usize..sure.1 as usize)
                 .any(|at| !covered(at) && TEXT.as_bytes()[at].is_ascii_alphanumeric());

@@ -9,7 +9,7 @@ use lethe_core::{
     Action, Agreement, Carried, CarriedField, Engine, LabelSet, MemberSet, Merging, NoteTypes, Plain,
     Redactor, ReviewRule, Sweep, Voting, hex,
 };
-use lethe_dictionaries::Dictionary;
+use lethe_dictionaries::{Dictionary, exemption};
 use lethe_ensemble::{Bundle, SIGNATURE, Signers, Versions};
 use lethe_members::registry::{MemberConfig, default_rules};
 use lethe_policy::carried_by_default;
@@ -272,7 +272,12 @@ impl EngineConfig {
             derivation: act.derivation,
             bundle: None,
             stamp,
-            engine: Arc::new(engine.sweeping(act.sweep).reviewing(self.review)),
+            engine: Arc::new(
+                engine
+                    .exempting(Some(exemption(&dictionary)))
+                    .sweeping(act.sweep)
+                    .reviewing(self.review),
+            ),
         })
     }
 
@@ -333,7 +338,12 @@ impl EngineConfig {
             derivation: act.derivation,
             bundle: Some(digest),
             stamp,
-            engine: Arc::new(engine.sweeping(act.sweep).reviewing(self.review)),
+            engine: Arc::new(
+                engine
+                    .exempting(Some(exemption(dictionary)))
+                    .sweeping(act.sweep)
+                    .reviewing(self.review),
+            ),
         })
     }
 

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use super::check;
 use super::engine::through;
 
-/// A trigger event of each type of message that is read.
-pub(super) const TYPES: [&str; 22] = [
+/// A trigger event of each type of message that is about a patient, and of some that are about none.
+pub(super) const TYPES: [&str; 28] = [
     "ADT^A01", "BAR^P01", "DFT^P03", "MDM^T02", "OMG^O19", "OMI^O23", "OML^O21", "OMP^O09", "ORL^O22",
     "ORM^O01", "ORR^O02", "ORU^R01", "OUL^R22", "PPR^PC1", "RAS^O17", "RDE^O11", "RDS^O13", "REF^I12",
-    "RGV^O15", "SIU^S12", "SRM^S01", "VXU^V04",
+    "RGV^O15", "SIU^S12", "SRM^S01", "VXU^V04", "ACK^A01", "MFN^M02", "PMU^B01", "QBP^Q22", "RSP^K22",
+    "RRA^O18",
 ];
 
 /// What could identify somebody, or is a code of another table than most, by what it is.

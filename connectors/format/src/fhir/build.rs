@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use jiff::ToSpan;
 use jiff::civil::Date;
-use lethe_core::{Change, Identifier, Known, KnownKind, Span};
+use lethe_core::{Change, Identifier, Known, KnownKind, Span, StructuralText};
 use serde_json::Value;
 
 use super::attachment::{self, Fault};
@@ -22,11 +22,14 @@ use super::index::Index;
 use super::node::{Field, Node};
 use super::table::{BUNDLE, Element, Form, NARRATIVE_STATUS, Need, QUANTITY, Rule, Who};
 use super::value::{Object, str_of};
-use super::{dates, index, table};
+use super::{dates, index, structure, table};
 use crate::Problem;
 
 /// Between two parts of the narrative.
 const BETWEEN: &str = "\n\n";
+
+/// Ids of fewer bytes are found in narrative where they are something else.
+const MIN_ID: usize = 6;
 
 /// What the walk has found so far.
 pub(super) struct Builder<'v> {
@@ -50,6 +53,11 @@ pub(super) struct Builder<'v> {
     /// Which identifiers are logical ids.
     pub(super) ids: Vec<usize>,
     id_numbers: HashMap<usize, usize>,
+    /// Whether some of the narrative is generated from the structure.
+    generated: bool,
+    /// Displays of the message's codes, if so.
+    displays: HashSet<String>,
+    pub(super) structural_text: Vec<StructuralText>,
     pub(super) known: Vec<Known>,
     known_seen: HashSet<(KnownKind, String)>,
     /// Whether there is a text that the note is about.
@@ -82,6 +90,9 @@ impl<'v> Builder<'v> {
             numbers: HashMap::new(),
             ids: Vec::new(),
             id_numbers: HashMap::new(),
+            generated: false,
+            displays: HashSet::new(),
+            structural_text: Vec::new(),
             known: Vec::new(),
             known_seen: HashSet::new(),
             has_body: false,
@@ -94,6 +105,10 @@ impl<'v> Builder<'v> {
     /// # Errors
     /// The narrative is too long.
     pub(super) fn message(&mut self, root: &Object) -> Result<Option<Node>, Fault> {
+        if self.narrative && structure::has_generated(root) {
+            self.generated = true;
+            self.displays = structure::displays(root);
+        }
         if str_of(root, "resourceType") == Some("Bundle") {
             self.within = (Some("Bundle"), false);
             let kind = Field::kept("resourceType", "Bundle".into());
@@ -273,7 +288,12 @@ impl<'v> Builder<'v> {
         };
         // What a document reference says of itself is not the document.
         let body = self.within.0 != Some("DocumentReference");
-        let part = self.part(&crate::html_to_text(div), body)?;
+        let text = crate::html_to_text(div);
+        let part = self.part(&text, body)?;
+        if part.is_some() && structure::is_generated(object) {
+            let start = self.text.len() - text.len();
+            structure::mark(&text, start, &self.displays, &mut self.structural_text);
+        }
         let status = object
             .get("status")
             .filter(|status| NARRATIVE_STATUS.fits(status))
@@ -356,6 +376,10 @@ impl<'v> Builder<'v> {
             self.know(KnownKind::MedicalRecord, id);
             "MEDICALRECORD"
         } else {
+            // Narrative that is generated writes references as they are.
+            if self.generated && id.len() >= MIN_ID && id.bytes().any(|byte| byte.is_ascii_digit()) {
+                self.know(KnownKind::Other, id);
+            }
             "IDNUM"
         };
         let number = self.number(label, id);

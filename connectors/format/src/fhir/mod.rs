@@ -34,6 +34,7 @@ mod ids;
 mod index;
 mod names;
 mod node;
+mod structure;
 mod table;
 mod tree;
 pub(crate) mod ucum;
@@ -154,6 +155,7 @@ impl Format for FhirFormat {
         event.structured = narrative && found.text.is_empty();
         event.text = found.text.into();
         event.known = found.known;
+        event.structural_text = found.structural_text;
         Ok(event)
     }
 }

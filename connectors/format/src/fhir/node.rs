@@ -133,8 +133,7 @@ impl Filling<'_> {
                 (None, Need::Optional) => {}
                 (None, Need::Pivot) => return None,
                 (None, Need::Required) => {
-                    let (name, value) = masked(field);
-                    object.insert(name, value);
+                    object.extend(masked(field));
                 }
             }
         }
@@ -142,25 +141,24 @@ impl Filling<'_> {
     }
 }
 
-/// What says that there was something that may not be told (FHIR R4, extension data-absent-reason).
-fn masked(field: &Field) -> (String, Value) {
+/// What says that there was something that may not be told (FHIR R4, extension data-absent-reason). A primitive has it beside
+/// itself, under its name with an underscore; one that repeats then has a null in its own array (FHIR R4, section 2.6.2).
+fn masked(field: &Field) -> Vec<(String, Value)> {
     let said = json!({"extension": [{
         "url": "http://hl7.org/fhir/StructureDefinition/data-absent-reason",
         "valueCode": "masked",
     }]});
-    let name = if field.primitive {
-        format!("_{}", field.name)
+    let said = if field.list {
+        Value::Array(vec![said])
     } else {
-        field.name.to_owned()
+        said
     };
-    (
-        name,
-        if field.list {
-            Value::Array(vec![said])
-        } else {
-            said
-        },
-    )
+    let name = field.name.to_owned();
+    match (field.primitive, field.list) {
+        (false, _) => vec![(name, said)],
+        (true, false) => vec![(format!("_{name}"), said)],
+        (true, true) => vec![(format!("_{name}"), said), (name, json!([null]))],
+    }
 }
 
 /// The date that is written for a point in time: the replacement if it is a date, with the time if it is a whole one.
@@ -215,6 +213,31 @@ mod tests {
         assert_eq!(date("2021-03-04", "", true), None);
         assert_eq!(date("[DATE]", time, false), None);
         assert_eq!(date("2021-13", "", false), None);
+    }
+
+    #[test]
+    fn a_required_element_that_is_removed_is_masked_as_its_type_has_it() {
+        let field = |primitive, list| Field {
+            name: "code",
+            node: None,
+            need: Need::Required,
+            primitive,
+            list,
+        };
+        let names = |primitive, list| {
+            let written = masked(&field(primitive, list));
+            written
+                .into_iter()
+                .map(|(name, value)| (name, value.is_array()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(names(false, false), [("code".to_owned(), false)]);
+        assert_eq!(names(false, true), [("code".to_owned(), true)]);
+        assert_eq!(names(true, false), [("_code".to_owned(), false)]);
+        assert_eq!(
+            names(true, true),
+            [("_code".to_owned(), true), ("code".to_owned(), true)]
+        );
     }
 
     #[test]

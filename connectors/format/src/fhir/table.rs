@@ -12,7 +12,7 @@ mod types;
 use lethe_core::KnownKind;
 
 pub(super) use resources::{BINARY, BINARY_PATHS, BUNDLE, RESOURCES};
-pub(super) use standard::{elements, resource};
+pub(super) use standard::{elements, published, resource};
 pub(super) use types::{ADDRESS, IDENTIFIER, NAME_USE, NARRATIVE_STATUS, QUANTITY, TELECOM, THING_ID};
 
 /// Whose element it is: under which label names and the like are replaced.
@@ -98,8 +98,10 @@ pub(super) enum Rule {
     Instant,
     /// A string that identifies somebody or something, by its label.
     Label(&'static str, Who),
-    /// Never comes back. Only of use for an element that must not be missing.
+    /// A primitive value that never comes back. Only of use for an element that must not be missing.
     Never,
+    /// An object that never comes back: as [`Rule::Never`].
+    NeverObject,
 }
 
 /// What a missing element means to its parent.

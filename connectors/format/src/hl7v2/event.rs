@@ -4,6 +4,7 @@ use jiff::tz::Offset;
 use lethe_core::{EventKind, NoteEvent, PatientKey};
 
 use super::Hl7v2Config;
+use super::codes::Codes;
 use super::escape::Codec;
 use super::message::Segment;
 use super::time::Stamp;
@@ -23,18 +24,16 @@ pub(super) fn is_withdrawn(observation: &Segment<'_>) -> bool {
     matches!(observation.field(11), "D" | "X" | "W")
 }
 
-/// Whether messages of this type are read. One that says no type is read by what is in it.
+/// Whether messages of this type are read: one of table 0076. One that says no type is read by what is in it.
+///
+/// Acknowledgements, queries and master files are about no patient; what comes back of them is decided field by field too.
 ///
 /// # Errors
-/// [`Problem::Unsupported`] for a type that is not on the list: acknowledgements, queries, master files and others of no patient.
-pub(super) fn supported(codec: &Codec, segments: &[Segment<'_>]) -> Result<(), Refused> {
-    const TYPES: [&str; 22] = [
-        "ADT", "BAR", "DFT", "MDM", "OMG", "OMI", "OML", "OMP", "ORL", "ORM", "ORR", "ORU", "OUL", "PPR",
-        "RAS", "RDE", "RDS", "REF", "RGV", "SIU", "SRM", "VXU",
-    ];
+/// [`Problem::Unsupported`] for a type that the standard does not have.
+pub(super) fn supported(codec: &Codec, codes: &Codes, segments: &[Segment<'_>]) -> Result<(), Refused> {
     let head = segments.iter().find(|segment| segment.name == "MSH");
     let kind = head.map_or("", |msh| codec.separators.component(msh.field(9), 1));
-    if kind.is_empty() || TYPES.contains(&kind) {
+    if kind.is_empty() || codes.in_table("0076", kind) {
         Ok(())
     } else {
         Err(("MSH-9", Problem::Unsupported))

@@ -43,7 +43,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::tz::Offset;
-use lethe_core::{Enclosed, EventKind, KnownKind, NoteEvent};
+use lethe_core::{Enclosed, EventKind, KnownKind, NoteEvent, Span};
 use serde::Deserialize;
 
 use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
@@ -215,7 +215,7 @@ impl Hl7v2Format {
     ) -> Result<NoteEvent, Refused> {
         let codec = &draft.codec.clone();
         let start = |(field, problem)| (0, field, problem);
-        event::supported(codec, segments).map_err(start)?;
+        event::supported(codec, &self.codes, segments).map_err(start)?;
         check_patient(codec, segments)?;
         let kind = event::kind(codec, segments).map_err(start)?;
         let facts = event::facts(codec, segments, &self.config, self.utc_offset).map_err(start)?;
@@ -248,6 +248,11 @@ impl Hl7v2Format {
         if structured && narrative.left_out {
             let last = segments.last().map_or(0, |segment| segment.at);
             return Err((last, "OBX-5", Problem::NotText));
+        }
+        if structured {
+            // Blank comments, which lie between nothing: a structured row has no text that they could be parts of.
+            narrative.text.clear();
+            narrative.parts.fill(Span::between(0, 0));
         }
         let enclosed = self.config.keep_message.then(|| {
             Enclosed(Arc::new(Skeleton {

@@ -153,6 +153,10 @@ segments! {
         16 Table("0155"), "whether it is acknowledged";
         18 Charset, "without it nothing can be read";
     }
+    "MSA" {
+        1 Table("0008"), "whether the message was accepted";
+        2 Id("IDNUM", false), "the control id of the message that is acknowledged";
+    }
     "EVN" {
         1 Table("0003"), "the event";
         2 Date, "when it was recorded";

@@ -3,7 +3,7 @@
 use lethe_core::EventKind;
 use lethe_format::Problem;
 
-use super::{format, message, observation, parts, read, refused, text, unchanged};
+use super::{format, message, observation, parts, read, refused, tagged, text, unchanged};
 
 #[test]
 fn observations_of_one_kind_are_lines_and_others_are_paragraphs() {
@@ -166,6 +166,9 @@ fn a_message_without_narrative_is_structured() {
         assert!(event.structured && event.text.is_empty(), "{kind}");
     }
     assert!(!read(message("ADT^A08", &["PID|1||7", "NTE|1||Seen."])).structured);
+    let blank = read(message("RGV^O15", &["NTE|1||", "NTE|2||  "]));
+    assert!(blank.structured && blank.text.is_empty());
+    assert_eq!(parts(&blank), ["", ""]);
 }
 
 #[test]
@@ -336,8 +339,20 @@ fn what_is_no_message_is_refused() {
     let two = observation("TX", "Seen.").repeat(2);
     assert_eq!(refused(two), (Some("MSH"), Problem::Duplicate));
     assert_eq!(
-        refused(message("MFN^M02", &["NTE|1||Seen."])),
+        refused(message("ZPT^Z01", &["NTE|1||Seen."])),
         (Some("MSH-9"), Problem::Unsupported)
+    );
+}
+
+#[test]
+fn every_message_type_of_the_standard_is_read() {
+    for kind in ["ACK^A01", "MFN^M02", "QBP^Q22", "RSP^K22", "RRE^O12", "PMU^B01"] {
+        assert!(read(message(kind, &["MSA|AA|C-9"])).structured, "{kind}");
+    }
+    let closed = tagged(&read(message("ACK^A01^ACK", &["MSA|AA|C-9"])));
+    assert!(
+        closed.contains("|ACK^A01^ACK|") && closed.contains("MSA|AA|"),
+        "{closed}"
     );
 }
 

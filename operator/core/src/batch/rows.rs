@@ -12,7 +12,9 @@ use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, Field};
 
 use super::{BatchError, NoteBatch, RowKind, known_fields, token_fields};
-use crate::{Enclosed, EventKind, NoteEvent, PatientLink, Record, Token, sentence_ends, tokenize};
+use crate::{
+    Enclosed, EventKind, NoteEvent, PatientLink, Record, StructuralText, Token, sentence_ends, tokenize,
+};
 
 /// Columns under construction.
 #[derive(Default)]
@@ -41,6 +43,7 @@ pub(super) struct Rows {
     scratch: Vec<Token>,
     enclosed: Vec<Option<Enclosed>>,
     links: Vec<Vec<PatientLink>>,
+    structural_text: Vec<Vec<StructuralText>>,
 }
 
 impl Rows {
@@ -95,6 +98,7 @@ impl Rows {
             .append_option(event.patient_authority.as_deref());
         self.enclosed.push(event.enclosed);
         self.links.push(event.links);
+        self.structural_text.push(event.structural_text);
         self.version.append_option(event.version);
         self.authored_at.push(event.authored_at);
         self.event_kind.append_value(event.kind as u8);
@@ -166,6 +170,9 @@ impl Rows {
         }
         if self.links.iter().any(|links| !links.is_empty()) {
             batch.links = self.links.into();
+        }
+        if self.structural_text.iter().any(|stretches| !stretches.is_empty()) {
+            batch.structural_text = self.structural_text.into();
         }
         Ok(batch)
     }

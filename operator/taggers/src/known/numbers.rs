@@ -7,8 +7,8 @@ use crate::words::{Case, Words};
 /// Fewer letters and digits than this say nothing by themselves.
 const SHORTEST: usize = 4;
 
-/// Tokens that one written number may have: a card number in pairs with separators stays below it.
-const MOST_TOKENS: usize = 24;
+/// Tokens that one written number may have: a UUID, whose letters and digits alternate, stays below it.
+const MOST_TOKENS: usize = 40;
 
 /// The numbers that one event carries, without separators, sorted.
 #[derive(Default)]

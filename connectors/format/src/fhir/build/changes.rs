@@ -29,7 +29,7 @@ impl Rule {
             Self::Address => "address",
             Self::Date | Self::BirthDate(_) | Self::Instant => "date",
             Self::Label(..) => "label",
-            Self::Never => "never",
+            Self::Never | Self::NeverObject => "never",
         }
     }
 }

@@ -4,8 +4,11 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::resources::LANGUAGE;
-use super::types::{ANNOTATION, BOOL, CODES, CODING, META, NUMBER, PERIOD, RANGE, RATIO, REF, THING_ID};
-use super::{Element, Form, Need, RESOURCES, Rule, Who};
+use super::types::{
+    ADDRESS, ANNOTATION, BOOL, CODES, CODING, IDENTIFIER, META, NUMBER, PERIOD, QUANTITY, RANGE, RATIO, REF,
+    TELECOM, THING_ID, one_of,
+};
+use super::{Element, Form, Need, RESOURCES, Rule, Who, must};
 
 struct Standard {
     elements: HashMap<&'static str, Vec<Element>>,
@@ -52,6 +55,22 @@ static STANDARD: LazyLock<Standard> = LazyLock::new(|| {
     standard
 });
 
+/// Primitive types (FHIR R4, section 2.24.0.1) that have no rule of their own; `Optional` is a list of primitives whose
+/// members may be null.
+const PRIMITIVES: [&str; 11] = [
+    "String",
+    "Code",
+    "Uri",
+    "Url",
+    "Canonical",
+    "Markdown",
+    "Base64Binary",
+    "Oid",
+    "Uuid",
+    "Time",
+    "Optional",
+];
+
 /// What becomes of an element of that data type.
 fn rule(kind: &str, codes: &'static str) -> Rule {
     match kind {
@@ -76,9 +95,115 @@ fn rule(kind: &str, codes: &'static str) -> Rule {
         "bool" | "Boolean" => BOOL,
         "Integer" | "Decimal" | "PositiveInt" | "UnsignedInt" => NUMBER,
         "Code" if !codes.is_empty() => Rule::Keep(Form::OneOf(codes)),
-        _ => Rule::Never,
+        "Expression" => Rule::Object(EXPRESSION),
+        "TriggerDefinition" => Rule::Object(TRIGGER),
+        "ElementDefinition" => Rule::Object(ELEMENT),
+        "Signature" => Rule::Object(SIGNATURE),
+        "DataRequirement" => Rule::Object(DATA_REQUIREMENT),
+        "ParameterDefinition" => Rule::Object(PARAMETER),
+        "RelatedArtifact" => Rule::Object(ARTIFACT),
+        "Contributor" => Rule::Object(CONTRIBUTOR),
+        "UsageContext" => Rule::Object(USAGE),
+        "SampledData" => Rule::Object(SAMPLED),
+        _ if PRIMITIVES.contains(&kind) => Rule::Never,
+        _ => Rule::NeverObject,
     }
 }
+
+/// Names of resources, of their parts, of elements, and the codes of required bindings.
+pub(in crate::fhir) fn published() -> impl Iterator<Item = &'static str> {
+    let parts = STANDARD.elements.iter().flat_map(|(parent, elements)| {
+        let inner = elements.iter().flat_map(|element| {
+            let codes = match element.rule {
+                Rule::Keep(Form::OneOf(codes)) => codes,
+                _ => "",
+            };
+            [element.name].into_iter().chain(codes.split(' '))
+        });
+        [*parent].into_iter().chain(inner)
+    });
+    let types = [IDENTIFIER, ADDRESS, TELECOM, QUANTITY].into_iter().flatten();
+    parts
+        .chain(types.map(|element| element.name))
+        .chain(DATA_TYPES.iter().copied())
+}
+
+/// Elements of data types (FHIR R4, section 2.24) that no table here has.
+const DATA_TYPES: [&str; 30] = [
+    "given",
+    "family",
+    "prefix",
+    "suffix",
+    "start",
+    "end",
+    "low",
+    "high",
+    "numerator",
+    "denominator",
+    "coding",
+    "text",
+    "display",
+    "version",
+    "userSelected",
+    "reference",
+    "type",
+    "identifier",
+    "period",
+    "authorReference",
+    "authorString",
+    "time",
+    "contentType",
+    "data",
+    "title",
+    "creation",
+    "currency",
+    "use",
+    "repeat",
+    "timing",
+];
+
+// Of these data types only what they must have (FHIR R4, sections 2.24 and 2.25): a value without it is no such value.
+static EXPRESSION: &[Element] = &[must(
+    "language",
+    one_of("text/cql text/fhirpath application/x-fhir-query text/cql-identifier text/cql-expression"),
+)];
+static TRIGGER: &[Element] = &[must(
+    "type",
+    one_of(
+        "named-event periodic data-changed data-added data-modified data-removed data-accessed data-access-ended",
+    ),
+)];
+static ELEMENT: &[Element] = &[must("path", Rule::Never)];
+static SIGNATURE: &[Element] = &[
+    must("type", CODING),
+    must("when", Rule::Instant),
+    must("who", REF),
+];
+static DATA_REQUIREMENT: &[Element] = &[must("type", Rule::Keep(Form::Kind))];
+static PARAMETER: &[Element] = &[
+    must("use", one_of("in out")),
+    must("type", Rule::Keep(Form::Kind)),
+];
+static ARTIFACT: &[Element] = &[must(
+    "type",
+    one_of("documentation justification citation predecessor successor derived-from depends-on composed-of"),
+)];
+static CONTRIBUTOR: &[Element] = &[
+    must("type", one_of("author editor reviewer endorser")),
+    must("name", Rule::Never),
+];
+static USAGE: &[Element] = &[
+    must("code", CODING),
+    must("valueCodeableConcept", CODES),
+    must("valueQuantity", Rule::Quantity),
+    must("valueRange", RANGE),
+    must("valueReference", REF),
+];
+static SAMPLED: &[Element] = &[
+    must("origin", Rule::Quantity),
+    must("period", NUMBER),
+    must("dimensions", NUMBER),
+];
 
 /// The elements of a resource or of one of its parts.
 pub(in crate::fhir) fn elements(name: &str) -> Option<&'static [Element]> {
