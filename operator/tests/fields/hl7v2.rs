@@ -1,17 +1,28 @@
 //! HL7 v2: values in every component and sub-component of every field of every segment, in a message of each type.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use super::check;
 use super::engine::through;
 
-/// A trigger event of each type of message that is about a patient, and of some that are about none.
-pub(super) const TYPES: [&str; 28] = [
-    "ADT^A01", "BAR^P01", "DFT^P03", "MDM^T02", "OMG^O19", "OMI^O23", "OML^O21", "OMP^O09", "ORL^O22",
-    "ORM^O01", "ORR^O02", "ORU^R01", "OUL^R22", "PPR^PC1", "RAS^O17", "RDE^O11", "RDS^O13", "REF^I12",
-    "RGV^O15", "SIU^S12", "SRM^S01", "VXU^V04", "ACK^A01", "MFN^M02", "PMU^B01", "QBP^Q22", "RSP^K22",
-    "RRA^O18",
-];
+/// A trigger event of each type of message of HL7 table 0076. Lethe reads all of them by one allowlist of fields.
+pub(super) static TYPES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let tables = include_str!("../../../connectors/format/src/hl7v2/tables.tsv");
+    let codes = tables
+        .lines()
+        .find_map(|line| line.strip_prefix("0076\t"))
+        .unwrap();
+    let mut types: Vec<&str> = codes.split_whitespace().collect();
+    // The first is the one that gets every value.
+    types.sort_by_key(|kind| *kind != "ADT");
+    // What becomes of a document is in its event.
+    let event = |kind: &str| if kind == "MDM" { "T02" } else { "A01" };
+    types
+        .iter()
+        .map(|kind| format!("{kind}^{}", event(kind)))
+        .collect()
+});
 
 /// What could identify somebody, or is a code of another table than most, by what it is.
 const VALUES: [(&str, &str); 19] = [
@@ -102,22 +113,15 @@ pub(super) fn fields_with(message: &str, text: &str) -> BTreeSet<String> {
 
 #[test]
 fn no_value_in_any_leaf_of_any_message_comes_out_unless_a_reason_is_listed() {
+    // One of each kind, for the types after the first: they differ in nothing but their name.
+    const SOME: [&str; 4] = ["word", "number", "date", "code of 0487"];
     let mut found = BTreeSet::new();
-    for kind in TYPES {
-        // Types differ in nothing but their list: the first gets every value, the others one of each kind.
-        let kinds = [
-            "word",
-            "number",
-            "date",
-            "code of 0487",
-            "code of 0063",
-            "code of 0003",
-        ];
-        let some = |(what, _): &(&str, &str)| kind == TYPES[0] || kinds.contains(what);
-        for (what, value) in VALUES.into_iter().filter(some) {
+    for kind in TYPES.iter() {
+        let all = *kind == TYPES[0];
+        for (what, value) in VALUES.into_iter().filter(|(what, _)| all || SOME.contains(what)) {
             let mut sent = vec![full_of(kind, &[value; 14].join("^"))];
             // Sub-components are read alike in all types.
-            if kind == TYPES[0] {
+            if all {
                 sent.push(full_of(kind, &vec![[value; 3].join("&"); 14].join("^")));
             }
             for sent in sent {

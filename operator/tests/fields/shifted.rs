@@ -43,7 +43,7 @@ fn identifies(component: &str) -> bool {
 fn what_is_shifted_is_quarantined_or_fits_the_field_that_it_comes_out_in() {
     let mut found = BTreeSet::new();
     let (mut quarantined, mut closed) = (0, 0);
-    for kind in TYPES {
+    for kind in TYPES.iter() {
         for right in [false, true] {
             // With PID; without it; and without OBX too, whose value is no longer of the type that it says it is.
             for stays in [&[][..], &["PID"], &["PID", "OBX"]] {
