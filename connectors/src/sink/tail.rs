@@ -23,7 +23,7 @@ impl Tail {
     ///
     /// # Errors
     /// [`ChainError::AnotherLog`] if cluster or topic are known, then and now, and are not the same;
-    /// else as [`Tail::check_policy`].
+    /// else [`ChainError::WeakerMode`] or [`ChainError::NewSurrogates`], unless the configuration acknowledges it.
     pub fn check_log(&self, now: &Fingerprints) -> Result<(), ChainError> {
         self.check_policy(now)?;
         let then = &self.footer.fingerprints;
