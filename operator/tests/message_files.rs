@@ -228,7 +228,10 @@ fn a_list_of_codes_that_is_lost_or_of_another_input_stops_the_run() {
     let config = std::fs::read_to_string(set.place.at("lethe.toml")).unwrap();
     let config = config.replace(&quoted(set.place.at("in")), &quoted(set.place.at("elsewhere")));
     let other = set.place.write("other.toml", &config);
-    Lethe::through(&other).end().says("source.input_id");
+    Lethe::through(&other)
+        .end()
+        .says("key `source.codes`: the list is of")
+        .says("set `input_id`");
     let id = format!(
         "[source]\ninput_id = \"folder {}\"\n",
         set.place.at("in").display()

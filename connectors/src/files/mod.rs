@@ -216,10 +216,17 @@ pub enum FileError {
     },
     /// The list of files and codes.
     #[error("key `source.codes`: {0}")]
-    Codes(#[from] CodesError),
+    Codes(CodesError),
     /// The format's settings.
     #[error("`format`: {0}")]
     Format(#[from] FormatError),
+}
+
+// By hand: an error with a source would print its cause twice.
+impl From<CodesError> for FileError {
+    fn from(error: CodesError) -> Self {
+        Self::Codes(error)
+    }
 }
 
 impl FileError {

@@ -12,7 +12,7 @@ pub enum TableError {
     Store(#[from] StoreError),
     /// The list of objects and their codes cannot be used.
     #[error("key `backfill.codes`: {0}")]
-    Codes(#[from] CodesError),
+    Codes(CodesError),
     /// Nothing to read.
     #[error(
         "{place}: no table there (.parquet, .jsonl, .ndjson, .json, .csv, .tsv, or .gz and .zst of the last five); check `backfill.input` and `backfill.folder`, or say `backfill.format`"
@@ -55,6 +55,13 @@ pub enum TableError {
         /// The object.
         object: String,
     },
+}
+
+// By hand: an error with a source would print its cause twice.
+impl From<CodesError> for TableError {
+    fn from(error: CodesError) -> Self {
+        Self::Codes(error)
+    }
 }
 
 impl TableError {
