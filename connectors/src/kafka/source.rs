@@ -230,6 +230,7 @@ fn consume(
         .subscribe(&topics)
         .map_err(|error| fault("subscribe", error))?;
     let mut result = poll_loop(settings, credentials, &consumer, commands);
+    let mut receipts = None;
     let held: Vec<Partition> = consumer.context().flow().lanes.keys().cloned().collect();
     match result {
         Ok(end) => {
@@ -239,22 +240,27 @@ fn consume(
                 settings.drain
             };
             // Records that wait here were never released; whoever reads next begins before them.
-            let receipts = lanes.revoke(&held, Instant::now() + drain);
+            receipts = Some(lanes.revoke(&held, Instant::now() + drain));
             result = last_words(&consumer, commands, end);
-            commit_receipts(&consumer, receipts);
         }
         Err(_) => lanes.lose(&held),
     }
-    consumer.context().flow().lanes.clear();
-    leave(consumer);
+    leave(consumer, receipts);
     result
 }
 
-/// Leaves the group, which may take for ever: where a rebalance overtakes the leaving, librdkafka can wait for an end that
-/// does not come. Nothing is owed any more then, and the group takes this member for dead when its session ends.
-fn leave(consumer: BaseConsumer<Context>) {
+/// Commits the receipts of drained lanes and leaves the group, within [`LEAVE`].
+///
+/// Either can take long: librdkafka retries a commit for as long as the session lasts while the coordinator refuses the
+/// login, and it can wait for ever if a rebalance overtakes the leaving. Nothing is owed any more by then: a commit is a
+/// hint, and the group takes this member for dead when its session ends.
+fn leave(consumer: BaseConsumer<Context>, receipts: Option<Vec<Receipt>>) {
     let (sender, left) = channel();
     std::thread::spawn(move || {
+        if let Some(receipts) = receipts {
+            commit_receipts(&consumer, receipts);
+        }
+        consumer.context().flow().lanes.clear();
         consumer.unsubscribe();
         drop(consumer);
         // Nobody listens any more if it took too long.
