@@ -19,9 +19,15 @@ fuzz_target!(|payload: &[u8]| {
     let text = event.text.expose();
     let parts: Vec<&str> = message.parts().iter().map(|part| part.of(text)).collect();
     let identifiers: Vec<&str> = message.identifiers().iter().map(|_| "[ID]").collect();
-    let closed = message.close(&parts, &identifiers).expect("as many as there were");
+    let closed = message
+        .close(&parts, &identifiers)
+        .expect("as many as there were");
     if let Err(diagnosis) = format.read(&closed) {
         // What was nowhere in HL7's namespace is gone.
-        assert_eq!(diagnosis.problem, Problem::Missing, "what is given back cannot be read");
+        assert_eq!(
+            diagnosis.problem,
+            Problem::Missing,
+            "what is given back cannot be read"
+        );
     }
 });
