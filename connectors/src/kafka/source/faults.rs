@@ -58,6 +58,9 @@ pub(super) fn consumer_error(
     faults: &mut Faults,
     error: KafkaError,
 ) -> Result<(), SourceError> {
+    if is_fatal(&error) {
+        return Err(fault("consume", error));
+    }
     match error.rdkafka_error_code() {
         Some(Code::AutoOffsetReset | Code::OffsetOutOfRange) => {
             consumer.context().halt_out_of_range(consumer);
@@ -87,9 +90,23 @@ pub(super) fn consumer_error(
     }
 }
 
+/// Whether librdkafka has given this client up, for instance because another member took its static name. The code is then
+/// the cause's, not `Fatal`.
+const fn is_fatal(error: &KafkaError) -> bool {
+    matches!(error, KafkaError::MessageConsumptionFatal(_))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fenced_member_is_fatal_whatever_the_code() {
+        assert!(is_fatal(&KafkaError::MessageConsumptionFatal(
+            Code::FencedInstanceId
+        )));
+        assert!(!is_fatal(&KafkaError::MessageConsumption(Code::FencedInstanceId)));
+    }
 
     #[test]
     fn a_login_may_be_refused_for_a_while_and_no_longer() {
