@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use lethe_core::LabelSet;
 use lethe_dictionaries::Dictionary;
 use lethe_secrets::{Keyring, Prf};
-use lethe_surrogates::{About, Draw, Kind, Language, Real, Surrogates};
+use lethe_surrogates::{About, Draw, Kind, KnownNames, Language, Surrogates};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 
@@ -28,7 +28,7 @@ struct Case<'a> {
     spanish: bool,
     days: i16,
     text: &'a str,
-    beside: &'a str,
+    known: &'a str,
 }
 
 fuzz_target!(init: {
@@ -40,7 +40,7 @@ fuzz_target!(init: {
     let labels = LABELS.labels();
     let label = &labels[usize::from(case.label) % labels.len()];
     let kind = Kind::of_label(&label.name).expect("every label has a kind");
-    let real = Real::new([case.text], [], [case.beside]);
+    let known = KnownNames::new([case.known]);
     let about = About {
         language: Some(if case.spanish {
             Language::Spanish
@@ -50,7 +50,7 @@ fuzz_target!(init: {
         order: None,
         year: Some(2024),
         days: Some(i32::from(case.days)),
-        real: &real,
+        known: &known,
     };
     let draw = Keyed(keyring.current().prf("patient"));
     let once = SURROGATES.surrogate(kind, case.text, &about, &draw);
