@@ -25,6 +25,18 @@ free_port() {
   die "no free port between 20000 and 31999"
 }
 
+# free_ports COUNT: as many of them, all different, a line each. A server with one port twice does not start.
+free_ports() {
+  local -A taken=()
+  local port
+  while ((${#taken[@]} < $1)); do
+    port=$(free_port) || return
+    [[ -z ${taken[$port]-} ]] || continue
+    taken[$port]=yes
+    echo "$port"
+  done
+}
+
 port_open() {
   (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
