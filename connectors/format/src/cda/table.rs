@@ -207,7 +207,7 @@ pub(super) fn attribute(space: Space, local: &[u8]) -> &'static str {
     }
 }
 
-/// What may be written for the value under that list: the value, or of a list of words those that may stand there.
+/// Returns what may be written for the value under that list: the value itself, or the allowed words of a list of words.
 pub(super) fn accepted(list: &str, value: &str) -> Option<String> {
     let allowed = VALUES.get(list)?;
     let fits = match *allowed {

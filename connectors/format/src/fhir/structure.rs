@@ -23,7 +23,7 @@ const MAX_PARTS: usize = 8;
 /// The longest whole part of a number before a unit.
 const MAX_DIGITS: usize = 4;
 
-/// Headings that generators of narrative write beside the names of elements, and units as people write them.
+/// Headings that generators of narrative write in addition to the names of elements, and units in their common spelling.
 const HEADINGS: &str = include_str!("headings.txt");
 
 /// Units of time that ages are given in: an age over 89 identifies.
