@@ -12,7 +12,10 @@ use arrow_array::types::{Int32Type, Int64Type, TimestampMillisecondType, UInt8Ty
 use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 
-use crate::{Coordinates, Enclosed, EventKind, NoteEvent, PatientLink, Record, SpanError, StructuralText};
+use crate::{
+    Coordinates, Enclosed, EventKind, NoteEvent, Pace, PatientLink, Record, SpanError, StructuralText,
+    TagError,
+};
 use rows::Rows;
 use shared::Shared;
 
@@ -109,6 +112,7 @@ pub struct NoteBatch {
     /// The column of identifiers that the texts are values of.
     column: Option<Arc<str>>,
     shared: Arc<Shared>,
+    pace: Option<Arc<dyn Pace>>,
 }
 
 mod column {
@@ -226,6 +230,7 @@ impl NoteBatch {
             first: 0,
             column: None,
             shared: Arc::default(),
+            pace: None,
         }
     }
 
@@ -255,7 +260,28 @@ impl NoteBatch {
             structural_text: Arc::clone(&self.structural_text),
             first: self.first + first,
             column: self.column.clone(),
+            pace: self.pace.clone(),
             ..Self::of(self.record.slice(first, len))
+        }
+    }
+
+    /// Has `pace` observe the work on this batch and on slices of it.
+    #[must_use]
+    pub fn paced(self, pace: Arc<dyn Pace>) -> Self {
+        Self {
+            pace: Some(pace),
+            ..self
+        }
+    }
+
+    /// Reports that a window of work is done. Members call it after each window of a long note.
+    ///
+    /// # Errors
+    /// [`TagError::OverBudget`] if the caller ended the work.
+    pub fn advance(&self) -> Result<(), TagError> {
+        match &self.pace {
+            Some(pace) if !pace.advance() => Err(TagError::OverBudget),
+            _ => Ok(()),
         }
     }
 

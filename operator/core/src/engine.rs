@@ -242,6 +242,7 @@ fn code(error: TagError) -> QuarantineCode {
     match error {
         TagError::Annotation(_) => QuarantineCode::InvalidSpan,
         TagError::Failed(_) => QuarantineCode::MemberError,
+        TagError::OverBudget => QuarantineCode::OverBudget,
     }
 }
 

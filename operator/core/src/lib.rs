@@ -20,6 +20,7 @@ mod merge;
 mod note;
 mod note_type;
 mod output;
+mod pace;
 mod redact;
 mod replace;
 mod review;
@@ -48,6 +49,7 @@ pub use note::{
 };
 pub use note_type::NoteTypes;
 pub use output::{Carried, CarriedField, RedactedBatch};
+pub use pace::Pace;
 pub use redact::{Done, Outcome, Placed, Redacted, Redactor, Unredacted};
 pub use replace::{Action, Plain, ReplaceError, Replaced, Replacement, Replacer, Subject};
 pub use review::{Reason, Review, ReviewRule};

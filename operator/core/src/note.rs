@@ -230,6 +230,10 @@ pub enum QuarantineCode {
     NotText,
     /// The note is over a limit.
     TooLarge,
+    /// Redacting the note would take more memory or time than a record may have.
+    OverBudget,
+    /// The process died more than once while it worked on this record alone.
+    PoisonPill,
     /// A member returned an error.
     MemberError,
     /// A member panicked.
@@ -246,7 +250,7 @@ pub enum QuarantineCode {
 
 impl QuarantineCode {
     /// Every code.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::InvalidUtf8,
         Self::InvalidPayload,
         Self::Damaged,
@@ -255,6 +259,8 @@ impl QuarantineCode {
         Self::UnsupportedCharset,
         Self::NotText,
         Self::TooLarge,
+        Self::OverBudget,
+        Self::PoisonPill,
         Self::MemberError,
         Self::MemberPanic,
         Self::InvalidSpan,
@@ -274,6 +280,8 @@ impl QuarantineCode {
             Self::UnsupportedCharset => "unsupported_charset",
             Self::NotText => "not_text",
             Self::TooLarge => "too_large",
+            Self::OverBudget => "over_budget",
+            Self::PoisonPill => "poison_pill",
             Self::MemberError => "member_error",
             Self::MemberPanic => "member_panic",
             Self::InvalidSpan => "invalid_span",

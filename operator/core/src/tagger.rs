@@ -12,6 +12,9 @@ pub enum TagError {
     /// It failed within; the message names the fault, never the text.
     #[error("{0}")]
     Failed(&'static str),
+    /// The caller ended the work ([`Pace`](crate::Pace)).
+    #[error("the note is over the budget of a record")]
+    OverBudget,
 }
 
 /// A member of the ensemble: tags notes, knows nothing of streams, files or other members.
