@@ -150,7 +150,6 @@ pub trait Store: Send + Sync + Debug {
 const OWN: &str = ".lethe/";
 
 /// Whether the object is a probe. Crash points and faults that tests ask for pass it over.
-#[cfg(feature = "fault-injection")]
 fn is_probe(name: &str) -> bool {
     name.strip_prefix(OWN)
         .is_some_and(|name| name.starts_with("probe-"))

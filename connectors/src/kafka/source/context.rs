@@ -273,7 +273,9 @@ impl Context {
                     continue;
                 };
                 lane.halted = true;
-                std::mem::take(&mut lane.waiting)
+                let waiting = std::mem::take(&mut lane.waiting);
+                flow.stalled.retain(|stalled| *stalled != partition);
+                waiting
             };
             pause(consumer, &partition, true);
             // What no lane had room for is not written; a restart reads it again.
