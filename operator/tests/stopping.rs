@@ -236,7 +236,8 @@ fn a_batch_that_cannot_be_decompressed_halts_its_partition_alone_until_it_may_be
         "what comes before it is written"
     );
     let config = place.write("lethe.toml", topic.source() + &folder_sink(&out));
-    Lethe::through(&config).end().expect(0);
+    // All three records of this run are quarantined, since they are not JSON.
+    Lethe::through(&config).end().expect(6);
     Dataset::read(&out).assert_exactly(&out, &topic.offsets());
 }
 
