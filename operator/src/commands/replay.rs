@@ -3,9 +3,10 @@
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context as _;
+use lethe_connectors::Stop;
 use lethe_connectors::files::{Codes, FileError, FilePayload, FileSourceConfig, MessageFilesConfig, Names};
 use lethe_connectors::kafka::source::RawRecord;
 use lethe_connectors::kafka::{KafkaConfig, KafkaProblem};
@@ -20,7 +21,7 @@ use crate::brokers::{cluster, identity};
 use crate::cli::ReplayArgs;
 use crate::config::{Config, SourceConfig, load};
 use crate::exit::{Coded, Failure, usage};
-use crate::pipeline::{Edition, Incoming, about_code, rename};
+use crate::pipeline::{Edition, Incoming, about_code, probe, rename};
 use crate::replay::{Outcome, Replay, Running, Workers};
 
 /// How long brokers that are down are waited for.
@@ -41,10 +42,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
     config.check_names(recipe.mode)?;
     recipe.announce();
     let cluster_id = match source {
-        SourceConfig::Kafka(kafka) => {
-            let started = Instant::now();
-            identity(kafka, || started.elapsed() > PATIENCE)?
-        }
+        SourceConfig::Kafka(kafka) => identity(kafka, &Stop::new(Duration::ZERO), Some(PATIENCE))?,
         SourceConfig::Files(_) | SourceConfig::Messages(_) => None,
     };
     let edition = Arc::new(Edition {
@@ -55,6 +53,10 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
         .store
         .build()
         .map_err(|error| anyhow::anyhow!("`[sink.store]`: {error}"))?;
+    if !args.dry_run {
+        // A signal ends a replay at once, so there is no stop to hear.
+        runtime.block_on(probe(store.as_ref(), None, &Stop::new(Duration::ZERO)))?;
+    }
     let workers = config.resources.worker_count();
     let replay = Replay {
         runtime: runtime.handle().clone(),
