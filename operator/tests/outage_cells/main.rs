@@ -47,8 +47,11 @@ const IN_CI: [&str; 12] = [
 const SETUP: Duration = Duration::from_secs(90);
 /// How long a process may take to end: far over the drain limit and 2 s, which a loaded machine could exceed.
 const END: Duration = Duration::from_secs(45);
-/// How long an outage lasts before SIGTERM where no log line tells that it was noticed.
-const UNNOTICED: Duration = Duration::from_secs(2);
+/// How long an outage goes on before SIGTERM, once it was noticed: the program is in the middle of its next try then, and
+/// not in the pause before it.
+const NEXT_TRY: Duration = Duration::from_secs(3);
+/// How long a metric may take to move.
+const COUNTED: Duration = Duration::from_secs(20);
 
 /// What a cell's process did.
 struct Outcome {
@@ -164,10 +167,10 @@ fn run(cell: &Cell, brokers: Option<&Brokers>) -> Outcome {
             wrong.push(format!("{:?} was not logged", cell.expected().log));
         }
         if moment == Moment::Buffered {
-            std::thread::sleep(UNNOTICED);
+            std::thread::sleep(NEXT_TRY);
         }
         if let (Some(member), true) = (&member, cell.outage.dependency != Dependency::Broker) {
-            std::thread::sleep(UNNOTICED);
+            std::thread::sleep(NEXT_TRY);
             member.join();
             pages.until("a rebalance", SETUP, revoked);
         }
@@ -179,17 +182,12 @@ fn run(cell: &Cell, brokers: Option<&Brokers>) -> Outcome {
 
 /// Whether a log line is there, in the end; where none is expected, only waits a little.
 fn noticed(running: &mut Running, log: &str) -> bool {
-    if log.is_empty() {
-        std::thread::sleep(UNNOTICED);
-        return true;
-    }
     let deadline = Instant::now() + SETUP;
-    while running.lives() && Instant::now() < deadline {
-        if running.err().contains(log) {
-            return true;
-        }
+    // Every log contains the empty text.
+    while running.lives() && !running.err().contains(log) && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(20));
     }
+    std::thread::sleep(NEXT_TRY);
     running.err().contains(log)
 }
 
@@ -199,13 +197,21 @@ fn of_metric(cell: &Cell, pages: &Pages) -> Option<String> {
         return None;
     }
     let (name, relation, value) = relation(&cell.outage.metric);
-    let metrics = pages.metrics();
-    let is = sum(&metrics, name, &[]);
-    let holds = match relation {
-        ">" => is > value,
-        _ => (is - value).abs() < f64::EPSILON,
-    };
-    (!holds).then(|| format!("{} does not hold: it is {is}", cell.outage.metric))
+    let until = Instant::now() + COUNTED;
+    loop {
+        let is = sum(&pages.metrics(), name, &[]);
+        let holds = match relation {
+            ">" => is > value,
+            _ => (is - value).abs() < f64::EPSILON,
+        };
+        if holds {
+            return None;
+        }
+        if Instant::now() > until {
+            return Some(format!("{} does not hold: it is {is}", cell.outage.metric));
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
 }
 
 /// A metric's name, `>` or `=`, and a number.
