@@ -9,8 +9,10 @@ pub mod kafka;
 pub mod registry;
 pub mod replay;
 pub mod sink;
+mod stop;
 pub mod store;
 pub mod tables;
 
 pub use lethe_format as format;
 pub use lethe_format::secret;
+pub use stop::Stop;

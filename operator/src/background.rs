@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use lethe_connectors::Stop;
 
 use crate::config::{Config, Recipe, is_away};
+use crate::exit::Stopped;
 
 /// How often a wait looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -36,30 +39,23 @@ pub(crate) fn unless<T: Send + 'static>(
 }
 
 /// Builds the engine of a configuration. A vault that is away is waited for, since the operator often starts before its
-/// database does. `None` as soon as `stopped` holds.
+/// database does.
 ///
 /// # Errors
-/// Why the engine cannot be built: a usage error.
-pub(crate) fn engine(
-    config: &Arc<Config>,
-    stopped: impl Fn() -> bool + Copy,
-) -> anyhow::Result<Option<Recipe>> {
+/// A usage error if the engine cannot be built; [`Stopped`] as soon as the stop is requested.
+pub(crate) fn engine(config: &Arc<Config>, stop: &Stop) -> anyhow::Result<Recipe> {
     let mut pause = BACKOFF.0;
     loop {
         let own = Arc::clone(config);
-        match unless(stopped, move || own.engine.build())? {
-            None => return Ok(None),
+        match unless(|| stop.is_requested(), move || own.engine.build())? {
+            None => return Err(Stopped.into()),
             Some(Err(error)) if is_away(&error) => {
                 tracing::warn!("{error:#}; trying again in {} s", pause.as_secs());
             }
-            Some(built) => return built.map(Some),
+            Some(built) => return built,
         }
-        let until = Instant::now() + pause;
-        while Instant::now() < until {
-            if stopped() {
-                return Ok(None);
-            }
-            std::thread::sleep(LOOK);
+        if stop.sleep(pause) {
+            return Err(Stopped.into());
         }
         pause = (pause * 2).min(BACKOFF.1);
     }

@@ -13,6 +13,7 @@ mod pipeline;
 mod progress;
 mod renewal;
 mod replay;
+mod signals;
 mod telemetry;
 
 use std::process::ExitCode;

@@ -2,25 +2,30 @@
 
 use std::sync::Arc;
 
+use lethe_connectors::Stop;
 use lethe_connectors::kafka::source::commands;
 use lethe_connectors::tables::TableColumns;
 use lethe_core::CarriedField;
 
-use super::run::{fingerprints, runtime, stop_on_signal};
+use super::run::{fingerprints, runtime};
 use crate::backfill::{self, Backfill, Only};
+use crate::background;
 use crate::cli::BackfillArgs;
 use crate::config::{Config, Recipe, load};
 use crate::exit::usage;
 use crate::pipeline::Edition;
+use crate::signals::{Overrun, stop_on_signal};
 use crate::telemetry::{Build, Telemetry};
 
 /// Backfills what the configuration names.
 pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
     let mut config = load(&args.config)?.with_policy(args.policy.as_ref())?;
     carry(&mut config);
+    let config = Arc::new(config);
     let runtime = runtime()?;
     let (told, inbox) = commands();
-    stop_on_signal(&runtime, told)?;
+    let stop = Stop::new(config.resources.drain());
+    stop_on_signal(&runtime, told, &stop, Overrun::Wait)?;
     let tables = config
         .backfill
         .as_ref()
@@ -32,7 +37,7 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
     config.telemetry.check(config.resources.drain())?;
     config.check_object_names()?;
     let only = args.only.as_deref().map(Only::read).transpose()?;
-    let mut recipe = config.engine.build()?;
+    let mut recipe = background::engine(&config, &stop)?;
     backfill::check(tables, recipe.engine.labels())?;
     keep(&tables.columns, &mut recipe)?;
     recipe.announce();
@@ -59,6 +64,7 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
         telemetry: Arc::clone(&telemetry),
         shard: args.shard,
         only,
+        stop,
     };
     let result = backfill::run(backfill, runtime.handle(), inbox);
     telemetry.shut_down();

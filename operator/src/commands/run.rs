@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use lethe_connectors::Stop;
 use lethe_connectors::format::Format;
 use lethe_connectors::kafka::Start;
 use lethe_connectors::kafka::source::{self, Command, LogRange, SourceSettings, commands};
@@ -23,6 +24,7 @@ use crate::exit::{Coded, Failure, usage};
 use crate::logging::tell_left_out;
 use crate::pipeline::{Budget, Counters, Current, Edition, Pipeline, Pool, Shop, Tallied, files};
 use crate::renewal::{Part, Secrets, other_keys, renew_store};
+use crate::signals::{Overrun, stop_on_signal};
 use crate::telemetry::{Build, Telemetry};
 
 /// What of the memory budget fetching has, and what lanes have, in eighths. The rest is for the program itself, the
@@ -83,21 +85,6 @@ pub(crate) struct Summary {
     pub(crate) took: Duration,
 }
 
-impl Summary {
-    /// Of a run that was stopped before it began.
-    fn nothing() -> Self {
-        Self {
-            counts: "stopped before the first record".to_owned(),
-            notes: 0,
-            text_bytes: 0,
-            halted: 0,
-            mostly_quarantined: Vec::new(),
-            peak_bytes: 0,
-            took: Duration::ZERO,
-        }
-    }
-}
-
 impl std::fmt::Display for Summary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let seconds = self.took.as_secs_f64().max(1e-3);
@@ -125,13 +112,11 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
         .ok_or_else(|| usage("there is no `[sink]`: say where redacted notes go"))?;
     // Before what takes its time: who is told to stop while it reads dictionaries and models says so and leaves in order.
     let (commands, inbox) = commands();
-    stop_on_signal(runtime, commands.clone())?;
+    let stop = Stop::new(config.resources.drain());
+    stop_on_signal(runtime, commands.clone(), &stop, Overrun::Exit)?;
     config.check_corrections()?;
     config.telemetry.check(config.resources.drain())?;
-    let stopped = || matches!(inbox.try_recv(), Ok(Command::Stop));
-    let Some(recipe) = background::engine(config, stopped)? else {
-        return Ok(Summary::nothing());
-    };
+    let recipe = background::engine(config, &stop)?;
     config.check_names(recipe.mode)?;
     recipe.announce();
     let eighth = config.resources.memory()? / 8;
@@ -140,8 +125,8 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
     let started = Instant::now();
     let (start, cluster, until) = match source {
         SourceConfig::Kafka(kafka) => {
-            let cluster = identity(kafka, stopped)?;
-            let until = until_end.then(|| logs(kafka, stopped)).transpose()?;
+            let cluster = identity(kafka, &stop, None)?;
+            let until = until_end.then(|| logs(kafka, &stop)).transpose()?;
             (kafka.start, cluster, until)
         }
         SourceConfig::Files(_) | SourceConfig::Messages(_) => (Start::Earliest, None, None),
@@ -173,16 +158,25 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
         move || budget.now()
     });
     let handle = runtime.handle().clone();
-    let lanes = Arc::new(Pipeline::new(shop, budget, handle, start, sink.encoding));
+    let lanes = Arc::new(Pipeline::new(
+        shop,
+        budget,
+        handle,
+        start,
+        sink.encoding,
+        stop.clone(),
+    ));
     runtime.block_on(lanes.check_dataset_at_start())?;
     let reporter = runtime.spawn(report(Arc::clone(&lanes)));
     let ((over, ends), (over_too, ends_too)) = (channel(), channel());
     let result = std::thread::scope(|scope| {
         let (stamp, lanes) = (&recipe.stamp, &lanes);
         let take_up = |recipe: &Recipe| lanes.shop().edition.set(Arc::new(edition(recipe)));
-        scope.spawn(move || refresh(config, stamp, &ends, take_up));
+        let own = &stop;
+        scope.spawn(move || refresh(config, stamp, own, &ends, take_up));
         let renew = |part, config: &Config, stopped: &dyn Fn() -> bool| {
-            renew(part, config, fetch, lanes, &renewals, stopped)
+            let stopped = || stopped() || own.is_requested();
+            renew(part, config, fetch, lanes, &renewals, &stopped)
         };
         scope.spawn(move || Secrets::of(config, RENEWABLE).watch(&ends_too, renew));
         let result = stream(config, source, until, fetch, lanes, &inbox);
@@ -225,6 +219,7 @@ fn stream(
                 topics: kafka.topics.clone(),
                 drain: config.resources.drain(),
                 statistics: STATISTICS,
+                stop: lanes.stop().clone(),
                 until,
             };
             source::run(&settings, Arc::clone(lanes) as _, inbox).map_err(anyhow::Error::from)
@@ -235,7 +230,7 @@ fn stream(
 
 /// Looks, until the stream is over, whether the bundle or the dictionary is another, and takes up what can be opened. What
 /// cannot is told once, and the stream goes on with what it has.
-fn refresh(config: &Arc<Config>, first: &str, over: &Receiver<()>, take_up: impl Fn(&Recipe)) {
+fn refresh(config: &Arc<Config>, first: &str, stop: &Stop, over: &Receiver<()>, take_up: impl Fn(&Recipe)) {
     let engine = &config.engine;
     let mut last = first.to_owned();
     while over.recv_timeout(REFRESH_EVERY) == Err(RecvTimeoutError::Timeout) {
@@ -251,7 +246,7 @@ fn refresh(config: &Arc<Config>, first: &str, over: &Receiver<()>, take_up: impl
             continue;
         }
         let own = Arc::clone(config);
-        let stopped = || over.try_recv() == Err(TryRecvError::Disconnected);
+        let stopped = || stop.is_requested() || over.try_recv() == Err(TryRecvError::Disconnected);
         // A vault that does not answer must not keep a program that stops.
         match background::unless(stopped, move || own.engine.build()).transpose() {
             None => return,
@@ -361,32 +356,4 @@ async fn report(lanes: Arc<Pipeline>) {
         tracing::info!("{}", lanes.counters());
         tell_left_out();
     }
-}
-
-/// SIGTERM and SIGINT drain and leave; a second one ends the program at once.
-pub(crate) fn stop_on_signal(
-    runtime: &Runtime,
-    commands: std::sync::mpsc::Sender<Command>,
-) -> anyhow::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let _inside = runtime.enter();
-    let mut terminate = signal(SignalKind::terminate()).context("no signal handler")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("no signal handler")?;
-    runtime.spawn(async move {
-        let mut asked = false;
-        loop {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-            if asked {
-                // Safe at any moment: what is not durable was never released.
-                std::process::exit(Failure::Runtime as i32);
-            }
-            asked = true;
-            tracing::info!("stopping: draining lanes; a second signal stops at once");
-            drop(commands.send(Command::Stop));
-        }
-    });
-    Ok(())
 }

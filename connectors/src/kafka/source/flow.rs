@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::{Begin, Partition, RawRecord};
+use super::{Begin, LaneError, Partition, RawRecord};
 use crate::sink::Receipt;
 
 /// One lane, as the poll thread sees it.
@@ -43,8 +43,8 @@ pub(super) struct Flows {
     pub(super) stalled: Vec<Partition>,
     /// Whether the group has given this member its share, be it nothing.
     pub(super) settled: bool,
-    /// Why an assignment failed.
-    pub(super) failed: Option<String>,
+    /// Why an assignment failed, or that it was stopped.
+    pub(super) failed: Option<LaneError>,
 }
 
 impl Flows {
