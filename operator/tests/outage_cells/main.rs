@@ -167,7 +167,9 @@ fn run(cell: &Cell, brokers: Option<&Brokers>) -> Outcome {
             wrong.push(format!("{:?} was not logged", cell.expected().log));
         }
         if moment == Moment::Buffered {
-            std::thread::sleep(NEXT_TRY);
+            // An issuer is missed when the token ends, and not before.
+            let oauth = cell.outage.dependency == Dependency::Oauth;
+            noticed(&mut running, if oauth { "no new token" } else { "" });
         }
         if let (Some(member), true) = (&member, cell.outage.dependency != Dependency::Broker) {
             std::thread::sleep(NEXT_TRY);
@@ -297,6 +299,18 @@ impl Drop for Member {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
     }
+}
+
+#[test]
+fn a_command_that_does_not_wait_for_the_vault_says_that_a_restart_may_help() {
+    let place = common::Place::new();
+    let config = place.write("lethe.toml", site::policy(&place));
+    // Nobody listens at port 1.
+    Lethe::new(["check".as_ref(), "-c".as_ref(), config.as_os_str()])
+        .env("LETHE_CELL_VAULT", "postgresql://lethe@127.0.0.1:1/lethe")
+        .end()
+        .expect(1)
+        .says("the vault is not available at the moment");
 }
 
 #[test]

@@ -193,7 +193,8 @@ fn security(place: &Place, url: &str) -> String {
     )
 }
 
-fn policy(place: &Place) -> String {
+/// A policy whose vault is at the connection of `LETHE_CELL_VAULT`.
+pub(crate) fn policy(place: &Place) -> String {
     let keys = place.write("keys.toml", KEYS);
     std::fs::set_permissions(&keys, std::fs::Permissions::from_mode(0o600)).unwrap();
     format!(
