@@ -177,7 +177,7 @@ fn under_a_strict_mode_objects_go_by_codes_and_no_name_or_folder_of_theirs_comes
     ] {
         let mut lethe = backfill(&config, &["--shard", shard, "--log", "trace"]);
         if crash {
-            lethe = lethe.env("LETHE_CRASH_AT", "temporary_written:3");
+            lethe = lethe.env("LETHE_CRASH_AT", "temporary_written:1");
         }
         let ended = lethe.end();
         assert!(

@@ -14,6 +14,8 @@ use super::token::Login;
 
 /// The least memory that fetching can do with: 4 MiB.
 const LEAST_BUDGET: usize = 4 << 20;
+/// What a batch may hold once it is decompressed, in bytes, however little memory there is: librdkafka's own default.
+const LEAST_BATCH: usize = 100_000_000;
 
 /// Settings of the Kafka source.
 #[derive(Clone, Debug, Deserialize)]
@@ -185,6 +187,11 @@ impl KafkaConfig {
                 (queued / 1024).clamp(1_000, 100_000).to_string(),
             )
             .set("fetch.max.bytes", fetch.to_string());
+        if config.get("receive.message.max.bytes").is_none() {
+            // Also the most that a batch may hold decompressed; a batch above it cannot be read at all.
+            let batch = (2 * budget.bytes).clamp(LEAST_BATCH, i32::MAX as usize);
+            config.set("receive.message.max.bytes", batch.to_string());
+        }
         for (key, value) in [
             // The default waits a second after a full queue, which starves lanes when the queue is small.
             ("fetch.queue.backoff.ms", "20"),

@@ -10,6 +10,7 @@ mod context;
 mod faults;
 mod flow;
 mod goal;
+mod unreadable;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
@@ -128,6 +129,12 @@ pub trait Lanes: Send + Sync {
     fn lose(&self, partitions: &[Partition]);
     /// The broker no longer has the offset that a lane is at.
     fn halt(&self, range: &LogRange);
+    /// The batch at an offset of an assigned partition cannot be read, and why. Its lane was drained before; the partition stays
+    /// assigned and paused.
+    fn unreadable(&self, partition: &Partition, offset: i64, why: &str) {
+        let (topic, partition) = partition;
+        tracing::error!("{topic}/{partition}: the batch at offset {offset} cannot be read: {why}");
+    }
     /// The poll thread is alive: told with every poll.
     fn polled(&self) {}
     /// Where the log of an assigned partition ends now, as its broker last said: told every [`SourceSettings::statistics`].
@@ -335,7 +342,7 @@ fn poll_loop(
             }
             // Of use only where one topic is read at a time: it does not say which one ended.
             Some(Err(KafkaError::PartitionEOF(_))) => {}
-            Some(Err(error)) => consumer_error(consumer, &mut faults, error)?,
+            Some(Err(error)) => consumer_error(consumer, &mut faults, credentials, error)?,
         }
         let failed = consumer.context().flow().failed.take();
         match failed {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::{At, End, Object, Op, Store, StoreConfig, StoreError};
+use super::{At, End, Object, Op, Store, StoreConfig, StoreError, is_probe};
 
 /// What goes wrong with one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -206,7 +206,8 @@ impl Faulty {
     ) -> Result<T, StoreError> {
         let at = || At::new(op, self.describe(), name);
         let detail = || "as the test asked".to_owned();
-        match self.throw(op) {
+        let fault = if is_probe(name) { None } else { self.throw(op) };
+        match fault {
             None => request.await,
             Some(Fault::FailBefore) => Err(StoreError::Transient {
                 at: at(),

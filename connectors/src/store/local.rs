@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::{At, End, Object, Op, Store, StoreError, crash, version_of};
+use super::{At, End, Object, Op, Store, StoreError, crash, is_probe, version_of};
 use aside::{Temporary, link_without_replacing};
 
 /// Files under construction and the store's own probes lie here: in the store's file system, so that a link can be
@@ -203,9 +203,9 @@ impl Inner {
             let mut temporary = Temporary::new(&aside)?;
             temporary.file.write_all(bytes)?;
             temporary.file.sync_all()?;
-            crash::point("temporary_written");
+            point("temporary_written", name);
             let linked = link_without_replacing(&temporary.path, &path);
-            crash::point("linked");
+            point("linked", name);
             // Also when the name is taken: its owner may have died before it could make the entry durable, and what
             // others find from now on builds on it.
             if linked
@@ -396,6 +396,13 @@ impl Inner {
                 hint: "see what the system's log says of this file system".into(),
             },
         }
+    }
+}
+
+/// A crash point that a probe does not pass: tests count the writes of a run.
+fn point(point: &'static str, name: &str) {
+    if !is_probe(name) {
+        crash::point(point);
     }
 }
 

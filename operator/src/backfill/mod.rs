@@ -22,7 +22,7 @@ use lethe_connectors::Stop;
 use lethe_connectors::files::{Codes, Names};
 use lethe_connectors::kafka::source::Command;
 use lethe_connectors::sink::{Encoding, PartName};
-use lethe_connectors::store::{Store, StoreError, verify};
+use lethe_connectors::store::{Store, StoreError};
 use lethe_connectors::tables::{TableError, Tables, TablesConfig};
 use lethe_core::{LabelId, LabelSet};
 use serde_json::{Map, Value};
@@ -31,7 +31,7 @@ use tokio::runtime::Handle;
 use crate::cli::Shard;
 use crate::config::is_strict;
 use crate::exit::{Coded, Failure, usage};
-use crate::pipeline::{Edition, Pool};
+use crate::pipeline::{Edition, Pool, Unanswered, probe};
 use crate::telemetry::Telemetry;
 pub(crate) use only::Only;
 use plan::{Job, Plan};
@@ -121,9 +121,13 @@ pub(crate) fn run(
         other => other?,
     };
     let store = backfill.store;
-    runtime
-        .block_on(verify(store.as_ref()))
-        .context("the store of the output")?;
+    let probed = probe(store.as_ref(), Some(&backfill.telemetry), &backfill.stop);
+    match runtime.block_on(probed) {
+        Err(Unanswered::Stopped) => return Err(Stopped.into()),
+        other => other
+            .map_err(anyhow::Error::from)
+            .context("the store of the output")?,
+    }
     let digest = plan::digest(&backfill.edition.fingerprints, backfill.tables);
     let mut codes = names(backfill.tables, &backfill.edition, &store, runtime)?;
     runtime.block_on(begin(store.as_ref(), &digest, &backfill.edition, backfill.tables))?;

@@ -21,7 +21,7 @@ use crate::brokers::{cluster, identity};
 use crate::cli::ReplayArgs;
 use crate::config::{Config, SourceConfig, load};
 use crate::exit::{Coded, Failure, usage};
-use crate::pipeline::{Edition, Incoming, about_code, rename};
+use crate::pipeline::{Edition, Incoming, about_code, probe, rename};
 use crate::replay::{Outcome, Replay, Running, Workers};
 
 /// How long brokers that are down are waited for.
@@ -53,6 +53,10 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
         .store
         .build()
         .map_err(|error| anyhow::anyhow!("`[sink.store]`: {error}"))?;
+    if !args.dry_run {
+        // A signal ends a replay at once, so there is no stop to hear.
+        runtime.block_on(probe(store.as_ref(), None, &Stop::new(Duration::ZERO)))?;
+    }
     let workers = config.resources.worker_count();
     let replay = Replay {
         runtime: runtime.handle().clone(),

@@ -166,7 +166,7 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
         sink.encoding,
         stop.clone(),
     ));
-    runtime.block_on(lanes.check_dataset_at_start())?;
+    runtime.block_on(lanes.check_output())?;
     let reporter = runtime.spawn(report(Arc::clone(&lanes)));
     let ((over, ends), (over_too, ends_too)) = (channel(), channel());
     let result = std::thread::scope(|scope| {

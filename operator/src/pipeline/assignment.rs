@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::lane::Control;
-use super::patience::{Unanswered, until_answered};
+use super::patience::{Unanswered, probe, until_answered};
 use super::{Handles, Pipeline};
 
 /// How many chains are opened at the same time.
@@ -120,13 +120,18 @@ impl Pipeline {
         self.checked.get_or_try_init(check).await.map(|_| ())
     }
 
-    /// Checks the output before the first lane opens: the policy is compared with those of all its chains. A store that cannot
-    /// answer now is waited for.
+    /// Checks the output before the first lane opens: the store is probed, and the policy is compared with those of all its
+    /// chains, each once in a run. A store that cannot answer now is waited for.
     ///
     /// # Errors
-    /// As [`check_dataset`], but for what may pass; or that the stop was requested.
-    pub(crate) async fn check_dataset_at_start(&self) -> Result<(), Unanswered> {
-        until_answered(&self.shop.telemetry, &self.stop, || self.check_dataset()).await
+    /// As [`verify`](lethe_connectors::store::verify) and [`check_dataset`], but for what may pass; or that the stop was
+    /// requested.
+    pub(crate) async fn check_output(&self) -> Result<(), Unanswered> {
+        let store = self.shop.store.as_ref();
+        self.probed
+            .get_or_try_init(|| probe(store, Some(&self.shop.telemetry), &self.stop))
+            .await?;
+        until_answered(Some(&self.shop.telemetry), &self.stop, || self.check_dataset()).await
     }
 
     /// Opens the chain of a partition at its tail, or begins it.
@@ -136,8 +141,8 @@ impl Pipeline {
         } else {
             range.high
         };
-        self.check_dataset_at_start().await?;
-        until_answered(&self.shop.telemetry, &self.stop, || {
+        self.check_output().await?;
+        until_answered(Some(&self.shop.telemetry), &self.stop, || {
             LaneWriter::open(
                 self.shop.store.as_ref(),
                 chain_of(range),
@@ -153,7 +158,7 @@ impl Pipeline {
     async fn tail(&self, range: &LogRange) -> Result<Option<i64>, Unanswered> {
         let chain = chain_of(range);
         let ask = || read_tail(self.shop.store.as_ref(), &chain);
-        let tail = until_answered(&self.shop.telemetry, &self.stop, ask).await?;
+        let tail = until_answered(Some(&self.shop.telemetry), &self.stop, ask).await?;
         let Some(tail) = tail else {
             return Ok((self.start == Start::Earliest).then_some(range.low));
         };

@@ -66,6 +66,10 @@ impl Lanes for Pipeline {
         }
     }
 
+    fn unreadable(&self, partition: &Partition, offset: i64, why: &str) {
+        self.log_unreadable(partition, offset, why);
+    }
+
     fn polled(&self) {
         self.board().polled();
     }

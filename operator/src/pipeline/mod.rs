@@ -35,6 +35,7 @@ pub(crate) use edition::{Current, Edition};
 pub(crate) use files::rename;
 pub(crate) use lane::{Incoming, Shop};
 pub(crate) use names::about_code;
+pub(crate) use patience::{Unanswered, probe};
 pub(crate) use pool::Pool;
 pub(crate) use transform::{Fault, process, redact, told};
 
@@ -53,7 +54,9 @@ pub(crate) struct Pipeline {
     encoding: Encoding,
     stop: Stop,
     lanes: Mutex<HashMap<Partition, Handles>>,
-    /// Set once the store was probed and the policy compared with those of the output's chains.
+    /// Set once the store was probed.
+    probed: OnceCell<()>,
+    /// Set once the policy was compared with those of the output's chains.
     checked: OnceCell<()>,
 }
 
@@ -92,6 +95,7 @@ impl Pipeline {
             encoding,
             stop,
             lanes: Mutex::default(),
+            probed: OnceCell::new(),
             checked: OnceCell::new(),
         }
     }
@@ -217,6 +221,19 @@ impl Pipeline {
         );
         let why = format!("its chain goes on at offset {next}, and the log holds {low} to {high}");
         self.halted(&range.partition, why);
+    }
+
+    fn log_unreadable(&self, partition: &Partition, offset: i64, why: &str) {
+        let (topic, number) = partition;
+        tracing::error!(
+            "lane {topic}/{number} halted: the batch at offset {offset} cannot be read ({why}). If it takes more memory decompressed than \
+             `receive.message.max.bytes` allows, raise `resources.memory_bytes`, or that key in `[source.properties]`, and restart; if it is \
+             damaged, run `lethe skip --topic {topic} --partition {number} --to OFFSET --reason WHY` with the first offset after it, and restart"
+        );
+        self.halted(
+            partition,
+            format!("the batch at offset {offset} cannot be read: {why}"),
+        );
     }
 
     fn halted(&self, partition: &Partition, why: String) {

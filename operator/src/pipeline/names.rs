@@ -123,7 +123,7 @@ fn first_code(lanes: &Pipeline) -> anyhow::Result<Option<String>> {
 fn first(lanes: &Pipeline, folder: &str, after: Option<&str>) -> anyhow::Result<Option<String>> {
     let store = lanes.shop().store.as_ref();
     let ask = || async move { Ok(store.list_page(folder, after, 1).await?) };
-    let asked = until_answered(&lanes.shop().telemetry, lanes.stop(), ask);
+    let asked = until_answered(Some(&lanes.shop().telemetry), lanes.stop(), ask);
     let found = lanes.runtime().block_on(asked)?;
     Ok(found.into_iter().next().map(|object| object.name))
 }

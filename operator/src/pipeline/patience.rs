@@ -5,6 +5,7 @@ use std::time::Duration;
 use lethe_connectors::Stop;
 use lethe_connectors::kafka::source::LaneError;
 use lethe_connectors::sink::ChainError;
+use lethe_connectors::store::{Store, verify};
 
 use crate::exit::Stopped;
 use crate::telemetry::Telemetry;
@@ -41,9 +42,19 @@ impl From<Unanswered> for LaneError {
     }
 }
 
+/// Asks a store whether it keeps its promise of create-only writes ([`verify`]), until it answers. Nothing may be written
+/// before.
+pub(crate) async fn probe(
+    store: &dyn Store,
+    telemetry: Option<&Telemetry>,
+    stop: &Stop,
+) -> Result<(), Unanswered> {
+    until_answered(telemetry, stop, || async { Ok(verify(store).await?) }).await
+}
+
 /// Asks a store until it answers, or until the stop is requested, which ends a request under way too.
 pub(crate) async fn until_answered<T, F: Future<Output = Result<T, ChainError>>>(
-    telemetry: &Telemetry,
+    telemetry: Option<&Telemetry>,
     stop: &Stop,
     ask: impl Fn() -> F,
 ) -> Result<T, Unanswered> {
@@ -53,7 +64,9 @@ pub(crate) async fn until_answered<T, F: Future<Output = Result<T, ChainError>>>
             match ask().await {
                 Err(ChainError::Store(error)) if error.is_transient() => {
                     tracing::warn!(%error, "store not read; trying again in {} ms", pause.as_millis());
-                    telemetry.measures().retry("open");
+                    if let Some(telemetry) = telemetry {
+                        telemetry.measures().retry("open");
+                    }
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(BACKOFF.1);
                 }
@@ -64,7 +77,9 @@ pub(crate) async fn until_answered<T, F: Future<Output = Result<T, ChainError>>>
     let living = async {
         loop {
             tokio::time::sleep(SIGN_OF_LIFE).await;
-            telemetry.board().still_reading();
+            if let Some(telemetry) = telemetry {
+                telemetry.board().still_reading();
+            }
         }
     };
     tokio::select! {

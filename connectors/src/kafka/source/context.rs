@@ -13,7 +13,8 @@ use rdkafka::{Offset, Statistics, TopicPartitionList};
 
 use super::commit::commit_receipts;
 use super::flow::{Flow, Flows};
-use super::{Begin, LaneError, Lanes, LogRange, Partition, RawRecord, SourceSettings};
+use super::unreadable::unreadable;
+use super::{Begin, Credentials, LaneError, Lanes, LogRange, Partition, RawRecord, SourceSettings};
 use crate::Stop;
 use crate::kafka::token::Login;
 
@@ -241,6 +242,49 @@ impl Context {
         for partition in &held {
             flow.lanes.remove(partition);
             flow.stalled.retain(|stalled| stalled != partition);
+        }
+    }
+
+    /// Halts the lanes whose next batch cannot be read, once they have written what comes before it.
+    pub(super) fn halt_unreadable(
+        &self,
+        consumer: &BaseConsumer<Self>,
+        credentials: &Credentials,
+        error: &KafkaError,
+    ) {
+        let places: Vec<(Partition, i64)> = {
+            let flow = self.flow();
+            let reading = flow.lanes.iter().filter(|(_, lane)| !lane.halted);
+            reading
+                .map(|(partition, lane)| (partition.clone(), lane.next))
+                .collect()
+        };
+        let found = match unreadable(credentials, places, &self.stop) {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::warn!(%error, "kafka; looking for a batch that cannot be read");
+                return;
+            }
+        };
+        for (partition, offset) in found {
+            let waiting = {
+                let mut flow = self.flow();
+                let Some(lane) = flow.lanes.get_mut(&partition) else {
+                    continue;
+                };
+                lane.halted = true;
+                let waiting = std::mem::take(&mut lane.waiting);
+                flow.stalled.retain(|stalled| *stalled != partition);
+                waiting
+            };
+            pause(consumer, &partition, true);
+            // What no lane had room for is not written; a restart reads it again.
+            drop(waiting);
+            let drained = self
+                .lanes
+                .revoke(std::slice::from_ref(&partition), Instant::now() + self.drain);
+            commit_receipts(consumer, &drained);
+            self.lanes.unreadable(&partition, offset, &error.to_string());
         }
     }
 

@@ -6,7 +6,8 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 
 use super::context::Context;
-use super::{SourceError, fault};
+use super::unreadable::is_unreadable;
+use super::{Credentials, SourceError, fault};
 use crate::kafka::token::Login;
 
 /// Refusals that are so far apart have nothing to do with each other: librdkafka logs in again within seconds, and tells
@@ -56,10 +57,16 @@ impl Faults {
 pub(super) fn consumer_error(
     consumer: &BaseConsumer<Context>,
     faults: &mut Faults,
+    credentials: &Credentials,
     error: KafkaError,
 ) -> Result<(), SourceError> {
     if is_fatal(&error) {
         return Err(fault("consume", error));
+    }
+    if is_unreadable(&error) {
+        tracing::warn!(%error, "kafka; a batch cannot be read, looking where it is");
+        consumer.context().halt_unreadable(consumer, credentials, &error);
+        return Ok(());
     }
     match error.rdkafka_error_code() {
         Some(Code::AutoOffsetReset | Code::OffsetOutOfRange) => {
