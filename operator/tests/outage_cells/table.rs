@@ -207,7 +207,7 @@ Three ways to be away:
 | name | what a client sees | example |
 |---|---|---|
 | refuses | connections are refused, and open ones torn down | the process ended |
-| frozen | connections are accepted, and nothing is ever answered | a process under SIGSTOP, a full disk |
+| frozen | connections are accepted, and nothing is ever answered | a process under SIGSTOP, a disk that hangs |
 | gone | connection attempts get no answer, and open connections are silent | a machine or a network that is gone |
 
 No outage loses a note: what is not durable was never released, and is read again. `SIGTERM` ends the process within
