@@ -8,6 +8,7 @@ use lethe_connectors::Stop;
 use lethe_connectors::kafka::source::{Command, LogRange};
 use lethe_connectors::kafka::{Cluster, Credentials, FetchBudget, KafkaConfig, KafkaProblem};
 
+use crate::background;
 use crate::config::{Config, SecretFile};
 use crate::exit::{Stopped, usage};
 
@@ -29,13 +30,20 @@ pub(crate) fn credentials(kafka: &KafkaConfig, fetch: usize) -> anyhow::Result<C
         .map_err(|error| usage(format!("`[source]`, key {error}")))
 }
 
-/// Tells the consumer to go on by another login, once the brokers take it: the one that it has may be good for longer.
+/// Has the consumer log in again with other credentials, once the brokers accept them: those that it has may be good for
+/// longer. Gives up as soon as `stopped` holds.
 pub(crate) fn log_in_anew(
     kafka: &KafkaConfig,
     fetch: usize,
     commands: &Sender<Command>,
+    stopped: impl Fn() -> bool,
 ) -> anyhow::Result<()> {
-    Cluster::connect(kafka, ASK)?.id()?;
+    let asked = kafka.clone();
+    // Brokers that do not answer must not keep a program that stops.
+    match background::unless(stopped, move || Cluster::connect(&asked, ASK)?.id())? {
+        Some(answer) => drop(answer?),
+        None => anyhow::bail!("the program stops before the brokers answered"),
+    }
     let credentials = credentials(kafka, fetch)?;
     // A consumer that has ended needs none.
     drop(commands.send(Command::Renew(Box::new(credentials))));

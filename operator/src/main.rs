@@ -1,6 +1,7 @@
 //! The `lethe` binary: maps what was typed to a command, and its result to an exit code.
 
 mod backfill;
+mod background;
 mod brokers;
 mod cli;
 mod commands;

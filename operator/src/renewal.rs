@@ -3,7 +3,8 @@
 //! Keys of the policy are never taken up by a running program: what it writes in a name's place would become another in
 //! the middle of a patient's notes.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
 use lethe_connectors::store::{Store, StoreConfig};
@@ -14,6 +15,8 @@ use crate::config::{Config, SecretFile};
 /// How often files are looked at.
 pub(crate) const EVERY: Duration = Duration::from_secs(10);
 
+/// How often a wait looks whether the program stops.
+const LOOK: Duration = Duration::from_millis(50);
 /// How long a store may take to let new keys in.
 const ASK: Duration = Duration::from_secs(10);
 
@@ -101,25 +104,48 @@ impl<'a> Secrets<'a> {
         }
     }
 
-    /// Looks at them until it is over.
+    /// Looks at them until `over` has no sender left. `take_up` is given a function that holds from then on, so that what
+    /// it waits for does not delay the end of the program.
     pub(crate) fn watch(
         mut self,
         over: &Receiver<()>,
-        take_up: impl Fn(Part, &Config) -> anyhow::Result<()>,
+        take_up: impl Fn(Part, &Config, &dyn Fn() -> bool) -> anyhow::Result<()>,
     ) {
+        let stopped = || over.try_recv() == Err(TryRecvError::Disconnected);
         while over.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-            self.look(&take_up);
+            self.look(|part, config| take_up(part, config, &stopped));
         }
     }
 }
 
-/// Has a store take up other credentials.
+/// Has a store take up other credentials, unless `stopped` holds before it answers.
 ///
 /// # Errors
-/// Why it does not: they are refused, or it has not said in time. Whoever stops the program waits for this.
-pub(crate) fn renew_store(runtime: &Handle, store: &dyn Store, config: &StoreConfig) -> anyhow::Result<()> {
-    let asked = runtime.block_on(async { tokio::time::timeout(ASK, store.renew(config)).await });
-    asked.map_err(|_| anyhow::anyhow!("the store has not said within {} s", ASK.as_secs()))??;
+/// Why it does not: they are refused, the store did not answer in time, or the program stops.
+pub(crate) fn renew_store(
+    runtime: &Handle,
+    store: &Arc<dyn Store>,
+    config: &StoreConfig,
+    stopped: impl Fn() -> bool,
+) -> anyhow::Result<()> {
+    let (store, config) = (Arc::clone(store), config.clone());
+    let mut asking = runtime.spawn(async move { tokio::time::timeout(ASK, store.renew(&config)).await });
+    let answer = runtime.block_on(async {
+        loop {
+            tokio::select! {
+                answer = &mut asking => break Some(answer),
+                () = tokio::time::sleep(LOOK) => {}
+            }
+            if stopped() {
+                break None;
+            }
+        }
+    });
+    let Some(answer) = answer else {
+        asking.abort();
+        anyhow::bail!("the program stops before the store answered");
+    };
+    answer?.map_err(|_| anyhow::anyhow!("the store did not respond within {} s", ASK.as_secs()))??;
     Ok(())
 }
 

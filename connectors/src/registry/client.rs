@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lethe_format::FormatError;
 use lethe_format::registry::{
@@ -21,16 +21,21 @@ use crate::secret::Secret;
 /// The largest answer that is read.
 const MAX_ANSWER: usize = 4 << 20;
 
+/// How many times the limit of one request a schema may take with those that it refers to.
+const SCHEMA_REQUESTS: u64 = 3;
+
 /// The most schemas that one refers to, directly and through others.
 const MAX_REFERENCES: usize = 64;
 
-/// What is asked, and who waits for the answer.
-type Question = (u32, mpsc::SyncSender<Result<Schema, SchemaError>>);
+/// A schema that is asked for, until when somebody waits for it, and how they get the answer.
+type Question = (u32, Instant, mpsc::SyncSender<Result<Schema, SchemaError>>);
 
 /// A schema registry.
 pub struct Registry {
     questions: mpsc::Sender<Question>,
     address: String,
+    /// How long one schema may take with its references, its turn included.
+    limit: Duration,
 }
 
 impl Registry {
@@ -49,13 +54,22 @@ impl Registry {
         std::thread::Builder::new()
             .name("schema-registry".to_owned())
             .spawn(move || {
-                for (id, reply) in asked {
-                    // Nobody waits any more if the program is ending.
-                    drop(reply.send(runtime.block_on(asker.schema(id))));
+                for (id, until, reply) in asked {
+                    let left = until.saturating_duration_since(Instant::now());
+                    let asking = async { tokio::time::timeout(left, asker.schema(id)).await };
+                    if let Ok(answer) = runtime.block_on(asking) {
+                        // Nobody waits any more if the program is ending.
+                        drop(reply.send(answer));
+                    }
                 }
             })
             .map_err(|error| bad("url", format!("no thread for its client: {error}")))?;
-        Ok(Self { questions, address })
+        let limit = Duration::from_secs(config.timeout_seconds.saturating_mul(SCHEMA_REQUESTS));
+        Ok(Self {
+            questions,
+            address,
+            limit,
+        })
     }
 }
 
@@ -63,8 +77,15 @@ impl Schemas for Registry {
     fn schema(&self, id: u32) -> Result<Arc<Schema>, SchemaError> {
         let (reply, answer) = mpsc::sync_channel(1);
         let gone = || Unavailable::new(format!("schema registry {}: its client has ended", self.address));
-        self.questions.send((id, reply)).map_err(|_| gone())?;
-        answer.recv().map_err(|_| gone())?.map(Arc::new)
+        let until = Instant::now() + self.limit;
+        self.questions.send((id, until, reply)).map_err(|_| gone())?;
+        let late = |_| {
+            Unavailable::new(format!(
+                "schema registry {}: does not answer in time",
+                self.address
+            ))
+        };
+        answer.recv_timeout(self.limit).map_err(late)?.map(Arc::new)
     }
 }
 

@@ -105,7 +105,7 @@ impl Traces {
     /// opened, since nothing else says whose it is.
     ///
     /// # Errors
-    /// [`PolicyError::Key`] for the authority, the keys or the vault.
+    /// [`PolicyError::Key`] for the authority, the keys or the vault; [`PolicyError::Unavailable`] for a vault that is away.
     pub fn new(file: &PolicyFile, origin: &str, patients: Patients<'_>) -> Result<Self, PolicyError> {
         let fault = |key: &str, why: String| PolicyError::Key {
             origin: origin.to_owned(),
@@ -118,7 +118,7 @@ impl Traces {
         let follows = file.patient.links == Links::Vault;
         let vault = match (&file.vault, &keyring) {
             (Some(place), Some(keyring)) if wants_vault || follows => {
-                Some(open(&place.existing(), keyring).map_err(|why| fault("vault", why))?)
+                Some(open(&place.existing(), keyring, origin)?)
             }
             _ => None,
         };
@@ -308,7 +308,7 @@ impl Traces {
 /// A vault that is not there has none of them.
 ///
 /// # Errors
-/// [`PolicyError::Key`] for the keys or the vault.
+/// [`PolicyError::Key`] for the keys or the vault; [`PolicyError::Unavailable`] for a vault that is away.
 pub fn remove_codes(file: &PolicyFile, origin: &str, digests: &[String]) -> Result<u64, PolicyError> {
     let fault = |key: &str, why: String| PolicyError::Key {
         origin: origin.to_owned(),
@@ -320,7 +320,7 @@ pub fn remove_codes(file: &PolicyFile, origin: &str, digests: &[String]) -> Resu
         let why = "the erasure is to remove codes from the vault, and the policy names none".to_owned();
         return Err(fault("vault", why));
     };
-    let vault = open(&place.existing(), &keyring).map_err(|why| fault("vault", why))?;
+    let vault = open(&place.existing(), &keyring, origin)?;
     let digests: HashSet<&str> = digests.iter().map(String::as_str).collect();
     let mut codes = Vec::new();
     let see = |code: Code, _: &Entry| {

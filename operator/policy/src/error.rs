@@ -1,5 +1,7 @@
 //! Why a policy is refused.
 
+use lethe_secrets::VaultError;
+
 /// Why a policy is refused. Names the file, the key and, where a rule is why, its clause.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -27,6 +29,16 @@ pub enum PolicyError {
     /// Several things are wrong; each is one of the others.
     #[error("{}", lines(.0))]
     Several(Vec<PolicyError>),
+    /// Something that it names cannot be reached at the moment. The same call may succeed later, with nothing changed.
+    #[error("{origin}: key `{key}`: {why}")]
+    Unavailable {
+        /// The file.
+        origin: String,
+        /// The key that names it.
+        key: String,
+        /// What happened.
+        why: String,
+    },
     /// Something that it names is not there or does not fit.
     #[error("{origin}: key `{key}`: {why}")]
     Key {
@@ -45,6 +57,21 @@ fn lines(errors: &[PolicyError]) -> String {
 }
 
 impl PolicyError {
+    /// Whether the same call may succeed later, with nothing changed.
+    pub const fn is_temporary(&self) -> bool {
+        matches!(self, Self::Unavailable { .. })
+    }
+
+    /// The error of a vault that did not open: only one that is away for now is temporary.
+    pub(crate) fn vault(origin: &str, error: &VaultError) -> Self {
+        let (origin, key, why) = (origin.to_owned(), "vault".to_owned(), error.to_string());
+        if error.is_temporary() {
+            Self::Unavailable { origin, key, why }
+        } else {
+            Self::Key { origin, key, why }
+        }
+    }
+
     /// One error for all of these; none if there are none.
     pub(crate) fn of(mut errors: Vec<Self>) -> Result<(), Self> {
         match errors.len() {

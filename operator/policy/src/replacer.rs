@@ -89,9 +89,7 @@ impl Policy {
         }
         let random = file.vault.is_some() && (follows || asks(wants_vault).is_some());
         let vault = match (&file.vault, &keyring) {
-            (Some(place), Some(keyring)) if random => {
-                Some(open(place, keyring).map_err(|why| fault("vault", why))?)
-            }
+            (Some(place), Some(keyring)) if random => Some(open(place, keyring, origin)?),
             _ => None,
         };
         let days = ShiftRule::new(u32::from(file.shift.days), file.shift.weekday);
@@ -159,9 +157,13 @@ pub(crate) fn keyring(file: &PolicyFile) -> Result<Option<Keyring>, String> {
     keyring.map(Some).map_err(|error| error.to_string())
 }
 
-/// The vault at a place.
-pub(crate) fn open(place: &VaultPlace, keyring: &Keyring) -> Result<Box<dyn Vault>, String> {
-    let told = |error: VaultError| error.to_string();
+/// The vault at a place. `origin` is the policy's file, for messages.
+pub(crate) fn open(
+    place: &VaultPlace,
+    keyring: &Keyring,
+    origin: &str,
+) -> Result<Box<dyn Vault>, PolicyError> {
+    let told = |error: VaultError| PolicyError::vault(origin, &error);
     Ok(match place {
         VaultPlace::Sqlite { path, create: false } => {
             Box::new(SqliteVault::open(path, keyring).map_err(told)?)
@@ -175,8 +177,11 @@ pub(crate) fn open(place: &VaultPlace, keyring: &Keyring) -> Result<Box<dyn Vaul
             limit_seconds,
             create,
         } => {
-            let target = std::env::var(env)
-                .map_err(|_| format!("environment variable {env}, which holds the connection, is not set"))?;
+            let target = std::env::var(env).map_err(|_| PolicyError::Key {
+                origin: origin.to_owned(),
+                key: "vault".to_owned(),
+                why: format!("environment variable {env}, which holds the connection, is not set"),
+            })?;
             let tls = match tls {
                 Tls::System => PostgresTls::System,
                 Tls::Authority(path) => PostgresTls::Authority(path.clone()),

@@ -67,7 +67,7 @@ impl Revealer {
     /// With the keys and the vault of a policy.
     ///
     /// # Errors
-    /// [`PolicyError::Key`].
+    /// [`PolicyError::Key`]; [`PolicyError::Unavailable`] for a vault that is away.
     pub fn new(file: &PolicyFile, origin: &str) -> Result<Self, PolicyError> {
         let fault = |key: &str, why: String| PolicyError::Key {
             origin: origin.to_owned(),
@@ -81,8 +81,8 @@ impl Revealer {
                 "nothing that this policy writes can be had back without one".to_owned(),
             )
         })?;
-        let vault = file.vault.as_ref().map(|place| open(place, &keyring));
-        let vault = vault.transpose().map_err(|why| fault("vault", why))?;
+        let vault = file.vault.as_ref().map(|place| open(place, &keyring, origin));
+        let vault = vault.transpose()?;
         let current = keyring.keys().filter(|key| key.state() == KeyState::Current);
         let accepted = keyring.keys().filter(|key| key.state() == KeyState::Accepted);
         Ok(Self {

@@ -9,6 +9,7 @@ use lethe_core::CarriedField;
 
 use super::run::{fingerprints, runtime};
 use crate::backfill::{self, Backfill, Only};
+use crate::background;
 use crate::cli::BackfillArgs;
 use crate::config::{Config, Recipe, load};
 use crate::exit::usage;
@@ -20,6 +21,7 @@ use crate::telemetry::{Build, Telemetry};
 pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
     let mut config = load(&args.config)?.with_policy(args.policy.as_ref())?;
     carry(&mut config);
+    let config = Arc::new(config);
     let runtime = runtime()?;
     let (told, inbox) = commands();
     let stop = Stop::new(config.resources.drain());
@@ -35,7 +37,7 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
     config.telemetry.check(config.resources.drain())?;
     config.check_object_names()?;
     let only = args.only.as_deref().map(Only::read).transpose()?;
-    let mut recipe = config.engine.build()?;
+    let mut recipe = background::engine(&config, &stop)?;
     backfill::check(tables, recipe.engine.labels())?;
     keep(&tables.columns, &mut recipe)?;
     recipe.announce();

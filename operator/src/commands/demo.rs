@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use lethe_connectors::kafka::EmbeddedBroker;
@@ -54,6 +55,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
     std::fs::write(&config_path, &text).with_context(|| format!("cannot write {}", config_path.display()))?;
     let config = parse(&text, &config_path.display().to_string())?;
     let runtime = runtime()?;
+    let config = Arc::new(config);
     let summary = operate(&config, &runtime, true)?;
     show(out, &config, payloads.len(), &summary.to_string())
 }

@@ -127,7 +127,10 @@ impl Work {
     fn renew(&mut self, secrets: &mut Secrets<'_>) {
         let other = RefCell::new(None);
         secrets.look(|part, config| match (part, &config.sink) {
-            (Part::Store, Some(sink)) => renew_store(self.runtime.handle(), self.store.as_ref(), &sink.store),
+            (Part::Store, Some(sink)) => {
+                // Bounded by the call's own limit.
+                renew_store(self.runtime.handle(), &self.store, &sink.store, || false)
+            }
             (Part::Emit, _) => {
                 other.replace(Some(emitter(config)?));
                 Ok(())

@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 use super::documents::read_text;
 use super::run::runtime;
 use crate::cli::EraseArgs;
-use crate::config::{PolicySource, load};
+use crate::config::{PolicySource, load, refused};
 use crate::exit::{Coded, Failure, usage};
 use crate::progress::Progress;
 
@@ -223,7 +223,7 @@ impl Work<'_> {
             ids,
         };
         match self.policy {
-            Some(source) => Traces::new(&source.file, source.origin(), patients).map_err(usage),
+            Some(source) => Traces::new(&source.file, source.origin(), patients).map_err(refused),
             None => Ok(Traces::plain(patients)),
         }
     }

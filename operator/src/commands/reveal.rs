@@ -6,14 +6,14 @@ use lethe_policy::{Revealer, Whose};
 
 use super::documents::{create, read_text};
 use crate::cli::RevealArgs;
-use crate::config::PolicySource;
+use crate::config::{PolicySource, refused};
 use crate::exit::usage;
 
 /// Gives a text back with what can be had back in its place.
 pub(crate) fn run(args: &RevealArgs) -> anyhow::Result<()> {
     let policy = PolicySource::read(&args.policy)?;
     let origin = args.policy.display().to_string();
-    let revealer = Revealer::new(&policy.file, &origin).map_err(usage)?;
+    let revealer = Revealer::new(&policy.file, &origin).map_err(refused)?;
     let whose = match (&args.patient, &args.note) {
         (Some(id), _) => match &args.authority {
             Some(authority) => Whose::PatientOf { authority, id },

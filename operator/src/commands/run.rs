@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -16,9 +16,10 @@ use lethe_core::hex;
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::background;
 use crate::brokers::{credentials, identity, log_in_anew, logs, renewed_within};
 use crate::cli::RunArgs;
-use crate::config::{Config, Recipe, SinkConfig, SourceConfig, load};
+use crate::config::{Config, Recipe, SinkConfig, SourceConfig, is_away, load};
 use crate::exit::{Coded, Failure, usage};
 use crate::logging::tell_left_out;
 use crate::pipeline::{Budget, Counters, Current, Edition, Pipeline, Pool, Shop, Tallied, files};
@@ -41,7 +42,7 @@ const REPORT_EVERY: Duration = Duration::from_secs(30);
 
 /// Runs the operator of a configuration file.
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
-    let config = load(&args.config)?.with_policy(args.policy.as_ref())?;
+    let config = Arc::new(load(&args.config)?.with_policy(args.policy.as_ref())?);
     let runtime = runtime()?;
     let summary = operate(&config, &runtime, args.until_end)?;
     tracing::info!("done: {summary}");
@@ -100,7 +101,7 @@ impl std::fmt::Display for Summary {
 }
 
 /// Runs until the end, a signal, or a failure.
-pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> anyhow::Result<Summary> {
+pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) -> anyhow::Result<Summary> {
     let source = config
         .source
         .as_ref()
@@ -115,7 +116,7 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
     stop_on_signal(runtime, commands.clone(), &stop, Overrun::Exit)?;
     config.check_corrections()?;
     config.telemetry.check(config.resources.drain())?;
-    let recipe = config.engine.build()?;
+    let recipe = background::engine(config, &stop)?;
     config.check_names(recipe.mode)?;
     recipe.announce();
     let eighth = config.resources.memory()? / 8;
@@ -171,8 +172,12 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
     let result = std::thread::scope(|scope| {
         let (stamp, lanes) = (&recipe.stamp, &lanes);
         let take_up = |recipe: &Recipe| lanes.shop().edition.set(Arc::new(edition(recipe)));
-        scope.spawn(move || refresh(config, stamp, &ends, take_up));
-        let renew = |part, config: &Config| renew(part, config, fetch, lanes, &renewals);
+        let own = &stop;
+        scope.spawn(move || refresh(config, stamp, own, &ends, take_up));
+        let renew = |part, config: &Config, stopped: &dyn Fn() -> bool| {
+            let stopped = || stopped() || own.is_requested();
+            renew(part, config, fetch, lanes, &renewals, &stopped)
+        };
         scope.spawn(move || Secrets::of(config, RENEWABLE).watch(&ends_too, renew));
         let result = stream(config, source, until, fetch, lanes, &inbox);
         drop((over, over_too));
@@ -225,7 +230,7 @@ fn stream(
 
 /// Looks, until the stream is over, whether the bundle or the dictionary is another, and takes up what can be opened. What
 /// cannot is told once, and the stream goes on with what it has.
-fn refresh(config: &Config, first: &str, over: &Receiver<()>, take_up: impl Fn(&Recipe)) {
+fn refresh(config: &Arc<Config>, first: &str, stop: &Stop, over: &Receiver<()>, take_up: impl Fn(&Recipe)) {
     let engine = &config.engine;
     let mut last = first.to_owned();
     while over.recv_timeout(REFRESH_EVERY) == Err(RecvTimeoutError::Timeout) {
@@ -240,20 +245,29 @@ fn refresh(config: &Config, first: &str, over: &Receiver<()>, take_up: impl Fn(&
             );
             continue;
         }
-        match engine.build() {
-            Ok(recipe) => {
-                take_up(&recipe);
-                last = recipe.stamp;
-                tracing::info!(
-                    bundle = recipe.bundle.as_deref().unwrap_or("none"),
-                    dictionary = recipe.dictionary,
-                    "taken up: what follows is redacted by it"
-                );
+        let own = Arc::clone(config);
+        let stopped = || stop.is_requested() || over.try_recv() == Err(TryRecvError::Disconnected);
+        // A vault that does not answer must not keep a program that stops.
+        match background::unless(stopped, move || own.engine.build()).transpose() {
+            None => return,
+            Some(Ok(Err(error))) if is_away(&error) => {
+                tracing::warn!("another bundle or dictionary is not taken up yet: {error:#}; trying again");
             }
-            Err(error) => {
-                last = stamp;
-                tracing::error!("not taken up, the stream goes on with what it has: {error:#}");
-            }
+            Some(built) => match built.flatten() {
+                Ok(recipe) => {
+                    take_up(&recipe);
+                    last = recipe.stamp;
+                    tracing::info!(
+                        bundle = recipe.bundle.as_deref().unwrap_or("none"),
+                        dictionary = recipe.dictionary,
+                        "taken up: what follows is redacted by it"
+                    );
+                }
+                Err(error) => {
+                    last = stamp;
+                    tracing::error!("not taken up, the stream goes on with what it has: {error:#}");
+                }
+            },
         }
     }
 }
@@ -299,11 +313,12 @@ fn renew(
     fetch: usize,
     lanes: &Pipeline,
     commands: &Sender<Command>,
+    stopped: &dyn Fn() -> bool,
 ) -> anyhow::Result<()> {
     match (part, &config.source, &config.sink) {
-        (Part::Source, Some(SourceConfig::Kafka(kafka)), _) => log_in_anew(kafka, fetch, commands),
+        (Part::Source, Some(SourceConfig::Kafka(kafka)), _) => log_in_anew(kafka, fetch, commands, stopped),
         (Part::Store, _, Some(sink)) => {
-            renew_store(lanes.runtime(), lanes.shop().store.as_ref(), &sink.store)
+            renew_store(lanes.runtime(), &lanes.shop().store, &sink.store, stopped)
         }
         (Part::Format, ..) => {
             lanes.shop().format.set(format(config)?);

@@ -31,7 +31,7 @@ pub(crate) use engine::{EngineConfig, Recipe, label_set};
 pub(crate) use load::{load, parse};
 pub(crate) use names::{Naming, is_strict};
 pub(crate) use origin::SecretFile;
-pub(crate) use policy::PolicySource;
+pub(crate) use policy::{PolicySource, is_away, refused};
 pub(crate) use telemetry::{OtlpConfig, TelemetryConfig};
 
 /// The least memory that the program can be held to.

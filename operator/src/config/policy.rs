@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lethe_core::{CarriedField, LabelSet};
 use lethe_dictionaries::Dictionary;
-use lethe_policy::{Policy, PolicyFile};
+use lethe_policy::{Policy, PolicyError, PolicyFile};
 
 use super::Config;
 use crate::exit::usage;
@@ -37,15 +37,32 @@ impl PolicySource {
     /// Holds it against its mode's rules, reads its keys, opens its vault.
     ///
     /// # Errors
-    /// A usage error that names the key, and the clause where a rule is why.
+    /// A usage error that names the key, and the clause where a rule is why. For a vault that is away, an error for which
+    /// [`is_away`] holds.
     pub(crate) fn build(
         &self,
         labels: &Arc<LabelSet>,
         dictionary: &Arc<Dictionary>,
         carried: &[CarriedField],
     ) -> anyhow::Result<Policy> {
-        Policy::build(&self.file, &self.origin, labels, dictionary, carried).map_err(usage)
+        Policy::build(&self.file, &self.origin, labels, dictionary, carried).map_err(refused)
     }
+}
+
+/// The error of a policy: of usage, unless a restart may help.
+pub(crate) fn refused(error: PolicyError) -> anyhow::Error {
+    if error.is_temporary() {
+        error.into()
+    } else {
+        usage(error)
+    }
+}
+
+/// Whether something that a policy needs is away for now, so that the same call may succeed later.
+pub(crate) fn is_away(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<PolicyError>()
+        .is_some_and(PolicyError::is_temporary)
 }
 
 impl Config {

@@ -15,6 +15,7 @@ pub(crate) mod checks;
 pub(crate) mod collector;
 pub(crate) mod dataset;
 pub(crate) mod feed;
+pub(crate) mod gate;
 pub(crate) mod gold;
 pub(crate) mod idp;
 pub(crate) mod kafka;

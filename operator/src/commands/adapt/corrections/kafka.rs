@@ -70,10 +70,10 @@ pub(super) fn learn(
         });
         let (over, ends) = channel();
         scope.spawn(move || {
-            Secrets::of(config, &[Part::Source]).watch(&ends, |_, now| {
+            Secrets::of(config, &[Part::Source]).watch(&ends, |_, now, stopped| {
                 let kafka = now.corrections.as_ref().map(|corrections| corrections.kafka(now));
                 match kafka.transpose()?.flatten() {
-                    Some(kafka) => log_in_anew(&kafka, FETCH, &renewed),
+                    Some(kafka) => log_in_anew(&kafka, FETCH, &renewed, stopped),
                     None => Ok(()),
                 }
             });

@@ -1,0 +1,90 @@
+//! Work that can wait for long, on a thread of its own, so that nobody has to wait for its end.
+
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use lethe_connectors::Stop;
+
+use crate::config::{Config, Recipe, is_away};
+use crate::exit::Stopped;
+
+/// How often a wait looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(50);
+/// First and longest pause before a vault that is away is tried again.
+const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
+
+/// Runs `work` on a thread of its own and returns its result, or `None` as soon as `stopped` holds. The thread is left
+/// behind then: it may be in the middle of a call that has no other end than its time limit.
+///
+/// # Errors
+/// If the system gives no thread, or the work panicked.
+pub(crate) fn unless<T: Send + 'static>(
+    stopped: impl Fn() -> bool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> anyhow::Result<Option<T>> {
+    let (give, result) = channel();
+    std::thread::Builder::new()
+        .name("background".to_owned())
+        // Nobody listens any more after a stop.
+        .spawn(move || give.send(work()).unwrap_or_default())?;
+    while !stopped() {
+        match result.recv_timeout(LOOK) {
+            Ok(done) => return Ok(Some(done)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => anyhow::bail!("a background thread failed"),
+        }
+    }
+    Ok(None)
+}
+
+/// Builds the engine of a configuration. A vault that is away is waited for, since the operator often starts before its
+/// database does.
+///
+/// # Errors
+/// A usage error if the engine cannot be built; [`Stopped`] as soon as the stop is requested.
+pub(crate) fn engine(config: &Arc<Config>, stop: &Stop) -> anyhow::Result<Recipe> {
+    let mut pause = BACKOFF.0;
+    loop {
+        let own = Arc::clone(config);
+        match unless(|| stop.is_requested(), move || own.engine.build())? {
+            None => return Err(Stopped.into()),
+            Some(Err(error)) if is_away(&error) => {
+                tracing::warn!("{error:#}; trying again in {} s", pause.as_secs());
+            }
+            Some(built) => return built,
+        }
+        if stop.sleep(pause) {
+            return Err(Stopped.into());
+        }
+        pause = (pause * 2).min(BACKOFF.1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn work_that_never_ends_is_left_behind_at_a_stop() {
+        let (_keep, never) = channel::<()>();
+        let begun = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&begun);
+        let done = unless(
+            || begun.load(Ordering::SeqCst),
+            move || {
+                seen.store(true, Ordering::SeqCst);
+                never.recv().is_ok()
+            },
+        );
+        assert_eq!(done.unwrap(), None);
+    }
+
+    #[test]
+    fn a_result_comes_back_and_a_panic_is_an_error() {
+        assert_eq!(unless(|| false, || 2 + 2).unwrap(), Some(4));
+        assert!(unless(|| false, || panic!("as asked")).is_err());
+    }
+}
