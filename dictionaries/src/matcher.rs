@@ -3,6 +3,8 @@
 //! Notes repeat their words, so what a word alone leads to is remembered in a small direct-mapped cache keyed by the word's
 //! bytes as written; most words then cost one look-up and never touch the automaton.
 
+use std::ops::Range;
+
 use lethe_core::{NoteView, Span, TokenKind};
 
 use crate::dictionary::{At, Dictionary, NONE, class};
@@ -40,8 +42,19 @@ impl<'d> Matcher<'d> {
     }
 
     /// Calls `found` with every match that a wanted list holds: at each word all lengths, shortest first; matches overlap.
-    pub fn each(&mut self, note: &NoteView<'_>, wanted: ListSet, mut found: impl FnMut(Match<'d>)) {
-        for first in 0..note.tokens.len() {
+    pub fn each(&mut self, note: &NoteView<'_>, wanted: ListSet, found: impl FnMut(Match<'d>)) {
+        self.each_from(note, 0..note.tokens.len(), wanted, found);
+    }
+
+    /// As [`Matcher::each`], with those matches alone that begin at one of these tokens. They may end after the last.
+    pub fn each_from(
+        &mut self,
+        note: &NoteView<'_>,
+        tokens: Range<usize>,
+        wanted: ListSet,
+        mut found: impl FnMut(Match<'d>),
+    ) {
+        for first in tokens {
             self.from(note, first, wanted, &mut found);
         }
     }

@@ -1,7 +1,7 @@
 //! Tokens and sentence ends of any text: in order, apart, on character boundaries, no letter or digit outside them.
 #![no_main]
 
-use lethe_core::{Token, sentence_ends, tokenize};
+use lethe_core::{Token, Tokens, sentence_ends, tokenize};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -25,7 +25,15 @@ fuzz_target!(|text: &str| {
     }
 
     let mut last = None;
-    sentence_ends(text, &tokens, |sentence| {
+    let column = |of: fn(&Token) -> u32| tokens.iter().map(of).collect::<Vec<_>>();
+    let (starts, ends) = (column(|token| token.span.start() as u32), column(|token| token.span.end() as u32));
+    let kinds: Vec<u8> = tokens.iter().map(|token| token.kind as u8).collect();
+    let columns = Tokens {
+        starts: &starts,
+        ends: &ends,
+        kinds: &kinds,
+    };
+    sentence_ends(text, columns, |sentence| {
         assert!(last.is_none_or(|before| before < sentence));
         last = Some(sentence);
     });

@@ -126,6 +126,7 @@ impl Engine {
         let always = self.always();
         (0..batch.len())
             .map(|row| {
+                batch.advance().map_err(code)?;
                 let mut said = Vec::with_capacity(tagged.len());
                 for rows in &tagged {
                     said.push(rows[row].as_ref().map_err(|code| *code)?);

@@ -3,7 +3,7 @@
 //! Members see a note sentence by sentence. Notes are lists and forms as much as prose, so a line break ends a
 //! sentence unless the next line plainly goes on with it.
 
-use crate::{Span, Token, TokenKind};
+use crate::{Span, TokenKind, Tokens};
 
 /// Abbreviations after which a full stop ends nothing, folded to lower case.
 const ABBREVIATIONS: [&str; 30] = [
@@ -12,20 +12,20 @@ const ABBREVIATIONS: [&str; 30] = [
 ];
 
 /// Calls `emit` with each sentence's end, as an exclusive index into `tokens`. The last one is `tokens.len()`.
-pub fn sentence_ends(text: &str, tokens: &[Token], mut emit: impl FnMut(u32)) {
-    for (i, pair) in tokens.windows(2).enumerate() {
-        let gap = Span::between(pair[0].span.end() as u32, pair[1].span.start() as u32).of(text);
-        let next = pair[1].span.of(text);
+pub fn sentence_ends(text: &str, tokens: Tokens<'_>, mut emit: impl FnMut(u32)) {
+    for next in 1..tokens.len() {
+        let gap = Span::between(tokens.ends[next - 1], tokens.starts[next]).of(text);
+        let word = tokens.span(next).of(text);
         let breaks = gap.bytes().filter(|&byte| byte == b'\n').count();
         let ends = if breaks >= 2 {
             true
         } else if breaks == 1 {
-            !next.starts_with(char::is_lowercase)
+            !word.starts_with(char::is_lowercase)
         } else {
-            !gap.is_empty() && is_closing(text, tokens, i) && !next.starts_with(char::is_lowercase)
+            !gap.is_empty() && is_closing(text, tokens, next - 1) && !word.starts_with(char::is_lowercase)
         };
         if ends {
-            emit(i as u32 + 1);
+            emit(next as u32);
         }
     }
     if !tokens.is_empty() {
@@ -33,12 +33,12 @@ pub fn sentence_ends(text: &str, tokens: &[Token], mut emit: impl FnMut(u32)) {
     }
 }
 
-fn is_closing(text: &str, tokens: &[Token], at: usize) -> bool {
-    match tokens[at].span.of(text) {
+fn is_closing(text: &str, tokens: Tokens<'_>, at: usize) -> bool {
+    match tokens.span(at).of(text) {
         "?" | "!" => true,
-        "." => match at.checked_sub(1).map(|before| tokens[before]) {
+        "." => match at.checked_sub(1).and_then(|before| tokens.get(before)) {
             Some(before)
-                if before.kind == TokenKind::Letters && before.span.end() == tokens[at].span.start() =>
+                if before.kind == TokenKind::Letters && before.span.end() == tokens.span(at).start() =>
             {
                 let word = before.span.of(text);
                 // "J. Smith": an initial's stop ends nothing.
@@ -52,21 +52,17 @@ fn is_closing(text: &str, tokens: &[Token], at: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::tokenize;
+    use crate::NoteBatch;
 
     fn sentences(text: &str) -> Vec<String> {
-        let mut tokens = Vec::new();
-        tokenize(text, |token| tokens.push(token));
+        let batch = NoteBatch::from_texts([text]).unwrap();
+        let note = batch.note(0);
         let (mut out, mut from) = (Vec::new(), 0);
-        sentence_ends(text, &tokens, |end| {
-            let words: Vec<_> = tokens[from..end as usize]
-                .iter()
-                .map(|token| token.span.of(text))
-                .collect();
+        for &end in note.sentence_ends {
+            let words: Vec<_> = (from..end as usize).map(|i| note.word(i)).collect();
             out.push(words.join(" "));
             from = end as usize;
-        });
+        }
         out
     }
 

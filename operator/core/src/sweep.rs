@@ -4,7 +4,7 @@
 //! stands again in a file's name. Who reads the redacted note would read both. What is swept is decided by what was found,
 //! so a note in which nothing was found is not looked at again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -42,6 +42,54 @@ struct Sought<'a> {
     folded: bool,
     /// The decision that it is from.
     origin: usize,
+}
+
+/// Digits by which longer groups are looked up.
+const LOOKED_UP: usize = 32;
+
+/// Groups of digits by their text, longer ones by how they begin: with the decision that each is from first.
+#[derive(Default)]
+struct Groups<'a> {
+    short: HashMap<&'a str, usize>,
+    /// Lengths of those.
+    lengths: BTreeSet<usize>,
+    long: HashMap<&'a str, Vec<(&'a str, usize)>>,
+}
+
+impl<'a> Groups<'a> {
+    fn is_empty(&self) -> bool {
+        self.short.is_empty() && self.long.is_empty()
+    }
+
+    fn add(&mut self, group: &'a str, origin: usize) {
+        // Digits of other scripts take more than one byte.
+        match group.get(..LOOKED_UP).filter(|_| group.len() > LOOKED_UP) {
+            Some(begin) => self.long.entry(begin).or_default().push((group, origin)),
+            None => {
+                self.short.entry(group).or_insert(origin);
+                self.lengths.insert(group.len());
+            }
+        }
+    }
+
+    /// The origin of the group that came first of those that a word has in it.
+    fn within(&self, word: &str) -> Option<usize> {
+        let starts = || word.char_indices().map(|(start, _)| start);
+        let lengths = self.lengths.iter().take_while(|&&length| length <= word.len());
+        let short = lengths
+            .flat_map(|length| starts().filter_map(move |start| word.get(start..start + length)))
+            .filter_map(|part| self.short.get(part).copied())
+            .min();
+        if self.long.is_empty() || word.len() <= LOOKED_UP {
+            return short;
+        }
+        let begun = starts().filter_map(|start| {
+            let rest = word.get(start..)?;
+            let groups = self.long.get(rest.get(..LOOKED_UP)?)?;
+            groups.iter().find(|(group, _)| rest.starts_with(group))
+        });
+        begun.map(|&(_, origin)| origin).chain(short).min()
+    }
 }
 
 impl Sweep {
@@ -105,13 +153,14 @@ impl Sweep {
     }
 
     /// What is looked for: values by their first word folded, and groups of digits.
-    fn sought<'a>(&self, note: NoteView<'a>, decisions: &[Decision]) -> (Values<'a>, Vec<(&'a str, usize)>) {
+    fn sought<'a>(&self, note: NoteView<'a>, decisions: &[Decision]) -> (Values<'a>, Groups<'a>) {
         let mut sought = Values::new();
-        let mut digits: Vec<(&str, usize)> = Vec::new();
+        let mut digits = Groups::default();
+        let mut seen: HashSet<Vec<&'a str>> = HashSet::new();
         let mut seek = |words: Vec<&'a str>, folded, origin| {
             if let Some(first) = words.first() {
                 let entry = sought.entry(first.to_lowercase()).or_default();
-                if !entry.iter().any(|other| other.words == words) {
+                if seen.insert(words.clone()) {
                     entry.push(Sought {
                         words,
                         folded,
@@ -131,11 +180,7 @@ impl Sweep {
             for token in first..end {
                 let word = note.word(token);
                 match note.tokens.kind(token) {
-                    TokenKind::Digits
-                        if word.len() >= DIGITS && !digits.iter().any(|(other, _)| *other == word) =>
-                    {
-                        digits.push((word, origin));
-                    }
+                    TokenKind::Digits if word.len() >= DIGITS => digits.add(word, origin),
                     TokenKind::Letters
                         if is_name && word.chars().count() >= LETTERS && !(self.nobody)(word) =>
                     {
@@ -162,7 +207,7 @@ impl Sweep {
         token: usize,
         free_to: usize,
         sought: &Values<'_>,
-        digits: &[(&str, usize)],
+        digits: &Groups<'_>,
     ) -> Option<(usize, usize)> {
         let word = note.word(token);
         let capital = word.chars().next().is_some_and(char::is_uppercase);
@@ -181,10 +226,8 @@ impl Sweep {
         }
         // Only then its digits alone: a date that stands again is a date, not a year and what follows it.
         let is_digits = note.tokens.kind(token) == TokenKind::Digits;
-        let group = digits
-            .iter()
-            .find(|(group, _)| is_digits && word.contains(group))?;
-        Some((group.1, token))
+        let origin = if is_digits { digits.within(word) } else { None };
+        Some((origin?, token))
     }
 }
 
@@ -196,6 +239,8 @@ impl fmt::Debug for Sweep {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::{MemberSet, NoteBatch};
 
@@ -257,6 +302,21 @@ mod tests {
             ),
             "MRN {12-3456}. File {3456}.pdf, {993456}, 12 mg, 345"
         );
+    }
+
+    proptest! {
+        #[test]
+        fn the_group_of_digits_that_came_first_is_found_within_a_longer_one(
+            groups in proptest::collection::vec("[01]{4,7}|[01]{31,34}|[٠١]{2,20}", 1..8),
+            word in "[01]{0,60}|[٠١]{0,30}",
+            around in any::<prop::sample::Index>(),
+        ) {
+            let group: &String = around.get(&groups);
+            let word = word + group;
+            let mut all = Groups::default();
+            groups.iter().enumerate().for_each(|(origin, group)| all.add(group, origin));
+            prop_assert_eq!(all.within(&word), groups.iter().position(|group| word.contains(group.as_str())));
+        }
     }
 
     #[test]

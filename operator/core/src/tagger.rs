@@ -54,6 +54,7 @@ pub fn tag_each(
         .map(|note| {
             let mut collector = Collector::new(note);
             tag(note, &mut collector);
+            batch.advance()?;
             Ok(collector.finish()?)
         })
         .collect()

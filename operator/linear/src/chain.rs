@@ -87,7 +87,10 @@ pub struct Scratch {
     before: Vec<f32>,
     now: Vec<f32>,
     from: Vec<u32>,
+    /// For each token of a stretch, which state leads best to each of its states.
     back: Vec<u8>,
+    /// Tokens of the stretch so far.
+    pub(crate) tokens: usize,
     /// Exponentials of a note's scores, a row a token.
     pub(crate) factors: Vec<f32>,
     /// Forward mass, a row a token that sums to 1.

@@ -1,5 +1,7 @@
 //! From a batch's columns to spans: the same way when a member runs and when it is judged.
 
+mod windows;
+
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -8,7 +10,7 @@ use lethe_corpus::{Counts, Document, Mark};
 use lethe_learn::Spanned;
 
 use crate::chain::{Chain, Scratch};
-use crate::greedy::Greedy;
+use crate::greedy::{Greedy, Past};
 use crate::model::{Form, Model};
 use crate::scorer::{Cache, Plan};
 use crate::{Columns, States};
@@ -48,7 +50,9 @@ struct Memory {
     soft: Vec<f32>,
     path: Vec<u8>,
     tags: Vec<u16>,
-    last: Vec<u8>,
+    past: Past,
+    /// What is decoded of a long note.
+    long: windows::Long,
 }
 
 impl Decoder {
@@ -94,7 +98,8 @@ impl Decoder {
                 soft,
                 path,
                 tags,
-                last,
+                past,
+                ..
             } = memory;
             let words = columns.views.first().map(|view| &columns.tables[view.table].ids);
             let mut of_note = |note: &Range<usize>| {
@@ -109,7 +114,7 @@ impl Decoder {
                     plan.scores_of(&self.model, cache, note, start..end, scores);
                     match (&self.greedy, words) {
                         (Some(greedy), Some(words)) => {
-                            greedy.path(scores, &words[note.clone()], last, path, None);
+                            greedy.path(scores, &words[note.clone()], past, path, None);
                         }
                         _ => self.chain.best_path_after(before, scores, scratch, path),
                     }
@@ -126,7 +131,7 @@ impl Decoder {
                     let scored = match (&self.greedy, words) {
                         _ if spans.is_empty() => Vec::new(),
                         (Some(greedy), Some(words)) => {
-                            greedy.path(scores, &words[note.clone()], last, path, Some(soft));
+                            greedy.path(scores, &words[note.clone()], past, path, Some(soft));
                             let score = |span: &Spanned| self.least(span, soft, 0);
                             spans.iter().map(|span| (*span, score(span))).collect()
                         }
@@ -217,7 +222,7 @@ impl Decoder {
                         greedy.path(
                             &memory.scores,
                             &words[note.clone()],
-                            &mut memory.last,
+                            &mut memory.past,
                             &mut memory.path,
                             Some(&mut memory.soft),
                         );

@@ -14,8 +14,10 @@ mod tables;
 mod templates;
 #[cfg(test)]
 mod tests;
+mod windows;
 mod words;
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use lethe_core::NoteBatch;
@@ -30,6 +32,7 @@ use hits::{Hits, Rules};
 use intern::Interner;
 use lists::Groups;
 use tables::{Read, Tables};
+pub(crate) use windows::{Window, Windows};
 use words::{Lists, Words};
 
 /// Goes up with every change of the templates or of [`salted`](crate::salted): a model runs over the features it was
@@ -174,27 +177,43 @@ impl Extractor {
         batch.shared(self.key, || self.columns(batch))
     }
 
+    /// The columns of some of a batch's rows, made by the first member that asks.
+    pub(crate) fn shared_rows(&self, batch: &NoteBatch, rows: Range<usize>) -> Arc<Columns> {
+        let key = pair(pair(self.key, rows.start as u64), rows.end as u64);
+        batch.shared(key, || self.columns(&batch.slice(rows.start, rows.len())))
+    }
+
     /// The columns of a batch. The same note has the same features in every batch.
     pub fn columns(&self, batch: &NoteBatch) -> Columns {
-        let mut scratch = self
-            .pool
-            .lock()
-            .map(|mut pool| pool.pop())
-            .unwrap_or_default()
-            .unwrap_or_default();
+        let mut scratch = self.take();
         let columns = self.extract(batch, &mut scratch);
+        self.give_back(scratch);
+        columns
+    }
+
+    /// What a thread remembers from batch to batch, until it is given back.
+    fn take(&self) -> Scratch {
+        let taken = self.pool.lock().map(|mut pool| pool.pop());
+        taken.unwrap_or_default().unwrap_or_default()
+    }
+
+    fn give_back(&self, scratch: Scratch) {
         if let Ok(mut pool) = self.pool.lock() {
             pool.push(scratch);
         }
-        columns
+    }
+
+    /// What words are looked up in.
+    fn lists(&self) -> Lists<'_> {
+        Lists {
+            tagger: self.tagger.as_deref(),
+            dictionary: self.config.lists.then_some((&*self.dictionary, &self.groups)),
+        }
     }
 
     fn extract(&self, batch: &NoteBatch, scratch: &mut Scratch) -> Columns {
         let total: usize = batch.notes().map(|note| note.tokens.len()).sum();
-        let lists = Lists {
-            tagger: self.tagger.as_deref(),
-            dictionary: self.config.lists.then_some((&*self.dictionary, &self.groups)),
-        };
+        let lists = self.lists();
         let Scratch {
             words,
             interners,
@@ -214,7 +233,8 @@ impl Extractor {
             tables.push_places(read);
             if let Some(matcher) = &mut matcher {
                 hits.clear();
-                hits::phrases(&note, matcher, &self.groups, hits);
+                let all = 0..note.tokens.len();
+                hits::phrases(&note, all, matcher, &self.groups, &mut [0; 64], hits);
                 tables.push_phrases(read, hits);
             }
             if let Some(ruled) = &ruled {

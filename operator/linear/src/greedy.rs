@@ -22,6 +22,15 @@ pub(crate) struct Greedy {
     warmth: f32,
 }
 
+/// What a path through a note was so far, as far as it bears on the rest.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Past {
+    before: Option<u8>,
+    before2: Option<u8>,
+    /// For each word the state that it had last.
+    last: Vec<u8>,
+}
+
 impl Greedy {
     pub(crate) fn new(model: &Model) -> Self {
         Self::of(model.states(), model.steps(), model.history(), model.warmth())
@@ -49,13 +58,30 @@ impl Greedy {
         }
     }
 
-    /// The path through a note. `words` says which tokens are the same word; `last` is memory. Where `marginals` is wanted,
+    /// The path through a note. `words` says which tokens are the same word; `past` is memory. Where `marginals` is wanted,
     /// it gets each token's probabilities given the path before it.
     pub(crate) fn path(
         &self,
         scores: &[f32],
         words: &[u32],
-        last: &mut Vec<u8>,
+        past: &mut Past,
+        path: &mut Vec<u8>,
+        mut marginals: Option<&mut Vec<f32>>,
+    ) {
+        (past.before, past.before2) = (None, None);
+        self.go_on(scores, words, past, path, marginals.as_deref_mut());
+        for &word in words {
+            past.last[word as usize] = NEVER;
+        }
+        self.close(path, marginals);
+    }
+
+    /// The path through a part of a note, after what `past` remembers of the parts before. A word 0 is not remembered.
+    pub(crate) fn go_on(
+        &self,
+        scores: &[f32],
+        words: &[u32],
+        past: &mut Past,
         path: &mut Vec<u8>,
         mut marginals: Option<&mut Vec<f32>>,
     ) {
@@ -66,19 +92,19 @@ impl Greedy {
             marginals.resize(scores.len(), 0.0);
         }
         let most = words.iter().copied().max().unwrap_or(0) as usize;
-        if last.len() <= most {
-            last.resize(most + 1, NEVER);
+        if past.last.len() <= most {
+            past.last.resize(most + 1, NEVER);
         }
         let mut sum = [0.0f32; 256];
         let sum = &mut sum[..width];
         for (t, (row, &word)) in scores.chunks_exact(width).zip(words).enumerate() {
             sum.copy_from_slice(row);
-            let before = path.last().map_or(width, |&state| state as usize);
+            let before = past.before.map_or(width, usize::from);
             kernel::add(sum, &self.after[before * width..][..width]);
-            if t >= 2 {
-                kernel::add(sum, &self.second[path[t - 2] as usize * width..][..width]);
+            if let Some(before2) = past.before2 {
+                kernel::add(sum, &self.second[usize::from(before2) * width..][..width]);
             }
-            let seen = last[word as usize];
+            let seen = past.last[word as usize];
             if seen != NEVER {
                 kernel::add(sum, &self.same[seen as usize * width..][..width]);
             }
@@ -102,16 +128,15 @@ impl Greedy {
                 row.iter_mut().for_each(|p| *p /= total);
             }
             path.push(best as u8);
-            last[word as usize] = best as u8;
+            (past.before2, past.before) = (past.before, Some(best as u8));
+            if word != 0 {
+                past.last[word as usize] = best as u8;
+            }
         }
-        for &word in words {
-            last[word as usize] = NEVER;
-        }
-        self.close(path, marginals);
     }
 
     /// A note may not end in an open span, which only a scheme with last tokens knows: the last token is taken for outside.
-    fn close(&self, path: &mut [u8], marginals: Option<&mut Vec<f32>>) {
+    pub(crate) fn close(&self, path: &mut [u8], marginals: Option<&mut Vec<f32>>) {
         if let Some(end) = path.last_mut()
             && !self.states.closed().contains(end)
         {

@@ -1,11 +1,12 @@
 //! A linear member as the ensemble runs it.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lethe_core::{Annotations, Collector, LabelSet, NoteBatch, TagError, Tagger};
+use lethe_core::{Annotations, Collector, LabelSet, NoteBatch, NoteView, TagError, Tagger};
 use lethe_dictionaries::Dictionary;
-use lethe_learn::{LabelMap, LabelMapError, Manifest, ManifestError, Marginals, TagSet};
+use lethe_learn::{LabelMap, LabelMapError, Manifest, ManifestError, Marginals, Spanned, TagSet};
 
 use crate::decode::Decoder;
 use crate::model::{Model, ModelError};
@@ -143,12 +144,25 @@ pub(crate) fn opened(folder: &Path) -> Result<Opened, MemberError> {
     })
 }
 
+/// Notes of more tokens are read in windows: the features of a token take some hundred bytes, those of this many some
+/// 15 MiB.
+const LONG: usize = 1 << 15;
+
+/// Tokens of a window.
+const WINDOW: usize = 1 << 13;
+
 /// A trained linear member. Members of equal feature settings share a batch's columns.
+///
+/// The memory that tagging takes hangs on the ordinary notes of a batch. A long note is read in windows, with the same
+/// result, whatever its length: what it takes are 10 to 50 MiB, its spans, and what the rules find in it.
 pub struct LinearMember {
     name: String,
     decoder: Decoder,
     extractor: Extractor,
     labels: LabelMap,
+    /// Notes of more tokens are read in windows, of so many.
+    long: usize,
+    window: usize,
 }
 
 impl LinearMember {
@@ -206,7 +220,20 @@ impl LinearMember {
             labels: LabelMap::new(manifest.tags.labels(), labels)?,
             decoder: Decoder::new(model),
             extractor,
+            long: LONG,
+            window: WINDOW,
         })
+    }
+
+    /// The same member, which reads notes of more than so many tokens in windows of so many. The default suits notes of
+    /// any length; tests use shorter windows.
+    #[must_use]
+    pub fn with_window(self, tokens: usize) -> Self {
+        Self {
+            long: tokens,
+            window: tokens.max(1),
+            ..self
+        }
     }
 
     /// The same member under another name: an ensemble may have two of a kind.
@@ -235,17 +262,57 @@ impl Tagger for LinearMember {
     }
 
     fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
-        let columns = self.columns(batch);
-        let spans = self.decoder.spans(&columns);
-        let answer = |(note, spans): (lethe_core::NoteView<'_>, Vec<_>)| {
-            let mut collector = Collector::new(note);
-            for (span, score) in spans {
-                let span: lethe_learn::Spanned = span;
-                collector.tokens(span.first, span.last, self.labels.get(span.label), score, "");
+        let is_long = |row: &usize| batch.note(*row).tokens.len() > self.long;
+        if !(0..batch.len()).any(|row| is_long(&row)) {
+            return self.tag_short(batch, &self.columns(batch), 0..batch.len());
+        }
+        let mut tagged = Vec::with_capacity(batch.len());
+        while tagged.len() < batch.len() {
+            let first = tagged.len();
+            let short = (first..batch.len()).take_while(|row| !is_long(row)).count();
+            if short == 0 {
+                tagged.push(self.tag_long(batch, first));
+            } else {
+                let rows = first..first + short;
+                let columns = self.extractor.shared_rows(batch, rows.clone());
+                tagged.extend(self.tag_short(batch, &columns, rows));
             }
-            Ok(collector.finish()?)
+        }
+        tagged
+    }
+}
+
+impl LinearMember {
+    /// Tags some rows, which the columns are of.
+    fn tag_short(
+        &self,
+        batch: &NoteBatch,
+        columns: &Columns,
+        rows: Range<usize>,
+    ) -> Vec<Result<Annotations, TagError>> {
+        let spans = self.decoder.spans(columns);
+        let done = batch.advance();
+        let answer = |(row, spans)| {
+            done.clone()?;
+            self.collect(batch.note(row), spans)
         };
-        batch.notes().zip(spans).map(answer).collect()
+        rows.zip(spans).map(answer).collect()
+    }
+
+    /// Tags a long note.
+    fn tag_long(&self, batch: &NoteBatch, row: usize) -> Result<Annotations, TagError> {
+        let numbered = self.decoder.is_numbered();
+        let mut windows = self.extractor.windows(batch, row, self.window, numbered)?;
+        let spans = self.decoder.spans_in_windows(&mut windows, batch)?;
+        self.collect(batch.note(row), spans)
+    }
+
+    fn collect(&self, note: NoteView<'_>, spans: Vec<(Spanned, f32)>) -> Result<Annotations, TagError> {
+        let mut collector = Collector::new(note);
+        for (span, score) in spans {
+            collector.tokens(span.first, span.last, self.labels.get(span.label), score, "");
+        }
+        Ok(collector.finish()?)
     }
 }
 

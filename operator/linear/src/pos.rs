@@ -9,5 +9,6 @@ mod model;
 mod train;
 
 pub use corpus::{Sentence, TsvError, read_tsv};
+pub(crate) use model::Context;
 pub use model::{PosError, PosTagger, TAGS, Vectors};
 pub use train::{Accuracy, train};

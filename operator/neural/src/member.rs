@@ -1,17 +1,21 @@
 //! The member that runs a recurrent network.
 
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lethe_core::{Annotations, Collector, Lookups, NoteBatch, TagError, Tagger};
+use lethe_core::{Annotations, Collector, Lookups, NoteBatch, NoteView, TagError, Tagger};
 use lethe_dictionaries::{Dictionary, UnknownList};
-use lethe_learn::{LabelMap, Marginals, TagSet};
+use lethe_learn::{LabelMap, Marginals, Spans, TagSet};
 
 use crate::kernel::Isa;
 use crate::model::Model;
 use crate::reader::Reader;
-use crate::runner::{Kept, Runner};
+use crate::runner::{Kept, Runner, Tagged};
+
+/// Notes of more tokens are read part by part.
+const LONG: usize = 1 << 15;
 
 /// Tags whole batches with a recurrent network. Spans do not depend on what else is in the batch.
 pub struct NeuralMember {
@@ -20,6 +24,8 @@ pub struct NeuralMember {
     labels: LabelMap,
     reader: Reader,
     runner: Runner,
+    /// Notes of more tokens are read part by part.
+    long: usize,
     /// What threads keep between batches: words already spelt, among others.
     pool: Mutex<Vec<Kept>>,
     hits: AtomicU64,
@@ -41,6 +47,7 @@ impl NeuralMember {
             labels,
             runner: Runner::new(isa, model, &model.tags, reader.knowledge_rows()),
             reader,
+            long: LONG,
             pool: Mutex::default(),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
@@ -65,25 +72,21 @@ impl Tagger for NeuralMember {
     }
 
     fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
-        self.with(|kept| {
-            let (read, tagged) = self.runner.run(&self.reader, batch, kept, |_, _| {});
-            self.misses.fetch_add(tagged.computed as u64, Relaxed);
-            self.hits.fetch_add(
-                (2 * tagged.tags.len()).saturating_sub(tagged.computed) as u64,
-                Relaxed,
-            );
-            let one = |(note, range): (_, &std::ops::Range<usize>)| {
-                let mut collector = Collector::new(note);
-                for span in self.tags.decode(&tagged.tags[range.clone()]) {
-                    // A span is as sure as its least sure token.
-                    let sure = &tagged.sure[range.start + span.first..=range.start + span.last];
-                    let score = sure.iter().copied().fold(1.0, f32::min);
-                    collector.tokens(span.first, span.last, self.labels.get(span.label), score, "");
-                }
-                Ok(collector.finish()?)
-            };
-            batch.notes().zip(&read.notes).map(one).collect()
-        })
+        let is_long = |row: &usize| batch.note(*row).tokens.len() > self.long;
+        let mut tagged = Vec::with_capacity(batch.len());
+        while tagged.len() < batch.len() {
+            let first = tagged.len();
+            let short = (first..batch.len()).take_while(|row| !is_long(row)).count();
+            if short == batch.len() {
+                return self.tag_short(batch);
+            }
+            if short == 0 {
+                tagged.push(self.tag_long(batch, first));
+            } else {
+                tagged.extend(self.tag_short(&batch.slice(first, short)));
+            }
+        }
+        tagged
     }
 
     /// Of word types and contexts: two lookups a token.
@@ -92,6 +95,59 @@ impl Tagger for NeuralMember {
             hits: self.hits.load(Relaxed),
             misses: self.misses.load(Relaxed),
         })
+    }
+}
+
+impl NeuralMember {
+    /// Tags a batch without long notes.
+    fn tag_short(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
+        self.with(|kept| {
+            let (read, tagged) = self.runner.run(&self.reader, batch, kept, |_, _| {});
+            self.count(&tagged);
+            let done = batch.advance();
+            let one = |(note, range): (_, &Range<usize>)| {
+                done.clone()?;
+                let mut spans = Spans::new(&self.tags);
+                spans.push(&tagged.tags[range.clone()], &tagged.sure[range.clone()]);
+                self.collect(note, &spans)
+            };
+            batch.notes().zip(&read.notes).map(one).collect()
+        })
+    }
+
+    /// Tags a long note part by part.
+    fn tag_long(&self, batch: &NoteBatch, row: usize) -> Result<Annotations, TagError> {
+        self.with(|kept| {
+            let (note, mut spans) = (batch.note(row), Spans::new(&self.tags));
+            self.runner.run_long(&self.reader, note, kept, |_, tagged| {
+                self.count(tagged);
+                spans.push(&tagged.tags, &tagged.sure);
+                batch.advance()
+            })?;
+            self.collect(note, &spans)
+        })
+    }
+
+    fn collect(&self, note: NoteView<'_>, spans: &Spans<'_>) -> Result<Annotations, TagError> {
+        let mut collector = Collector::new(note);
+        for (span, score) in spans.found() {
+            collector.tokens(span.first, span.last, self.labels.get(span.label), *score, "");
+        }
+        Ok(collector.finish()?)
+    }
+
+    /// Counts lookups.
+    fn count(&self, tagged: &Tagged) {
+        self.misses.fetch_add(tagged.computed as u64, Relaxed);
+        let lookups = 2 * tagged.tags.len();
+        self.hits
+            .fetch_add(lookups.saturating_sub(tagged.computed) as u64, Relaxed);
+    }
+
+    /// The same member, which reads notes of more than so many tokens part by part; tests use fewer than the default.
+    #[must_use]
+    pub fn with_window(self, tokens: usize) -> Self {
+        Self { long: tokens, ..self }
     }
 }
 

@@ -4,6 +4,8 @@
 //! 2019, knowledge-based features) and the field of the form that it fills in. Like word types, contexts are few: each is
 //! worked out once and called by its number.
 
+mod parts;
+
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 use std::ops::Range;
@@ -14,11 +16,10 @@ use lethe_dictionaries::{Dictionary, ListSet, Matcher, UnknownList, fold_into};
 
 use crate::model::{Architecture, Model};
 use crate::types::{Casing, Types, Vocabulary, WordHasher};
+use parts::Sequences;
 
 /// Rows a list has: beginning and inside of an exact match, beginning and inside of a partial one.
 pub(crate) const KNOWLEDGE: usize = 4;
-/// Tokens of a sequence at most: a longer sentence is read in parts.
-const LONGEST: usize = 300;
 /// A field has a row of its own if train has it this often.
 const FIELD_TIMES: usize = 8;
 
@@ -157,12 +158,22 @@ impl Reader {
         for note in batch.notes() {
             let first = read.types.len();
             read.types.resize(first + note.tokens.len(), 0);
+            let all = 0..note.tokens.len();
             said.clear();
             if let Some(matcher) = &mut matcher {
-                self.knowledge(&note, matcher, &mut said);
+                self.knowledge(&note, all.clone(), matcher, &mut said);
             }
-            self.contexts(&note, &said, &mut memory.contexts, &mut read.contexts);
-            sequences(&note, first, self.window, &mut read.sequences);
+            self.contexts(
+                &note,
+                all,
+                &said,
+                &mut Form::default(),
+                &mut memory.contexts,
+                &mut read.contexts,
+            );
+            let all = Sequences::default().all(&note, self.window);
+            read.sequences
+                .extend(all.map(|range| first + range.start..first + range.end));
             read.notes.push(first..read.types.len());
         }
         read
@@ -185,12 +196,18 @@ impl Reader {
         }
     }
 
-    /// What the lists say of the note's tokens, as token and row, by token and row.
-    fn knowledge(&self, note: &NoteView<'_>, matcher: &mut Matcher<'_>, said: &mut Vec<(u32, u16)>) {
+    /// Adds what the lists say of what begins at these tokens, as token and row, by token and row.
+    fn knowledge(
+        &self,
+        note: &NoteView<'_>,
+        tokens: Range<usize>,
+        matcher: &mut Matcher<'_>,
+        said: &mut Vec<(u32, u16)>,
+    ) {
         let Some((_, wanted, rows)) = &self.dictionary else {
             return;
         };
-        matcher.each(note, *wanted, |found| {
+        matcher.each_from(note, tokens, *wanted, |found| {
             let exceptions = found.entry.exceptions();
             for list in found.entry.lists().iter() {
                 let partial = found.distance > 0 || exceptions.contains(list);
@@ -203,17 +220,19 @@ impl Reader {
         said.dedup();
     }
 
+    /// The contexts of these tokens; `said` is what lists say of them and of later ones, `form` where the reader stands.
     fn contexts(
         &self,
         note: &NoteView<'_>,
+        tokens: Range<usize>,
         said: &[(u32, u16)],
+        form: &mut Form,
         contexts: &mut Contexts,
         out: &mut Vec<u32>,
     ) {
         let mut rows: Vec<u16> = Vec::new();
         let mut said = said.iter().peekable();
-        let mut form = Form::default();
-        for i in 0..note.tokens.len() {
+        for i in tokens {
             rows.clear();
             while let Some(&&(_, row)) = said.peek().filter(|(token, _)| *token == i as u32) {
                 rows.push(row);
@@ -295,30 +314,9 @@ pub(crate) fn lists(dictionary: &Dictionary, architecture: &Architecture) -> Vec
     dictionary.lists().iter().map(|list| list.id.clone()).collect()
 }
 
-/// The note's sequences: sentences, read together while they have at most `window` tokens; parts of those too long.
-fn sequences(note: &NoteView<'_>, first: usize, window: usize, out: &mut Vec<Range<usize>>) {
-    let mut open = 0..0;
-    let mut close = |range: Range<usize>| {
-        let mut start = range.start;
-        while start < range.end {
-            let end = range.end.min(start + LONGEST);
-            out.push(first + start..first + end);
-            start = end;
-        }
-    };
-    for &end in note.sentence_ends {
-        let end = end as usize;
-        if end - open.start > window && !open.is_empty() {
-            close(open.clone());
-            open.start = open.end;
-        }
-        open.end = end;
-    }
-    close(open);
-}
-
 #[cfg(test)]
 mod tests {
+    use super::parts::LONGEST;
     use super::*;
 
     #[test]
@@ -326,9 +324,10 @@ mod tests {
         let batch =
             NoteBatch::from_texts([format!("A b.\nC d e.\nF.\n{}", "x ".repeat(700)).as_str()]).unwrap();
         let ranges = |window| {
-            let mut out = Vec::new();
-            sequences(&batch.note(0), 10, window, &mut out);
-            out
+            let note = batch.note(0);
+            let all = Sequences::default().all(&note, window);
+            all.map(|range| range.start + 10..range.end + 10)
+                .collect::<Vec<_>>()
         };
         assert_eq!(ranges(0)[..3], [10..13, 13..17, 17..719 - 402]);
         assert_eq!(ranges(7)[0], 10..17);

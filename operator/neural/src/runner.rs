@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use lethe_core::NoteBatch;
+use lethe_core::{NoteBatch, NoteView};
 use lethe_learn::TagSet;
 
 use crate::bilstm::{BiLstm, Trace};
@@ -23,6 +23,8 @@ use crate::tape::{Spelling, lstm, softmax};
 const ROWS: usize = 512;
 /// Tokens that are read at once, about: word types take some kilobytes each, and a note may have any number of them.
 const WINDOW: usize = 1 << 15;
+/// Tokens of a part of a long note, about, and word types and contexts that are kept from part to part.
+const PART: usize = 1 << 12;
 /// Rows that are kept of word types and of contexts; beyond, all are forgotten before the next batch.
 const KEPT: usize = 1 << 14;
 
@@ -58,16 +60,21 @@ pub(crate) struct Kept {
 impl Kept {
     /// To be called before each batch: forgets what has grown too much.
     pub(crate) fn tidy(&mut self) {
-        self.tidy_types();
-        if self.memory.contexts.len() > KEPT {
+        self.forget(KEPT);
+    }
+
+    /// Forgets word types and contexts if there are more than so many.
+    fn forget(&mut self, most: usize) {
+        self.forget_types(most);
+        if self.memory.contexts.len() > most {
             self.memory.contexts.clear();
             self.contexts.clear();
         }
     }
 
     /// The same before a part of a batch whose contexts are read already.
-    fn tidy_types(&mut self) {
-        if self.memory.types.len() > KEPT {
+    fn forget_types(&mut self, most: usize) {
+        if self.memory.types.len() > most {
             self.memory.types.clear();
             self.types.clear();
         }
@@ -167,11 +174,35 @@ impl Runner {
                 continue;
             };
             let tokens = first.start..last.end;
-            kept.tidy_types();
+            kept.forget_types(KEPT);
             reader.read_words(batch, tokens, &mut read, &mut kept.memory);
             self.tag_part(&read, window, kept, true, &mut tagged, &mut marginals);
         }
         (read, tagged)
+    }
+
+    /// Reads and tags a long note part by part; calls `each` with the first token of a part and its tags, until that fails.
+    ///
+    /// # Errors
+    /// That of `each`.
+    pub(crate) fn run_long<E>(
+        &self,
+        reader: &Reader,
+        note: NoteView<'_>,
+        kept: &mut Kept,
+        mut each: impl FnMut(usize, &Tagged) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut parts = reader.parts(note);
+        loop {
+            kept.forget(PART);
+            let Some((first, read)) = parts.next(PART, &mut kept.memory) else {
+                return Ok(());
+            };
+            let mut tagged = Tagged::outside(read.types.len(), true);
+            let all = 0..read.sequences.len();
+            self.tag_part(&read, all, kept, true, &mut tagged, &mut |_, _| {});
+            each(first, &tagged)?;
+        }
     }
 
     /// Tags what was read.

@@ -18,7 +18,7 @@ mod windows;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use lethe_core::{Annotations, Collector, LabelSet, NoteBatch, NoteView, RowKind, TagError, Tagger};
+use lethe_core::{Annotations, Collector, LabelSet, NoteBatch, RowKind, TagError, Tagger};
 use serde::Deserialize;
 
 use checkpoint::Checkpoint;
@@ -156,7 +156,7 @@ impl Tagger for Transformer {
     fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
         let note = |row| {
             if batch.row_kind(row) == RowKind::Note {
-                self.annotate(batch.note(row))
+                self.annotate(batch, row)
             } else {
                 Ok(Annotations::default())
             }
@@ -166,7 +166,8 @@ impl Tagger for Transformer {
 }
 
 impl Transformer {
-    fn annotate(&self, note: NoteView<'_>) -> Result<Annotations, TagError> {
+    fn annotate(&self, batch: &NoteBatch, row: usize) -> Result<Annotations, TagError> {
+        let note = batch.note(row);
         if note.tokens.is_empty() {
             return Ok(Annotations::default());
         }
@@ -180,6 +181,7 @@ impl Transformer {
                 let row = self.pieces.before() + (piece - seen.start);
                 pieces[piece] = Answer::of(scores.get(row).ok_or_else(failed)?);
             }
+            batch.advance()?;
         }
         let tokens = answers(note.tokens, &places, &pieces, self.align);
         let mut found = Collector::new(note);

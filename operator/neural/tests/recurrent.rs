@@ -415,3 +415,20 @@ fn a_network_goes_on_to_the_same_bytes_killed_or_not_and_says_from_which_model()
     let message = refused.unwrap_err().to_string();
     assert!(message.contains("other settings or data"), "{message}");
 }
+
+#[test]
+fn a_long_note_has_the_spans_and_scores_of_the_whole_when_it_is_read_in_parts() {
+    let text: String = documents(50, 420)
+        .into_iter()
+        .map(|document| document.text)
+        .collect();
+    let texts = ["Paciente: Ana Rojo.", text.as_str(), "", "Fecha: 3/4/1999"];
+    let batch = NoteBatch::from_texts(texts).unwrap();
+    assert!(batch.note(1).tokens.len() > 8192, "the note has several parts");
+    for kind in Recurrent::KINDS {
+        let network = train(kind, 12, None, &mut Quiet);
+        let whole = member(&network).with_window(usize::MAX).tag(&batch);
+        assert!(whole[1].as_ref().unwrap().len() > 100, "{kind}");
+        assert_eq!(member(&network).with_window(1000).tag(&batch), whole, "{kind}");
+    }
+}

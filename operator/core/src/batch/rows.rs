@@ -11,10 +11,14 @@ use arrow_array::{
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, Field};
 
-use super::{BatchError, NoteBatch, RowKind, known_fields, token_fields};
+use super::{BatchError, NoteBatch, RowKind, Tokens, known_fields, token_fields};
 use crate::{
-    Enclosed, EventKind, NoteEvent, PatientLink, Record, StructuralText, Token, sentence_ends, tokenize,
+    Enclosed, EventKind, NoteEvent, PatientLink, Record, StructuralText, count_tokens, sentence_ends,
+    tokenize,
 };
+
+/// Bytes of a text from which its tokens are counted first.
+const LONG: usize = 1 << 20;
 
 /// Columns under construction.
 #[derive(Default)]
@@ -40,7 +44,6 @@ pub(super) struct Rows {
     known_value: StringBuilder,
     known_offsets: Vec<i32>,
     patient_authority: StringBuilder,
-    scratch: Vec<Token>,
     enclosed: Vec<Option<Enclosed>>,
     links: Vec<Vec<PatientLink>>,
     structural_text: Vec<Vec<StructuralText>>,
@@ -103,19 +106,19 @@ impl Rows {
         self.authored_at.push(event.authored_at);
         self.event_kind.append_value(event.kind as u8);
         self.text.append_option((kind == RowKind::Note).then_some(text));
-        self.scratch.clear();
+        let first = self.starts.len();
+        self.token_offsets.push(first as i32);
         if kind == RowKind::Note {
-            tokenize(text, |token| self.scratch.push(token));
-        }
-        self.token_offsets.push(self.starts.len() as i32);
-        for token in &self.scratch {
-            self.starts.push(token.span.start() as u32);
-            self.ends.push(token.span.end() as u32);
-            self.kinds.push(token.kind as u8);
+            self.push_tokens(text);
         }
         self.sentence_offsets.push(self.sentences.len() as i32);
+        let tokens = Tokens {
+            starts: &self.starts[first..],
+            ends: &self.ends[first..],
+            kinds: &self.kinds[first..],
+        };
         let sentences = &mut self.sentences;
-        sentence_ends(text, &self.scratch, |end| sentences.append_value(end));
+        sentence_ends(text, tokens, |end| sentences.append_value(end));
         self.known_offsets.push(self.known_kind.len() as i32);
         for known in &event.known {
             self.known_kind.append_value(known.kind as u8);
@@ -125,6 +128,21 @@ impl Rows {
     }
 
     /// The batch of all rows added.
+    fn push_tokens(&mut self, text: &str) {
+        if text.len() > LONG {
+            // Tables that double as they grow would take three times what they hold.
+            let tokens = count_tokens(text, usize::MAX);
+            self.starts.reserve(tokens);
+            self.ends.reserve(tokens);
+            self.kinds.reserve(tokens);
+        }
+        tokenize(text, |token| {
+            self.starts.push(token.span.start() as u32);
+            self.ends.push(token.span.end() as u32);
+            self.kinds.push(token.kind as u8);
+        });
+    }
+
     pub(super) fn finish(mut self) -> Result<NoteBatch, BatchError> {
         let tokens = StructArray::try_new(
             token_fields(),

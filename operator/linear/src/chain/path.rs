@@ -23,21 +23,25 @@ impl Chain {
         scratch: &mut Scratch,
         path: &mut Vec<u8>,
     ) {
+        scratch.tokens = 0;
+        self.forward_paths(before, scores, scratch);
+        self.finish_path(scratch, path);
+    }
+
+    /// Goes on with the paths of a stretch, whose best one [`Chain::settle_path`] and [`Chain::finish_path`] give;
+    /// `before` is the state before the stretch. A stretch begins with `scratch.tokens` at 0.
+    pub(crate) fn forward_paths(&self, before: Option<u8>, scores: &[f32], scratch: &mut Scratch) {
         let Layout { width, free } = self.layout;
-        let tokens = scores.len() / width;
-        path.clear();
-        if tokens == 0 {
-            return;
-        }
-        scratch.back.resize(tokens * width, 0);
-        scratch.before.clear();
+        let (first, tokens) = (scratch.tokens, scores.len() / width);
+        scratch.tokens += tokens;
+        scratch.back.resize(scratch.tokens * width, 0);
         scratch.before.resize(width, FORBIDDEN);
         scratch.now.clear();
         scratch.now.resize(width, FORBIDDEN);
         scratch.from.clear();
         scratch.from.resize(free, 0);
         let (begin, inside) = Self::inner_steps(&self.steps, self.layout);
-        for (t, row) in scores.chunks_exact(width).enumerate() {
+        for (t, row) in (first..).zip(scores.chunks_exact(width)) {
             let now = &mut scratch.now[..width];
             if t == 0 {
                 self.begin_after(before, &self.steps, FORBIDDEN, now);
@@ -45,7 +49,7 @@ impl Chain {
             } else {
                 let before = &mut scratch.before[..width];
                 if self.local {
-                    self.weigh_locally(&scores[t * width..][..width], before);
+                    self.weigh_locally(row, before);
                 }
                 let back = &mut scratch.back[t * width..][..width];
                 now[..free].fill(f32::MIN);
@@ -101,20 +105,71 @@ impl Chain {
             }
             std::mem::swap(&mut scratch.before, &mut scratch.now);
         }
+    }
+
+    /// The best path of the stretch, of its last tokens where the first ones were settled.
+    pub(crate) fn finish_path(&self, scratch: &Scratch, path: &mut Vec<u8>) {
+        path.clear();
+        if scratch.tokens == 0 {
+            return;
+        }
         let last = &scratch.before;
-        let mut state = self.states.closed().first().copied().unwrap_or(0);
+        let mut state = self.last_resort();
         for &end in self.states.closed() {
             if last[end as usize] > last[state as usize] {
                 state = end;
             }
         }
-        path.resize(tokens, state);
-        for t in (1..tokens).rev() {
-            let back = scratch.back[t * width + state as usize];
-            state = match (state as usize).checked_sub(free) {
-                None => back,
-                Some(inner) => self.states.entered_from(inner)[back as usize] as u8,
-            };
+        self.trace(scratch, scratch.tokens - 1, state, path);
+    }
+
+    /// Where a note ends if no path is allowed.
+    fn last_resort(&self) -> u8 {
+        self.states.closed().first().copied().unwrap_or(0)
+    }
+
+    /// The states up to the last token at which the paths to all states meet: whatever follows, the best path has them.
+    /// The stretch then begins after them. Nothing where they do not meet.
+    ///
+    /// This is exact but for a note of which no path is allowed. (Šrámek et al. 2007 give the same rule to a Viterbi of bounded memory.)
+    pub(crate) fn settle_path(&self, scratch: &mut Scratch, path: &mut Vec<u8>) {
+        path.clear();
+        let mut ends = [false; 256];
+        for (state, end) in ends.iter_mut().enumerate().take(self.layout.width) {
+            *end = scratch.before[state] > FORBIDDEN / 2.0;
+        }
+        ends[usize::from(self.last_resort())] = true;
+        for t in (1..scratch.tokens).rev() {
+            let mut befores = [false; 256];
+            for state in (0..self.layout.width).filter(|&state| ends[state]) {
+                befores[usize::from(self.before(scratch, t, state as u8))] = true;
+            }
+            ends = befores;
+            let mut met = (0..self.layout.width).filter(|&state| ends[state]);
+            if let (Some(state), None) = (met.next(), met.next()) {
+                self.trace(scratch, t - 1, state as u8, path);
+                scratch.back.drain(..t * self.layout.width);
+                scratch.tokens -= t;
+                return;
+            }
+        }
+    }
+
+    /// The state before token `t` on the best path to its state.
+    #[inline]
+    fn before(&self, scratch: &Scratch, t: usize, state: u8) -> u8 {
+        let back = scratch.back[t * self.layout.width + usize::from(state)];
+        match usize::from(state).checked_sub(self.layout.free) {
+            None => back,
+            Some(inner) => self.states.entered_from(inner)[usize::from(back)] as u8,
+        }
+    }
+
+    /// The best path to a state of token `last`.
+    fn trace(&self, scratch: &Scratch, last: usize, mut state: u8, path: &mut Vec<u8>) {
+        path.resize(last + 1, state);
+        for t in (1..=last).rev() {
+            state = self.before(scratch, t, state);
             path[t - 1] = state;
         }
     }

@@ -1,14 +1,20 @@
 //! What the rest of the note says of a word: a name that stands in a field is the same name in running text.
 
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
 use super::hash::{feature, pair};
 use super::layout::Place;
 use super::spelling::Form;
-use super::words::Word;
+use super::words::{KeyHasher, Word};
+
+/// Word types of a long note of which evidence is kept, at most: with 64 bytes each they take 16 MiB, twice that while the
+/// table grows. A type that first comes later is one that comes once.
+const MOST_TYPES: usize = 1 << 18;
 
 /// What a note has shown of a word type.
 #[derive(Clone, Copy, Default)]
 struct Seen {
-    note: u32,
     /// How often, and where first and second under different keys.
     times: u16,
     keys: [u64; 2],
@@ -18,11 +24,42 @@ struct Seen {
     forms: u8,
 }
 
+impl Seen {
+    /// Adds that token `i` is this word, under the key, after the word `before`.
+    fn add(&mut self, i: usize, form: Form, key: u64, before: u64) {
+        if self.times == 0 {
+            (self.keys, self.at, self.before) = ([key; 2], [i as u32; 2], [before; 2]);
+        } else if self.at[1] == self.at[0] || (self.keys[1] == self.keys[0] && key != self.keys[0]) {
+            (self.keys[1], self.at[1], self.before[1]) = (key, i as u32, before);
+        }
+        self.times = self.times.saturating_add(1);
+        self.forms |= 1 << form as u8;
+    }
+
+    /// The features of token `i`, which is this word.
+    fn features(&self, i: usize, form: Form, out: &mut Vec<u64>) {
+        out.push(feature(70, u64::from(self.times.min(4))));
+        if form != Form::Lower || self.forms.count_ones() > 1 {
+            out.push(feature(71, pair(u64::from(self.forms), form as u64)));
+        }
+        if form == Form::Lower || self.times < 2 {
+            return;
+        }
+        for other in 0..2 {
+            if self.at[other] != i as u32 {
+                out.push(feature(72, self.keys[other]));
+                out.push(feature(73, self.before[other]));
+                break;
+            }
+        }
+    }
+}
+
 /// Evidence by folded word, one note after another.
 #[derive(Default)]
 pub(super) struct Document {
-    /// By the folded word's number.
-    seen: Vec<Seen>,
+    /// By the folded word's number: the note that had it last, and what that showed.
+    seen: Vec<(u32, Seen)>,
     note: u32,
 }
 
@@ -40,24 +77,15 @@ impl Document {
             }
             let id = word.number as usize;
             if id >= self.seen.len() {
-                self.seen.resize((id + 1).next_power_of_two(), Seen::default());
+                self.seen
+                    .resize((id + 1).next_power_of_two(), (0, Seen::default()));
             }
-            let seen = &mut self.seen[id];
-            if seen.note != self.note {
-                *seen = Seen {
-                    note: self.note,
-                    ..Seen::default()
-                };
+            let (note, seen) = &mut self.seen[id];
+            if *note != self.note {
+                (*note, *seen) = (self.note, Seen::default());
             }
-            let key = key_of(&places[i]);
             let before = if i == 0 { 0 } else { words[i - 1].norm };
-            if seen.times == 0 {
-                (seen.keys, seen.at, seen.before) = ([key; 2], [i as u32; 2], [before; 2]);
-            } else if seen.at[1] == seen.at[0] || (seen.keys[1] == seen.keys[0] && key != seen.keys[0]) {
-                (seen.keys[1], seen.at[1], seen.before[1]) = (key, i as u32, before);
-            }
-            seen.times = seen.times.saturating_add(1);
-            seen.forms |= 1 << word.form as u8;
+            seen.add(i, word.form, key_of(&places[i]), before);
         }
     }
 
@@ -66,25 +94,46 @@ impl Document {
         if word.form == Form::Mark {
             return;
         }
-        let Some(seen) = self
-            .seen
-            .get(word.number as usize)
-            .filter(|seen| seen.note == self.note)
-        else {
+        let seen = self.seen.get(word.number as usize);
+        if let Some((_, seen)) = seen.filter(|(note, _)| *note == self.note) {
+            seen.features(i, word.form, out);
+        }
+    }
+}
+
+/// Evidence of one long note by folded word, read token by token. Its room hangs on the note's word types, of which it
+/// keeps [`MOST_TYPES`].
+#[derive(Default)]
+pub(super) struct Evidence {
+    seen: HashMap<u64, Seen, BuildHasherDefault<KeyHasher>>,
+}
+
+impl Evidence {
+    /// Reads token `i`, which is this word after the word `before`.
+    pub(super) fn read(&mut self, i: usize, word: &Word, place: &Place, before: u64) {
+        if word.form == Form::Mark {
             return;
+        }
+        let full = self.seen.len() >= MOST_TYPES;
+        let seen = match self.seen.get_mut(&word.folded) {
+            Some(seen) => seen,
+            None if full => return,
+            None => self.seen.entry(word.folded).or_default(),
         };
-        out.push(feature(70, u64::from(seen.times.min(4))));
-        if word.form != Form::Lower || seen.forms.count_ones() > 1 {
-            out.push(feature(71, pair(u64::from(seen.forms), word.form as u64)));
-        }
-        if word.form == Form::Lower || seen.times < 2 {
+        seen.add(i, word.form, key_of(place), before);
+    }
+
+    /// The features of token `i`, which is this word.
+    pub(super) fn features(&self, i: usize, word: &Word, out: &mut Vec<u64>) {
+        if word.form == Form::Mark {
             return;
         }
-        for other in 0..2 {
-            if seen.at[other] != i as u32 {
-                out.push(feature(72, seen.keys[other]));
-                out.push(feature(73, seen.before[other]));
-                break;
+        match self.seen.get(&word.folded) {
+            Some(seen) => seen.features(i, word.form, out),
+            None => {
+                let mut once = Seen::default();
+                once.add(i, word.form, 0, 0);
+                once.features(i, word.form, out);
             }
         }
     }

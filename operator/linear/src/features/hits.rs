@@ -1,8 +1,9 @@
 //! What lists and rules say of runs of tokens: entries of several words, and the spans of the rule members.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use lethe_core::{LabelSet, NoteBatch, NoteView, Tagger};
+use lethe_core::{Annotation, LabelSet, NoteBatch, NoteView, TagError, Tagger};
 use lethe_dictionaries::{Dictionary, Matcher};
 use lethe_taggers::registry::{RuleConfig, default_rules};
 
@@ -22,11 +23,19 @@ fn part(i: usize, first: usize, last: usize) -> u64 {
     }
 }
 
-/// Entries of several words: of each group the leftmost longest that do not overlap (Yang 2019's partial matches; a word
-/// that is an entry by itself has its features with the word).
-pub(super) fn phrases(note: &NoteView<'_>, matcher: &mut Matcher<'_>, groups: &Groups, out: &mut Hits) {
-    // Of each group's bit, where its last match ends.
-    let mut ends = [0usize; 64];
+/// Where the last match of each group's bit ends.
+pub(super) type Ends = [usize; 64];
+
+/// Entries of several words that begin at these tokens: of each group the leftmost longest that do not overlap (Yang 2019's
+/// partial matches; a word that is an entry by itself has its features with the word). `ends` goes on from the tokens before.
+pub(super) fn phrases(
+    note: &NoteView<'_>,
+    tokens: Range<usize>,
+    matcher: &mut Matcher<'_>,
+    groups: &Groups,
+    ends: &mut Ends,
+    out: &mut Hits,
+) {
     let mut longest: Vec<(u64, usize)> = Vec::new();
     let mut from = usize::MAX;
     let mut take = |from: usize, longest: &mut Vec<(u64, usize)>| {
@@ -47,7 +56,7 @@ pub(super) fn phrases(note: &NoteView<'_>, matcher: &mut Matcher<'_>, groups: &G
             }
         }
     };
-    matcher.each(note, groups.phrases, |found| {
+    matcher.each_from(note, tokens, groups.phrases, |found| {
         if found.last == found.first {
             return;
         }
@@ -58,6 +67,27 @@ pub(super) fn phrases(note: &NoteView<'_>, matcher: &mut Matcher<'_>, groups: &G
         longest.push((groups.of(found.entry), found.last));
     });
     take(from, &mut longest);
+}
+
+/// Tokens that a rule found: the first, the end, and which rule and label, hashed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub(super) first: u32,
+    pub(super) end: u32,
+    label: u64,
+    rule: u64,
+}
+
+impl Found {
+    /// Adds the hits of those of its tokens that lie in a window.
+    pub(super) fn hits(&self, window: &Range<usize>, out: &mut Hits) {
+        let (first, end) = (self.first as usize, self.end as usize);
+        for i in first.max(window.start)..end.min(window.end) {
+            let part = part(i, first, end - 1);
+            out.push((i as u32, feature(51, pair(self.label, part))));
+            out.push((i as u32, feature(52, pair(self.label, self.rule))));
+        }
+    }
 }
 
 /// The rule members, whatever labels the learned member itself has: rules know i2b2's.
@@ -96,23 +126,49 @@ impl Rules {
         for (member, names) in self.members.iter().zip(&self.names) {
             for (row, found) in member.tag(batch).into_iter().enumerate() {
                 let note = batch.note(row);
+                let whole = 0..note.tokens.len();
                 for annotation in found.iter().flatten() {
-                    let first = note
-                        .tokens
-                        .ends
-                        .partition_point(|&end| end as usize <= annotation.span.start());
-                    let end = note.tokens.at_or_after(annotation.span.end());
-                    let label = names[usize::from(annotation.label.0)];
-                    let rule = of_bytes(annotation.rule.as_bytes());
-                    for i in first..end {
-                        let part = part(i, first, end - 1);
-                        hits[row].push((i as u32, feature(51, pair(label, part))));
-                        hits[row].push((i as u32, feature(52, pair(label, rule))));
-                    }
+                    found_by(names, &note, annotation).hits(&whole, &mut hits[row]);
                 }
             }
         }
         hits
+    }
+
+    /// What the rules find in a batch's only row, by first token.
+    ///
+    /// # Errors
+    /// [`TagError::OverBudget`]. Any other error of a rule leaves its features out.
+    pub(super) fn find(&self, batch: &NoteBatch) -> Result<Vec<Found>, TagError> {
+        let mut all = Vec::new();
+        for (member, names) in self.members.iter().zip(&self.names) {
+            for (row, found) in member.tag(batch).into_iter().enumerate() {
+                let note = batch.note(row);
+                match found {
+                    Ok(found) => all.extend(found.iter().map(|one| found_by(names, &note, one))),
+                    Err(TagError::OverBudget) => return Err(TagError::OverBudget),
+                    Err(_) => {}
+                }
+            }
+            batch.advance()?;
+        }
+        all.sort_by_key(|found| found.first);
+        Ok(all)
+    }
+}
+
+/// The tokens of an annotation; `names` are its member's, by label.
+fn found_by(names: &[u64], note: &NoteView<'_>, annotation: &Annotation) -> Found {
+    let first = note
+        .tokens
+        .ends
+        .partition_point(|&end| end as usize <= annotation.span.start());
+    let end = note.tokens.at_or_after(annotation.span.end());
+    Found {
+        first: first as u32,
+        end: end as u32,
+        label: names[usize::from(annotation.label.0)],
+        rule: of_bytes(annotation.rule.as_bytes()),
     }
 }
 
@@ -124,7 +180,15 @@ mod tests {
         let dictionary = Dictionary::builtin();
         let (groups, batch) = (Groups::new(&dictionary), NoteBatch::from_texts([text]).unwrap());
         let mut hits = Hits::new();
-        phrases(&batch.note(0), &mut dictionary.matcher(), &groups, &mut hits);
+        let (note, mut matcher) = (batch.note(0), dictionary.matcher());
+        phrases(
+            &note,
+            0..note.tokens.len(),
+            &mut matcher,
+            &groups,
+            &mut [0; 64],
+            &mut hits,
+        );
         hits.sort_unstable();
         hits.iter().map(|hit| hit.0).collect()
     }

@@ -1,8 +1,11 @@
 //! How a note is laid out: what lies between its tokens, its lines, the fields of its forms, its sections.
 
-use super::hash::pair;
+mod cursor;
+
 use super::spelling::Form;
 use super::words::Word;
+
+pub(super) use cursor::Cursor;
 
 /// What lies between two tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,9 +63,6 @@ pub(super) struct Place {
     pub(super) chunk_marks: u8,
 }
 
-/// A head has at most so many tokens.
-const HEAD: usize = 8;
-
 /// The gap that this text makes.
 pub(super) fn gap_of(between: &[u8]) -> Gap {
     match between {
@@ -76,160 +76,57 @@ pub(super) fn gap_of(between: &[u8]) -> Gap {
     }
 }
 
+/// What a layout reads of a note's tokens.
+pub(super) trait Laid {
+    /// How many tokens the note has.
+    fn tokens(&self) -> usize;
+    /// The word of a token at most [`BEHIND`] before or [`AHEAD`] after the one whose place is asked for.
+    fn word(&self, token: usize) -> &Word;
+    /// What lies before a token, whichever; after the last for their number.
+    fn gap(&self, token: usize) -> Gap;
+    /// Whether a token, whichever, is a mark, and its [`Word::mark`].
+    fn mark(&self, token: usize) -> (bool, u8);
+}
+
+/// Tokens of which the word is read before and after the token in hand.
+pub(super) const BEHIND: usize = 2;
+pub(super) const AHEAD: usize = 32;
+
+/// A note of which all words are at hand.
+struct Whole<'a> {
+    words: &'a [Word],
+    gaps: &'a [Gap],
+}
+
+impl Laid for Whole<'_> {
+    fn tokens(&self) -> usize {
+        self.words.len()
+    }
+
+    #[inline]
+    fn word(&self, token: usize) -> &Word {
+        &self.words[token]
+    }
+
+    #[inline]
+    fn gap(&self, token: usize) -> Gap {
+        self.gaps[token]
+    }
+
+    #[inline]
+    fn mark(&self, token: usize) -> (bool, u8) {
+        let word = &self.words[token];
+        (word.form == Form::Mark, word.mark)
+    }
+}
+
 /// Places of a note's tokens. `words` are its words in order; `gaps[i]` lies before token `i`, and one more ends them;
 /// `sentences` are the exclusive ends of its sentences.
 pub(super) fn lay_out(words: &[Word], gaps: &[Gap], sentences: &[u32], out: &mut Vec<Place>) {
     out.clear();
-    let lines = gaps.iter().skip(1).filter(|gap| **gap >= Gap::Line).count() as u16;
-    let (mut start, mut section, mut line) = (0, 0, 0);
-    while start < words.len() {
-        let end = (start + 1..words.len())
-            .find(|&i| gaps[i] >= Gap::Line)
-            .unwrap_or(words.len());
-        let after = lines.saturating_sub(line + 1);
-        section = lay_line(words, gaps, start..end, (line, after, section), out);
-        line = line.saturating_add(1);
-        start = end;
-    }
-    chunks(words, gaps, out);
-    cues(words, sentences, out);
-}
-
-/// What was last announced in each sentence.
-fn cues(words: &[Word], sentences: &[u32], out: &mut [Place]) {
-    let mut start = 0;
-    for &end in sentences {
-        let end = (end as usize).min(words.len());
-        let (mut cue, mut lists, mut since) = (0, 0, 0u16);
-        for i in start..end {
-            (out[i].cue, out[i].cue_lists, out[i].since_cue) = (cue, lists, since);
-            if words[i].cue {
-                (cue, lists, since) = (words[i].norm, words[i].groups, 0);
-            } else {
-                since = since.saturating_add(1);
-            }
-        }
-        start = end;
-    }
-}
-
-/// One line; gives the section that the next one stands in.
-fn lay_line(
-    words: &[Word],
-    gaps: &[Gap],
-    range: std::ops::Range<usize>,
-    (line, lines_after, section): (u16, u16, u64),
-    out: &mut Vec<Place>,
-) -> u64 {
-    let (start, end) = (range.start, range.end);
-    let near = end.min(start + HEAD + 1);
-    let colon = (start + 1..near).find(|&i| words[i].colon);
-    let head = colon.map_or(0, |colon| phrase(&words[start..colon]));
-    let first = words[start].norm;
-    let first2 = pair(
-        first,
-        words
-            .get(start + 1)
-            .filter(|_| start + 1 < end)
-            .map_or(0, |w| w.norm),
-    );
-    let (mut key, mut key2, mut since) = (0, 0, 0u16);
-    for i in range {
-        let word = &words[i];
-        let is_key = word.colon && i > start && is_word(&words[i - 1]) && {
-            // A scheme's colon, a ratio's, a time's: what follows is glued and no field.
-            gaps[i + 1] != Gap::Glued || words.get(i + 1).is_none_or(|next| next.form != Form::Mark)
-        };
-        if is_key {
-            key = words[i - 1].norm;
-            key2 = key;
-            if i >= start + 2 && gaps[i - 1] <= Gap::Blank {
-                key2 = pair(key, words[i - 2].norm);
-            }
-            since = 0;
-        }
-        let next_colon = |n: usize| i + n < end && words[i + n].colon;
-        out.push(Place {
-            before: gaps[i],
-            after: gaps[i + 1],
-            from_start: (i - start) as u16,
-            to_end: (end - 1 - i).min(u16::MAX as usize) as u16,
-            line,
-            lines_after,
-            head,
-            key,
-            key2,
-            since,
-            in_key: colon.is_some_and(|colon| i <= colon) || word.colon || (is_word(word) && next_colon(1)),
-            section,
-            first,
-            first2,
-            chunk: 0,
-            in_chunk: 0,
-            chunk_len: 0,
-            chunk_marks: 0,
-            cue: 0,
-            cue_lists: 0,
-            since_cue: 0,
-        });
-        since = since.saturating_add(1);
-    }
-    match colon {
-        Some(_) => head,
-        // A heading: a few words in a line of their own.
-        None if end - start <= 5 && is_word(&words[start]) && words[start].form != Form::Lower => {
-            phrase(&words[start..end])
-        }
-        None => section,
-    }
-}
-
-fn is_word(word: &Word) -> bool {
-    matches!(word.form, Form::Lower | Form::Title | Form::Upper)
-}
-
-fn phrase(words: &[Word]) -> u64 {
-    words
-        .iter()
-        .fold(words.len() as u64, |hash, word| pair(hash, word.norm))
-}
-
-/// Runs of glued tokens: an address of the net, a date in numbers, a number in groups. Marks that close one stand alone.
-fn chunks(words: &[Word], gaps: &[Gap], out: &mut [Place]) {
-    let mut start = 0;
-    while start < words.len() {
-        let whole = (start + 1..words.len())
-            .find(|&i| gaps[i] != Gap::Glued)
-            .unwrap_or(words.len());
-        let last = words[start..whole]
-            .iter()
-            .rposition(|word| word.form != Form::Mark);
-        let end = start + last.map_or(0, |last| last + 1);
-        chunk(&words[start..end], &mut out[start..end]);
-        for i in end..whole {
-            chunk(&words[i..=i], &mut out[i..=i]);
-        }
-        start = whole;
-    }
-}
-
-fn chunk(words: &[Word], out: &mut [Place]) {
-    // So long a run is noise; one shape for all.
-    let shape = match words.len() {
-        0 | 1 => 0,
-        2..=24 => words.iter().fold(1, |hash, word| {
-            let digits = word.form == Form::Digits;
-            pair(hash, if digits { word.shape } else { word.short })
-        }),
-        _ => 2,
-    };
-    let marks = words.iter().fold(0, |marks, word| marks | word.mark);
-    for (i, place) in out.iter_mut().enumerate() {
-        place.chunk = shape;
-        place.in_chunk = u8::from(i > 0) | u8::from(i + 1 < words.len()) << 1;
-        place.chunk_len = words.len().min(usize::from(u16::MAX)) as u16;
-        place.chunk_marks = marks;
-    }
+    let whole = Whole { words, gaps };
+    let mut cursor = Cursor::new(&whole);
+    out.extend((0..words.len()).map(|_| cursor.next(&whole, sentences)));
 }
 
 #[cfg(test)]

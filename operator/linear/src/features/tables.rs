@@ -5,7 +5,7 @@ use std::ops::Range;
 use lethe_core::NoteView;
 
 use super::FeatureConfig;
-use super::document::Document;
+use super::document::{Document, Evidence};
 use super::hits::Hits;
 use super::intern::{Interned, Interner, each, end_each};
 use super::layout::{Gap, Place, gap_of, lay_out};
@@ -36,6 +36,14 @@ pub(super) struct Read {
 }
 
 impl Read {
+    /// Forgets what was read.
+    pub(super) fn clear(&mut self) {
+        self.ids.clear();
+        self.words.clear();
+        self.gaps.clear();
+        self.places.clear();
+    }
+
     /// Reads a note: its words, which become types of the batch, and where they stand.
     pub(super) fn note(
         &mut self,
@@ -44,9 +52,7 @@ impl Read {
         batch: &mut BatchWords,
         lists: &Lists<'_>,
     ) {
-        self.ids.clear();
-        self.words.clear();
-        self.gaps.clear();
+        self.clear();
         let (tokens, text) = (note.tokens, note.text.as_bytes());
         let mut before = 0;
         for i in 0..tokens.len() {
@@ -132,6 +138,15 @@ impl<'s> Tables<'s> {
         }
     }
 
+    /// The same of a window that begins with token `first` of its note.
+    pub(super) fn push_evidence(&mut self, note: &mut Read, first: usize, evidence: &Evidence) {
+        for (i, word) in note.words.iter().enumerate() {
+            note.features.clear();
+            evidence.features(first + i, word, &mut note.features);
+            push_all(&mut self.document, &note.features);
+        }
+    }
+
     /// What parts of speech give.
     pub(super) fn push_parts(&mut self, note: &NoteView<'_>, read: &mut Read, tagger: &PosTagger) {
         read.parts.clear();
@@ -142,7 +157,12 @@ impl<'s> Tables<'s> {
             tagger.tag(vectors, &mut read.parts);
             from = end as usize;
         }
-        push_parts(&mut self.parts, &read.parts);
+        push_parts(&mut self.parts, &read.parts, 0..read.parts.len());
+    }
+
+    /// The same of some tokens of a long note; `tags` has those of the tokens around them too.
+    pub(super) fn push_tags(&mut self, tags: &[u8], tokens: Range<usize>) {
+        push_parts(&mut self.parts, tags, tokens);
     }
 
     /// The columns: every table that the settings ask for, and where it is read.

@@ -1,5 +1,7 @@
 //! Templates of context: what a token's place, its field, its run, its hits and its neighbours give as features.
 
+use std::ops::Range;
+
 use super::hash::{self, feature, pair};
 use super::hits::Hits;
 use super::intern::Interned;
@@ -133,9 +135,9 @@ pub(super) fn push_hits(table: &mut Interned<'_>, tokens: usize, hits: &mut Hits
     }
 }
 
-/// Parts of speech of a token and of those around it.
-pub(super) fn push_parts(table: &mut Interned<'_>, pos: &[u8]) {
-    for i in 0..pos.len() {
+/// Parts of speech of some tokens and of those around them; `pos` has all that there are.
+pub(super) fn push_parts(table: &mut Interned<'_>, pos: &[u8], tokens: Range<usize>) {
+    for i in tokens {
         let at = |i: Option<usize>| i.and_then(|i| pos.get(i)).map_or(31, |&tag| u64::from(tag));
         let own = at(Some(i));
         let (before2, before) = (at(i.checked_sub(2)), at(i.checked_sub(1)));

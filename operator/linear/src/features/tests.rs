@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::pos::{PosTagger, Sentence, train};
 
-fn extractor() -> Extractor {
+pub(super) fn extractor() -> Extractor {
     FeatureConfig::default().build(&Dictionary::builtin()).unwrap()
 }
 
@@ -19,13 +19,13 @@ fn tagger() -> PosTagger {
     train(&[sentence], 3, 1)
 }
 
-fn with_tagger() -> Extractor {
+pub(super) fn with_tagger() -> Extractor {
     let config = FeatureConfig::default().with_tagger(Arc::new(tagger()));
     config.build(&Dictionary::builtin()).unwrap()
 }
 
 /// Each token's features by view, in the order in which its note has them.
-fn flat(columns: &Columns, row: usize) -> Vec<Vec<Vec<u64>>> {
+pub(super) fn flat(columns: &Columns, row: usize) -> Vec<Vec<Vec<u64>>> {
     let note = &columns.notes[row];
     let of = |i| {
         let views = columns.views.iter();

@@ -125,18 +125,45 @@ impl Words {
         &mut self,
         batch: &mut BatchWords,
         text: &str,
-        (start, end, kind): (usize, usize, TokenKind),
+        token: (usize, usize, TokenKind),
         lists: &Lists<'_>,
     ) -> u32 {
+        let word = self.find(text, token, lists);
+        self.push_found(batch, word)
+    }
+
+    /// Where the word of the token `start..end` of `text` is remembered, until the next batch.
+    #[inline]
+    pub(super) fn find(
+        &mut self,
+        text: &str,
+        (start, end, kind): (usize, usize, TokenKind),
+        lists: &Lists<'_>,
+    ) -> usize {
         let key = word_key(text.as_bytes(), start, end);
-        let word = match self.ids.get(&key) {
+        match self.ids.get(&key) {
             Some(&word) => word as usize,
             None => {
                 // Tokens are spans of their note; a batch checks it.
                 let word = text.get(start..end).unwrap_or_default();
                 self.add(key, word, kind, lists)
             }
-        };
+        }
+    }
+
+    /// A word that was found.
+    pub(super) fn word(&self, word: usize) -> &Word {
+        &self.words[word]
+    }
+
+    /// What a word that was found says of parts of speech.
+    pub(super) fn vectors(&self, word: usize) -> Vectors {
+        self.vectors.get(word).copied().unwrap_or_default()
+    }
+
+    /// Adds a token whose word was found to a batch; gives its type there.
+    #[inline]
+    pub(super) fn push_found(&mut self, batch: &mut BatchWords, word: usize) -> u32 {
         let (seen, mut id) = self.seen[word];
         if seen != self.batch {
             id = batch.words.len() as u32;

@@ -59,6 +59,24 @@ pub struct PosTagger {
     pub(super) history: Vec<Row>,
 }
 
+/// What the words of a sentence say of the next one.
+#[derive(Clone, Copy)]
+pub(crate) struct Context {
+    before2: usize,
+    before: usize,
+    last: Row,
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Self {
+            before2: START,
+            before: START,
+            last: Row::default(),
+        }
+    }
+}
+
 /// The features of a word, of one of three kinds: for itself, for the next word, for the word before.
 pub(super) fn features(word: &str, mut emit: impl FnMut(usize, u32)) {
     let folded: Vec<char> = fold(word).chars().collect();
@@ -145,19 +163,27 @@ impl PosTagger {
     /// Tags the words of a sentence, from left to right; writes their numbers after those in `out`.
     pub fn tag<'v>(&self, words: impl IntoIterator<Item = &'v Vectors>, out: &mut Vec<u8>) {
         let mut words = words.into_iter().peekable();
-        let (mut before2, mut before) = (START, START);
-        let mut last = Row::default();
+        let mut context = Context::default();
         while let Some(word) = words.next() {
-            let mut scores = word.own;
-            add(&mut scores, &last);
-            if let Some(next) = words.peek() {
-                add(&mut scores, &next.before);
-            }
-            add(&mut scores, &self.history[history(before2, before)]);
-            let tag = best(&scores);
-            out.push(tag as u8);
-            (before2, before, last) = (before, tag, word.next);
+            out.push(self.next(&mut context, word, words.peek().copied()));
         }
+    }
+
+    /// Tags the next word of a sentence; `after` is the one after it, if the sentence has one.
+    #[inline]
+    pub(crate) fn next(&self, context: &mut Context, word: &Vectors, after: Option<&Vectors>) -> u8 {
+        let mut scores = word.own;
+        add(&mut scores, &context.last);
+        if let Some(after) = after {
+            add(&mut scores, &after.before);
+        }
+        add(
+            &mut scores,
+            &self.history[history(context.before2, context.before)],
+        );
+        let tag = best(&scores);
+        (context.before2, context.before, context.last) = (context.before, tag, word.next);
+        tag as u8
     }
 
     /// The tagger as a file's bytes; the same tagger gives the same bytes.

@@ -302,8 +302,11 @@ impl Tagger for Weighted {
     fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>> {
         let mut scratch = Scratch::default();
         let rows = batch.notes().zip(self.marginals(batch));
-        rows.map(|(note, mixed)| self.annotate(note, &mixed, &mut scratch))
-            .collect()
+        let one = |(note, mixed): (NoteView<'_>, Vec<f32>)| {
+            batch.advance()?;
+            self.annotate(note, &mixed, &mut scratch)
+        };
+        rows.map(one).collect()
     }
 }
 

@@ -1,0 +1,192 @@
+//! Decoding of a long note window by window: the spans and scores that the whole note would have.
+//!
+//! A greedy decoder takes its past along. The best path of a chain is settled up to where the paths to all states meet,
+//! and its spans are scored up to where three tokens in a row are outside every span: no score reaches across.
+
+use lethe_core::{NoteBatch, TagError};
+use lethe_learn::{Spanned, Spans};
+
+use super::{AROUND, Decoder, Memory, OUTSIDE};
+use crate::chain::Scratch;
+use crate::features::{Window, Windows};
+use crate::greedy::Past;
+use crate::scorer::Plan;
+
+/// Tokens that wait to be settled or scored at most, beyond a window. Where paths do not meet for so long, the best one
+/// so far is taken; where spans follow each other so closely, their scores are worked out apart.
+const WAITING: usize = 1 << 13;
+
+/// What is kept of a long note from window to window.
+#[derive(Default)]
+pub(super) struct Long {
+    /// The paths, from the first token that is not settled.
+    paths: Scratch,
+    /// Scores from the first token whose spans were not given, a row a token.
+    scores: Vec<f32>,
+    /// States of those of them that are settled.
+    path: Vec<u8>,
+    part: Vec<u8>,
+    new: Vec<f32>,
+}
+
+impl Decoder {
+    /// Whether the words of a note must have numbers to be decoded in windows.
+    pub(crate) const fn is_numbered(&self) -> bool {
+        self.greedy.is_some()
+    }
+
+    /// The spans of a long note with their scores, as [`Decoder::spans`] gives those of a batch.
+    ///
+    /// # Errors
+    /// [`TagError::OverBudget`].
+    pub(crate) fn spans_in_windows(
+        &self,
+        windows: &mut Windows<'_, '_>,
+        batch: &NoteBatch,
+    ) -> Result<Vec<(Spanned, f32)>, TagError> {
+        self.with_memory(|memory| {
+            memory.long.paths.tokens = 0;
+            memory.long.scores.clear();
+            memory.long.path.clear();
+            let mut spans = Spans::new(self.states().tags());
+            // The state before the stretch in hand, and that before its first token that is not settled.
+            let mut before = None;
+            let mut begin = None;
+            let mut past = Past::default();
+            while let Some(window) = windows.next() {
+                let plan = Plan::new(&self.model, &window.columns, &mut memory.cache);
+                let note = 0..window.columns.tokens();
+                plan.scores_of(
+                    &self.model,
+                    &mut memory.cache,
+                    &note,
+                    window.inner.clone(),
+                    &mut memory.long.new,
+                );
+                if self.greedy.is_some() {
+                    self.go_on_greedily(&window, &mut past, memory, &mut spans);
+                } else {
+                    begin = self.go_on(window.last, begin, memory);
+                    before = self.give(window.last, before, memory, &mut spans);
+                }
+                batch.advance()?;
+            }
+            Ok(spans.into_found())
+        })
+    }
+
+    fn go_on_greedily(&self, window: &Window, past: &mut Past, memory: &mut Memory, spans: &mut Spans<'_>) {
+        let Some(greedy) = &self.greedy else { return };
+        let Memory {
+            long,
+            soft,
+            path,
+            tags,
+            ..
+        } = memory;
+        greedy.go_on(&long.new, &window.words, past, path, Some(soft));
+        if window.last {
+            greedy.close(path, Some(soft));
+        }
+        self.tags_of(path, tags);
+        let scored = self.states().tags().decode(tags);
+        let scored = scored.into_iter().map(|span| (span, self.least(&span, soft, 0)));
+        spans.push_scored(tags, scored);
+    }
+
+    /// Goes on with the paths and settles what can be. `begin` is the state before the stretch; gives the same for the next.
+    fn go_on(&self, last: bool, begin: Option<u8>, memory: &mut Memory) -> Option<u8> {
+        let Long {
+            paths,
+            scores,
+            path,
+            part,
+            new,
+        } = &mut memory.long;
+        scores.extend_from_slice(new);
+        self.chain.forward_paths(begin, new, paths);
+        if last {
+            self.chain.finish_path(paths, part);
+        } else {
+            self.chain.settle_path(paths, part);
+            if paths.tokens > WAITING {
+                let mut rest = Vec::new();
+                self.chain.finish_path(paths, &mut rest);
+                paths.tokens = 0;
+                part.extend(rest);
+            }
+        }
+        path.extend_from_slice(part);
+        path.last().copied().or(begin)
+    }
+
+    /// Gives the spans of settled tokens. `before` is the state before them; gives the same for the next.
+    fn give(&self, last: bool, before: Option<u8>, memory: &mut Memory, spans: &mut Spans<'_>) -> Option<u8> {
+        let Memory {
+            long,
+            soft,
+            tags,
+            scratch,
+            ..
+        } = memory;
+        let settled = long.path.len();
+        let end = if last { settled } else { cut(&long.path) };
+        let (given, _) = long.path.split_at(end);
+        let Some(&state) = given.last() else { return before };
+        self.tags_of(given, tags);
+        let found = self.states().tags().decode(tags);
+        let width = self.states().width();
+        let scores = &long.scores[..end * width];
+        let scored = self.scored(&found, before, given, scores, soft, scratch);
+        spans.push_scored(tags, scored);
+        long.path.drain(..end);
+        long.scores.drain(..end * width);
+        Some(state)
+    }
+
+    /// The tags of a path.
+    fn tags_of(&self, path: &[u8], tags: &mut Vec<u16>) {
+        tags.clear();
+        // Every state of a path has its tag.
+        let tag = |&state: &u8| self.states().tag(state.into()).unwrap_or(0);
+        tags.extend(path.iter().map(tag));
+    }
+}
+
+/// Up to where spans are given of a path that goes on: before the last of three tokens outside every span, or, if too many
+/// wait, before or behind any.
+fn cut(path: &[u8]) -> usize {
+    const APART: usize = 2 * AROUND + 1;
+    let outside = |state: &u8| usize::from(*state) == OUTSIDE;
+    let apart = path
+        .windows(APART)
+        .rposition(|states| states.iter().all(outside))
+        .map(|first| first + APART - AROUND);
+    let waiting = path.len() - apart.unwrap_or(0);
+    match apart {
+        Some(end) if waiting <= WAITING => end,
+        None if waiting <= WAITING => 0,
+        // The one after the cut is outside too, so that no span is cut.
+        _ => path
+            .iter()
+            .rposition(outside)
+            .filter(|&last| last > apart.unwrap_or(0))
+            .unwrap_or(path.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_cut_where_no_score_reaches_across() {
+        assert_eq!(cut(&[1, 0, 0, 0, 1]), 3);
+        assert_eq!(cut(&[1, 0, 0, 1]), 0);
+        assert_eq!(cut(&[0, 0, 0, 1, 0, 0, 0]), 6);
+        let mut close = [1, 0].repeat(WAITING);
+        assert_eq!(cut(&close), 2 * WAITING - 1);
+        close.fill(1);
+        assert_eq!(cut(&close), 2 * WAITING);
+    }
+}

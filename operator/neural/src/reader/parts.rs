@@ -1,0 +1,119 @@
+//! A note's sequences, and a long note read part by part.
+
+use std::ops::Range;
+
+use lethe_core::NoteView;
+use lethe_dictionaries::Matcher;
+
+use super::{Form, Memory, Read, Reader};
+
+/// Tokens of a sequence at most: a longer sentence is read in parts.
+pub(super) const LONGEST: usize = 300;
+
+impl Reader {
+    /// Reads a long note part by part.
+    pub(crate) fn parts<'r, 'n>(&'r self, note: NoteView<'n>) -> Parts<'r, 'n> {
+        let matcher = self.dictionary.as_ref();
+        Parts {
+            matcher: matcher.map(|(dictionary, ..)| dictionary.matcher()),
+            reader: self,
+            note,
+            said: Vec::new(),
+            form: Form::default(),
+            sequences: Sequences::default(),
+            next: 0,
+        }
+    }
+}
+
+/// Gives a note's sequences one after another: sentences, read together while they have at most `window` tokens; parts of
+/// those too long.
+#[derive(Default)]
+pub(super) struct Sequences {
+    open: Range<usize>,
+    /// What is closed and not given yet.
+    closed: Range<usize>,
+    sentence: usize,
+}
+
+impl Sequences {
+    pub(super) fn next(&mut self, note: &NoteView<'_>, window: usize) -> Option<Range<usize>> {
+        while self.closed.is_empty() {
+            match note.sentence_ends.get(self.sentence) {
+                Some(&end) => {
+                    let end = end as usize;
+                    self.sentence += 1;
+                    if end - self.open.start > window && !self.open.is_empty() {
+                        self.closed = self.open.clone();
+                        self.open.start = self.open.end;
+                    }
+                    self.open.end = end;
+                }
+                None if self.open.is_empty() => return None,
+                None => self.closed = std::mem::take(&mut self.open),
+            }
+        }
+        let start = self.closed.start;
+        self.closed.start = self.closed.end.min(start + LONGEST);
+        Some(start..self.closed.start)
+    }
+
+    pub(super) fn all<'n>(
+        mut self,
+        note: &'n NoteView<'_>,
+        window: usize,
+    ) -> impl Iterator<Item = Range<usize>> + 'n {
+        std::iter::from_fn(move || self.next(note, window))
+    }
+}
+
+/// A long note, read part by part: in the room of a part, whatever its length.
+pub(crate) struct Parts<'r, 'n> {
+    reader: &'r Reader,
+    note: NoteView<'n>,
+    matcher: Option<Matcher<'r>>,
+    said: Vec<(u32, u16)>,
+    form: Form,
+    sequences: Sequences,
+    next: usize,
+}
+
+impl Parts<'_, '_> {
+    /// The next sequences, of at least `size` tokens together where the note has as many: the first of them, and what was
+    /// read, counted from that.
+    pub(crate) fn next(&mut self, size: usize, memory: &mut Memory) -> Option<(usize, Read)> {
+        let (first, mut end) = (self.next, self.next);
+        let mut read = Read::default();
+        while end - first < size
+            && let Some(range) = self.sequences.next(&self.note, self.reader.window)
+        {
+            end = range.end;
+            read.sequences.push(range.start - first..range.end - first);
+        }
+        if end == first {
+            return None;
+        }
+        let tokens = first..end;
+        if let Some(matcher) = &mut self.matcher {
+            self.said.retain(|&(token, _)| token as usize >= first);
+            self.reader
+                .knowledge(&self.note, tokens.clone(), matcher, &mut self.said);
+        }
+        let contexts = &mut memory.contexts;
+        self.reader.contexts(
+            &self.note,
+            tokens.clone(),
+            &self.said,
+            &mut self.form,
+            contexts,
+            &mut read.contexts,
+        );
+        for i in tokens {
+            let (word, kind) = (self.note.word(i), self.note.tokens.kind(i));
+            read.types.push(self.reader.place(memory, word, kind));
+        }
+        read.notes.push(0..end - first);
+        self.next = end;
+        Some((first, read))
+    }
+}
