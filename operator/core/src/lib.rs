@@ -57,5 +57,5 @@ pub use sentence::sentence_ends;
 pub use span::{Span, SpanError};
 pub use sweep::{NamesNobody, Sweep};
 pub use tagger::{Lookups, TagError, Tagger, tag_each};
-pub use token::{TOKENIZER_VERSION, Token, TokenKind, tokenize};
+pub use token::{TOKENIZER_VERSION, Token, TokenKind, count_tokens, tokenize};
 pub use vote::{Agreement, Voting};

@@ -3,6 +3,8 @@
 //! Letter runs, digit runs and single punctuation marks, plus the boundary inside a missing space: "prnInsulin" and
 //! "1950Sex" are two tokens each (Yang 2019, pre-processing). Offsets are bytes of the untouched text.
 
+use std::ops::ControlFlow;
+
 use crate::Span;
 
 /// Changes whenever the tokens of some text change; bundles and output footers carry it.
@@ -47,6 +49,46 @@ pub struct Token {
 /// # Panics
 /// If `text` is longer than 4 GiB; the note decoder refuses such notes.
 pub fn tokenize(text: &str, mut emit: impl FnMut(Token)) {
+    // It never breaks, so there is nothing in the answer.
+    let _ = tokenize_until(text, |token| {
+        emit(token);
+        ControlFlow::Continue(())
+    });
+}
+
+/// Counts the tokens of `text`, and stops at `limit`: returns the smaller of both.
+///
+/// It allocates nothing and reads no more of the text than it counts, so that the cost of a note can be estimated before
+/// any work on it.
+///
+/// ```
+/// use lethe_core::count_tokens;
+///
+/// assert_eq!(count_tokens("BP 120/80, ok.", usize::MAX), 7);
+/// assert_eq!(count_tokens("BP 120/80, ok.", 5), 5);
+/// ```
+///
+/// # Panics
+/// If `text` is longer than 4 GiB, as [`tokenize`] does.
+pub fn count_tokens(text: &str, limit: usize) -> usize {
+    let mut count = 0;
+    if limit == 0 {
+        return 0;
+    }
+    // The count says whether the limit was reached.
+    let _ = tokenize_until(text, |_| {
+        count += 1;
+        if count < limit {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    });
+    count
+}
+
+/// Calls `emit` with each token of `text`, in order, until it breaks.
+fn tokenize_until(text: &str, mut emit: impl FnMut(Token) -> ControlFlow<()>) -> ControlFlow<()> {
     assert!(
         u32::try_from(text.len()).is_ok(),
         "a text of {} bytes does not fit 32-bit offsets",
@@ -75,13 +117,13 @@ pub fn tokenize(text: &str, mut emit: impl FnMut(Token)) {
             Class::Letter => match open {
                 Some((_, TokenKind::Letters)) if !(previous_lower && upper) => {}
                 _ => {
-                    close(&mut open, at, &mut emit);
+                    close(&mut open, at, &mut emit)?;
                     open = Some((at, TokenKind::Letters));
                 }
             },
             Class::Digit => {
                 if !matches!(open, Some((_, TokenKind::Digits))) {
-                    close(&mut open, at, &mut emit);
+                    close(&mut open, at, &mut emit)?;
                     open = Some((at, TokenKind::Digits));
                 }
             }
@@ -92,25 +134,30 @@ pub fn tokenize(text: &str, mut emit: impl FnMut(Token)) {
                 }
             }
             Class::Punctuation => {
-                close(&mut open, at, &mut emit);
+                close(&mut open, at, &mut emit)?;
                 open = Some((at, TokenKind::Punctuation));
             }
-            Class::Gap => close(&mut open, at, &mut emit),
+            Class::Gap => close(&mut open, at, &mut emit)?,
         }
         if class != Class::Mark {
             previous_lower = lower;
         }
         at += width;
     }
-    close(&mut open, at, &mut emit);
+    close(&mut open, at, &mut emit)
 }
 
-fn close(open: &mut Option<(usize, TokenKind)>, end: usize, emit: &mut impl FnMut(Token)) {
-    if let Some((start, kind)) = open.take() {
-        emit(Token {
+fn close(
+    open: &mut Option<(usize, TokenKind)>,
+    end: usize,
+    emit: &mut impl FnMut(Token) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    match open.take() {
+        Some((start, kind)) => emit(Token {
             span: Span::between(start as u32, end as u32),
             kind,
-        });
+        }),
+        None => ControlFlow::Continue(()),
     }
 }
 
@@ -214,6 +261,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_count_is_the_number_of_tokens_up_to_the_limit(
+            text in prop_oneof![any::<String>(), "[a-z A-Z0-9.\u{301}\n\u{feff}]{0,200}"],
+            limit in prop_oneof![0_usize..40, Just(usize::MAX)],
+        ) {
+            let mut tokens = 0;
+            tokenize(&text, |_| tokens += 1);
+            prop_assert_eq!(count_tokens(&text, limit), tokens.min(limit));
+        }
+
         #[test]
         fn tokens_are_ordered_disjoint_and_cover_every_visible_character(text in any::<String>()) {
             let mut end = 0;
