@@ -20,7 +20,7 @@ use crate::cli::RunArgs;
 use crate::config::{Config, Recipe, SinkConfig, SourceConfig, load};
 use crate::exit::{Coded, Failure, usage};
 use crate::logging::tell_left_out;
-use crate::pipeline::{Budget, Counters, Current, Edition, Pipeline, Pool, Shop, Tallied, files};
+use crate::pipeline::{Budget, Counters, Current, Edition, Pipeline, Pool, Shop, Tallied, Turns, files};
 use crate::renewal::{Part, Secrets, other_keys, renew_store};
 use crate::telemetry::{Build, Telemetry};
 
@@ -264,6 +264,7 @@ fn shop(
         format: Current::new(format(config)?),
         store,
         pool: Pool::start(config.resources.worker_count()).context("no worker threads")?,
+        turns: Turns::new(config.resources.limits()?),
         roll: sink.roll,
         counters: Counters::new(match config.source {
             Some(SourceConfig::Kafka(_)) | None => Tallied::ByTopic,

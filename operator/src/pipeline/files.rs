@@ -12,7 +12,7 @@ use lethe_connectors::kafka::source::{Begin, Command, Lanes as _, LogRange, Part
 use lethe_core::{Coordinates, Record};
 
 use super::Pipeline;
-use super::lane::Incoming;
+use super::incoming::Incoming;
 use super::names;
 use crate::config::{Config, SourceConfig};
 

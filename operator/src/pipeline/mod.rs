@@ -3,14 +3,21 @@
 //! The consumer's thread calls in here as [`Lanes`]; lanes are tasks; tagging runs on the pool's threads.
 
 mod budget;
+mod careful;
+mod cost;
 mod counters;
 mod edition;
 pub(crate) mod files;
+mod incoming;
 mod lane;
+mod marker;
 mod names;
 mod patience;
 mod pool;
+mod step;
+mod stride;
 mod transform;
+mod turns;
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -29,16 +36,21 @@ use tokio::task::JoinHandle;
 use crate::telemetry::{Board, LaneBoard, Measures};
 
 pub(crate) use budget::Budget;
+pub(crate) use cost::Limits;
 pub(crate) use counters::{Counters, Tallied};
 pub(crate) use edition::{Current, Edition};
 pub(crate) use files::rename;
-pub(crate) use lane::{Incoming, Shop};
+pub(crate) use incoming::Incoming;
+pub(crate) use lane::Shop;
 pub(crate) use names::about_code;
 pub(crate) use pool::Pool;
-pub(crate) use transform::{Fault, process, redact, told};
+pub(crate) use transform::{Fault, Terms, process, redact, told};
+pub(crate) use turns::Turns;
 
 use budget::Share;
+use careful::Careful;
 use lane::{Control, Lane, Open};
+use marker::Marker;
 use patience::patiently;
 
 /// Records that a lane's queue holds at most. Memory is the budget's to limit.
@@ -66,12 +78,16 @@ struct Handles {
     share: Arc<Share>,
     board: Arc<LaneBoard>,
     task: JoinHandle<()>,
+    marker: Arc<Marker>,
+    runtime: Handle,
     /// The first offset that its chain does not have.
     next: i64,
 }
 
 impl Drop for Handles {
     fn drop(&mut self) {
+        // What it has in hand is broken off.
+        self.marker.leave(&self.runtime);
         self.task.abort();
     }
 }
@@ -215,6 +231,7 @@ impl Pipeline {
         let (queue, records) = mpsc::channel(QUEUE_RECORDS);
         let (control, controls) = mpsc::unbounded_channel();
         let share = Arc::new(self.budget.share());
+        let marker = Marker::new(Arc::clone(&self.shop.store), partition);
         let lane = Lane {
             partition: partition.clone(),
             shop: Arc::clone(&self.shop),
@@ -225,6 +242,7 @@ impl Pipeline {
             edition: None,
             writer: Some(Box::new(writer)),
             open: Open::now(),
+            careful: Careful::new(Arc::clone(&marker)),
         };
         let task = self.runtime.spawn(lane.run());
         self.lanes().insert(
@@ -235,6 +253,8 @@ impl Pipeline {
                 share,
                 board,
                 task,
+                marker,
+                runtime: self.runtime.clone(),
                 next,
             },
         );
@@ -342,7 +362,7 @@ impl Lanes for Pipeline {
         self.admit(Incoming::Raw(record))
             .map_err(|refused| match refused {
                 Incoming::Raw(record) => record,
-                Incoming::Read(_) => unreachable!("what is refused is what was offered"),
+                Incoming::Read(_) | Incoming::Heavy(_) => unreachable!("what is refused is what was offered"),
             })
     }
 
@@ -368,6 +388,7 @@ impl Lanes for Pipeline {
             if let Some(lane) = self.lanes().remove(partition) {
                 let (reply, drained) = oneshot::channel();
                 drop(lane.control.send(Control::Drain(until, reply)));
+                lane.marker.leave(&self.runtime);
                 draining.push((partition, lane, drained));
             }
         }
