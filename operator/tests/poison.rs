@@ -43,12 +43,16 @@ fn configure(place: &Place, files: &[(&str, Vec<String>)], more: &str) -> (PathB
 #[track_caller]
 fn rows(out: &Path, files: &[(&str, usize)]) -> Vec<Row> {
     let data = Dataset::read(out);
+    assert_eq!(data.faults(out), Vec::<String>::new());
     let due = files.iter().flat_map(|&(name, lines)| {
         let offsets = 0..i64::try_from(lines).unwrap();
-        offsets.map(move |offset| (name.to_owned(), 0, offset))
+        offsets.map(move |offset| (name, offset))
     });
-    data.assert_exactly(out, &due.collect::<Vec<_>>().into_iter().collect());
-    data.rows().into_iter().cloned().collect()
+    let mut rows: Vec<Row> = data.rows().into_iter().cloned().collect();
+    rows.sort();
+    let found = rows.iter().map(|row| (&*row.topic, row.offset));
+    assert!(found.eq(due), "a row is missing, or there twice");
+    rows
 }
 
 fn quarantined(rows: &[Row]) -> Vec<(&str, i64, &str)> {
@@ -82,7 +86,7 @@ fn a_record_over_the_memory_of_a_record_is_one_quarantined_row() {
     let long = rows.iter().find(|row| row.offset == 2).unwrap();
     let text = long.text.as_deref().unwrap();
     assert!(
-        !text.contains("612-555-0199") && text.len() > 3_000_000,
+        !text.contains("612-555-0199") && text.len() > 2_000_000,
         "{}",
         text.len()
     );

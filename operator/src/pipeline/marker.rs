@@ -11,7 +11,7 @@
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use lethe_connectors::kafka::source::Partition;
@@ -186,6 +186,17 @@ impl Marker {
             let marker = Arc::clone(self);
             runtime.spawn(async move { marker.write().await });
         }
+    }
+
+    /// Does that at a moment: what a lane that drains has in hand then is broken off. Before it, a death counts.
+    pub(crate) fn leave_at(self: &Arc<Self>, moment: Instant, runtime: &Handle) {
+        let (marker, on) = (Arc::downgrade(self), runtime.clone());
+        runtime.spawn(async move {
+            tokio::time::sleep_until(moment.into()).await;
+            if let Some(marker) = marker.upgrade() {
+                marker.leave(&on);
+            }
+        });
     }
 
     fn get(&self) -> Option<Mark> {

@@ -388,7 +388,7 @@ impl Lanes for Pipeline {
             if let Some(lane) = self.lanes().remove(partition) {
                 let (reply, drained) = oneshot::channel();
                 drop(lane.control.send(Control::Drain(until, reply)));
-                lane.marker.leave(&self.runtime);
+                lane.marker.leave_at(until, &self.runtime);
                 draining.push((partition, lane, drained));
             }
         }
