@@ -57,3 +57,17 @@ pub fn panic_on(text: &str) {
 #[cfg(not(feature = "fault-injection"))]
 #[inline(always)]
 pub const fn panic_on(_text: &str) {}
+
+/// Aborts the process, as a kill for lack of memory would, if the environment variable `LETHE_ABORT_ON` is in the text. Does
+/// nothing unless the crate is built with the feature `fault-injection`.
+#[cfg(feature = "fault-injection")]
+pub fn abort_on(text: &str) {
+    if std::env::var("LETHE_ABORT_ON").is_ok_and(|wanted| text.contains(&wanted)) {
+        std::process::abort();
+    }
+}
+
+/// Does nothing: the crate is built without the feature `fault-injection`.
+#[cfg(not(feature = "fault-injection"))]
+#[inline(always)]
+pub const fn abort_on(_text: &str) {}

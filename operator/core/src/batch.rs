@@ -5,6 +5,7 @@ mod shared;
 mod view;
 
 use std::any::Any;
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -181,14 +182,15 @@ impl NoteBatch {
         ]))
     }
 
-    /// Tokenises records into a batch, one row each, in the order given.
+    /// Tokenises records into a batch, one row each, in the order given. Takes records or references to them: a caller that
+    /// may need them again lends them, and no text is cloned.
     ///
     /// # Errors
     /// [`BatchError::Arrow`] if the texts together pass 2 GiB.
-    pub fn from_records(records: impl IntoIterator<Item = Record>) -> Result<Self, BatchError> {
+    pub fn from_records<R: Borrow<Record>>(records: impl IntoIterator<Item = R>) -> Result<Self, BatchError> {
         let mut rows = Rows::default();
         for record in records {
-            rows.push(record)?;
+            rows.push(record.borrow())?;
         }
         rows.finish()
     }

@@ -31,7 +31,7 @@ use tokio::runtime::Handle;
 use crate::cli::Shard;
 use crate::config::is_strict;
 use crate::exit::{Coded, Failure, usage};
-use crate::pipeline::{Edition, Pool, Unanswered, probe};
+use crate::pipeline::{Edition, Limits, Pool, Unanswered, probe};
 use crate::telemetry::Telemetry;
 pub(crate) use only::Only;
 use plan::{Job, Plan};
@@ -52,6 +52,7 @@ struct Shop {
     progress: Reached,
     part_bytes: u64,
     max_note_bytes: usize,
+    limits: Limits,
     stopped: AtomicBool,
 }
 
@@ -98,6 +99,8 @@ pub(crate) struct Backfill<'a> {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) encoding: Encoding,
     pub(crate) workers: usize,
+    /// What the work on one text may take.
+    pub(crate) limits: Limits,
     pub(crate) telemetry: Arc<Telemetry>,
     pub(crate) shard: Shard,
     /// The objects that are wanted, if not all are.
@@ -165,6 +168,7 @@ pub(crate) fn run(
         encoding: backfill.encoding,
         part_bytes: backfill.tables.part_bytes.max(1),
         max_note_bytes: backfill.tables.max_note_bytes,
+        limits: backfill.limits,
         runtime: runtime.clone(),
         telemetry,
         stopped: AtomicBool::new(false),

@@ -19,7 +19,7 @@ use lethe_core::{
 };
 
 use super::{Shop, audit};
-use crate::pipeline::{redact, told};
+use crate::pipeline::{Terms, redact, told};
 
 /// Texts, and bytes of them, that go to a worker at a time.
 const CHUNK: usize = 128;
@@ -124,7 +124,7 @@ pub(super) fn redacted(
             first: slab.first,
             events: &events,
         };
-        let (texts, records) = place.gather(&values, shop.max_note_bytes, &mut fate);
+        let (texts, records) = place.gather(&values, shop, &mut fate);
         match label {
             None => {
                 counts.texts += texts.len() as u64;
@@ -178,7 +178,7 @@ struct Place<'a> {
 
 impl Place<'_> {
     /// Texts of a leaf, each a record with what its row says. Rows whose text cannot be read are marked.
-    fn gather(&self, values: &Values, most: usize, fate: &mut Fate) -> (Vec<Text>, Vec<Record>) {
+    fn gather(&self, values: &Values, shop: &Shop, fate: &mut Fate) -> (Vec<Text>, Vec<Record>) {
         let mut seen = vec![0_u32; fate.bad.len()];
         let (mut texts, mut records) = (Vec::new(), Vec::new());
         for at in 0..values.len() {
@@ -186,7 +186,7 @@ impl Place<'_> {
             let element = seen[row];
             seen[row] += 1;
             let text = match values.text(at) {
-                Ok(Some(text)) if text.len() <= most => text,
+                Ok(Some(text)) if text.len() <= shop.max_note_bytes => text,
                 Ok(None) => continue,
                 Ok(Some(_)) => {
                     fate.bad[row].get_or_insert(QuarantineCode::TooLarge);
@@ -205,11 +205,16 @@ impl Place<'_> {
                 partition: 0,
                 offset: self.first + row as i64,
             };
-            records.push(Record::Note(NoteEvent {
+            let record = Record::Note(NoteEvent {
                 at: at_row,
                 text: text.into(),
                 ..self.events[row].clone()
-            }));
+            });
+            if !shop.limits.allow(&record) {
+                fate.bad[row].get_or_insert(QuarantineCode::OverBudget);
+                continue;
+            }
+            records.push(record);
             texts.push(Text { at, row, element });
         }
         (texts, records)
@@ -257,12 +262,14 @@ async fn through_one(
         let done = shop.pool.run(move || {
             let sizes: Vec<usize> = records.iter().map(size).collect();
             match column {
-                None => redact(&work.edition, &records).inspect(|(processed, tokens)| {
-                    let members = work.edition.engine.members().len();
-                    told(&work.telemetry, processed, &sizes, members, *tokens);
-                }),
+                None => redact(&work.edition, &records, &Terms::whole(work.limits)).inspect(
+                    |(processed, tokens)| {
+                        let members = work.edition.engine.members().len();
+                        told(&work.telemetry, processed, &sizes, members, *tokens);
+                    },
+                ),
                 Some((label, path)) => {
-                    let batch = NoteBatch::from_records(records.iter().cloned())?.of_column(&path);
+                    let batch = NoteBatch::from_records(records.iter())?.of_column(&path);
                     Ok((work.edition.engine.replace(&batch, label)?, 0))
                 }
             }

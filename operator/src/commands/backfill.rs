@@ -61,6 +61,7 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
         store,
         encoding: sink.encoding,
         workers: config.resources.worker_count(),
+        limits: config.resources.limits()?,
         telemetry: Arc::clone(&telemetry),
         shard: args.shard,
         only,

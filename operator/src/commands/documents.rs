@@ -155,7 +155,7 @@ fn chunk(
     let mut bytes = Vec::new();
     let mut count = 0;
     let mut each = || {
-        let batch = NoteBatch::from_records(documents.iter().map(|document| document.record.clone()))?;
+        let batch = NoteBatch::from_records(documents.iter().map(|document| &document.record))?;
         let outcomes = engine.decide(&batch);
         for (row, (document, outcome)) in documents.iter().zip(&outcomes).enumerate() {
             let at = document.record.at();

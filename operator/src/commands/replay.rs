@@ -66,6 +66,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
             runtime.handle().clone(),
             format(&config)?,
             Arc::clone(&edition),
+            config.resources.limits()?,
         )
         .context("no worker threads")?,
         selection: Selection {

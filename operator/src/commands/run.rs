@@ -22,7 +22,7 @@ use crate::cli::RunArgs;
 use crate::config::{Config, Recipe, SinkConfig, SourceConfig, is_away, load};
 use crate::exit::{Coded, Failure, usage};
 use crate::logging::tell_left_out;
-use crate::pipeline::{Budget, Counters, Current, Edition, Pipeline, Pool, Shop, Tallied, files};
+use crate::pipeline::{Budget, Counters, Current, Edition, Pipeline, Pool, Shop, Tallied, Turns, files};
 use crate::renewal::{Part, Secrets, other_keys, renew_store};
 use crate::signals::{Overrun, stop_on_signal};
 use crate::telemetry::{Build, Telemetry};
@@ -288,6 +288,7 @@ fn shop(
         format: Current::new(format(config)?),
         store,
         pool: Pool::start(config.resources.worker_count()).context("no worker threads")?,
+        turns: Turns::new(config.resources.limits()?),
         roll: sink.roll,
         counters: Counters::new(match config.source {
             Some(SourceConfig::Kafka(_)) | None => Tallied::ByTopic,

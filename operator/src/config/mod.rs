@@ -24,6 +24,7 @@ use lethe_policy::PolicyFile;
 use serde::Deserialize;
 
 use crate::exit::usage;
+use crate::pipeline::Limits;
 use origin::Origin;
 
 pub(crate) use corrections::{CorrectionSource, CorrectionsConfig};
@@ -36,6 +37,11 @@ pub(crate) use telemetry::{OtlpConfig, TelemetryConfig};
 
 /// The least memory that the program can be held to.
 const LEAST_MEMORY: usize = 384 << 20;
+
+/// The least memory that one record can be held to: more than what an ordinary batch takes.
+const LEAST_RECORD: usize = 32 << 20;
+/// What a worker's ordinary batch takes above the rest, in bytes.
+const WORKER: usize = 2 << 20;
 
 /// Everything that a configuration file may say. Unknown keys are refused.
 #[derive(Debug, Default, Deserialize)]
@@ -153,6 +159,10 @@ pub(crate) struct Resources {
     /// Memory of the whole program in bytes, at least 384 MiB: records fetched, queued, being tagged, waiting in open
     /// files, and the program itself. When it gets tight, partitions are paused and files are closed early.
     pub(crate) memory_bytes: usize,
+    /// Memory that the work on one record may take, in bytes, and on all long records (over 1 MiB) that are in hand together.
+    /// A record that would take more is quarantined as `over_budget`. 0, the default, means five sixteenths of `memory_bytes`, less
+    /// 2 MiB a worker.
+    pub(crate) record_bytes: usize,
     /// How long a lane may drain when its partition is taken away or the program is told to stop, in seconds.
     pub(crate) drain_seconds: u64,
 }
@@ -162,6 +172,7 @@ impl Default for Resources {
         Self {
             workers: 0,
             memory_bytes: 512 << 20,
+            record_bytes: 0,
             drain_seconds: 30,
         }
     }
@@ -188,6 +199,28 @@ impl Resources {
             )));
         }
         Ok(self.memory_bytes)
+    }
+
+    /// What one record may take.
+    ///
+    /// # Errors
+    /// If that is less than an ordinary batch takes, or more than is left beside what lanes hold.
+    pub(crate) fn limits(&self) -> anyhow::Result<Limits> {
+        let memory = self.memory()?;
+        let record = match self.record_bytes {
+            // At least an eighth, however many workers there are.
+            0 => (memory / 16 * 5)
+                .saturating_sub(self.worker_count() * WORKER)
+                .max(memory / 8),
+            bytes if (LEAST_RECORD..=memory / 2).contains(&bytes) => bytes,
+            bytes => {
+                return Err(usage(format!(
+                    "key `resources.record_bytes`: {bytes} is not from {LEAST_RECORD} to half of `resources.memory_bytes` ({})",
+                    memory / 2
+                )));
+            }
+        };
+        Ok(Limits { record })
     }
 
     /// The deadline of a drain.

@@ -66,6 +66,7 @@ impl Pipeline {
             if let Some(lane) = lane {
                 let (reply, drained) = oneshot::channel();
                 drop(lane.control.send(Control::Drain(until, reply)));
+                lane.marker.leave_at(until, &self.runtime);
                 draining.push((partition, lane, drained));
             }
         }

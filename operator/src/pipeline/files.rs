@@ -14,7 +14,7 @@ use lethe_connectors::kafka::source::{
 use lethe_core::{Coordinates, Record};
 
 use super::Pipeline;
-use super::lane::Incoming;
+use super::incoming::Incoming;
 use super::names;
 use crate::config::{Config, SourceConfig};
 use crate::exit::Stopped;

@@ -4,19 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lethe_connectors::format::Format;
-use lethe_connectors::kafka::source::{Command, Partition, RawRecord};
+use lethe_connectors::kafka::source::{Command, Partition};
 use lethe_connectors::sink::{CommitError, Due, Held, LaneWriter, Receipt, Roll, SealedFile};
 use lethe_connectors::store::Store;
-use lethe_core::{Coordinates, Record};
 use opentelemetry::KeyValue;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::budget::{Relief, Share};
+use super::careful::Careful;
 use super::counters::Counters;
 use super::edition::{Current, Edition};
+use super::incoming::Incoming;
 use super::pool::Pool;
-use super::transform::{Fault, transform};
+use super::turns::Turns;
 use crate::telemetry::{Closing, LaneBoard, Measures, Stage, Telemetry, Work};
 
 /// Records that are tagged together at most.
@@ -26,7 +27,7 @@ const BATCH_BYTES: usize = 2 << 20;
 /// How often a lane looks whether its open file is due.
 const TICK: Duration = Duration::from_millis(250);
 /// First and longest wait before a store is tried again.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(15));
+pub(super) const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(15));
 
 /// What a lane needs of the program. Shared by all lanes.
 pub(crate) struct Shop {
@@ -34,51 +35,11 @@ pub(crate) struct Shop {
     pub(crate) format: Current<dyn Format>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) pool: Pool,
+    pub(crate) turns: Turns,
     pub(crate) roll: Roll,
     pub(crate) counters: Counters,
     pub(crate) telemetry: Arc<Telemetry>,
     pub(crate) commands: std::sync::mpsc::Sender<Command>,
-}
-
-/// One record on its way to a lane.
-pub(crate) enum Incoming {
-    /// As Kafka delivered it: the format has yet to read it.
-    Raw(RawRecord),
-    /// As a file source read it.
-    Read(Record),
-}
-
-impl Incoming {
-    /// Where it came from.
-    pub(crate) const fn at(&self) -> &Coordinates {
-        match self {
-            Self::Raw(record) => &record.at,
-            Self::Read(record) => record.at(),
-        }
-    }
-
-    /// When it was produced, in ms since 1970, if its source tells.
-    pub(crate) const fn timestamp(&self) -> Option<i64> {
-        match self {
-            Self::Raw(record) => record.timestamp,
-            Self::Read(_) => None,
-        }
-    }
-
-    /// Bytes of its payload, or of its text.
-    pub(crate) fn size(&self) -> usize {
-        match self {
-            Self::Raw(record) => record.payload.as_ref().map_or(0, |payload| payload.0.len()),
-            Self::Read(Record::Note(event)) => event.text.len(),
-            Self::Read(_) => 0,
-        }
-    }
-
-    /// What it weighs in the budget, in bytes: twice its text, since for a while it is there both as it came and as it
-    /// goes, and once it is redacted what the rows really hold is booked.
-    pub(crate) fn weight(&self) -> usize {
-        2 * self.size() + size_of::<Self>()
-    }
 }
 
 /// How a lane says what became durable while it drained.
@@ -104,6 +65,7 @@ pub(crate) struct Lane {
     pub(crate) edition: Option<Arc<Edition>>,
     pub(crate) writer: Option<Box<LaneWriter>>,
     pub(crate) open: Open,
+    pub(crate) careful: Careful,
 }
 
 /// The state of the file that is open.
@@ -124,10 +86,19 @@ impl Open {
             buffered: 0,
         }
     }
+
+    /// A row was added, perhaps the first.
+    pub(super) fn added(&mut self, was_empty: bool) {
+        let now = Instant::now();
+        self.last_row = now;
+        if was_empty {
+            self.since = now;
+        }
+    }
 }
 
 /// Why a lane ends before it is told to.
-enum End {
+pub(super) enum End {
     /// Another writer's file took its place.
     Lost,
     /// It cannot go on, and neither can the program.
@@ -150,11 +121,11 @@ impl Lane {
         }
     }
 
-    fn measures(&self) -> &Measures {
+    pub(super) fn measures(&self) -> &Measures {
         self.shop.telemetry.measures()
     }
 
-    fn tell(&self, command: Command) {
+    pub(super) fn tell(&self, command: Command) {
         // The receiver is gone only when the program is ending.
         drop(self.shop.commands.send(command));
     }
@@ -247,7 +218,7 @@ impl Lane {
     }
 
     /// The edition of now. If it is another than the open file's, that file is closed first.
-    async fn edition(&mut self) -> Result<Arc<Edition>, End> {
+    pub(super) async fn edition(&mut self) -> Result<Arc<Edition>, End> {
         let now = self.shop.edition.get();
         if !self
             .edition
@@ -267,67 +238,8 @@ impl Lane {
         Ok(now)
     }
 
-    async fn step(&mut self, mut records: Vec<Incoming>, bytes: usize) -> Result<(), End> {
-        let edition = self.edition().await?;
-        let Some(mut writer) = self.writer.take() else {
-            return Err(End::Failed(
-                "a lane without a writer was given records".to_owned(),
-            ));
-        };
-        let was_empty = writer.rows() == 0;
-        let mut wait = BACKOFF.0;
-        let (count, first) = (
-            records.len(),
-            records.first().map_or(0, |record| record.at().offset),
-        );
-        let latest = records.last().and_then(Incoming::timestamp);
-        self.measures().batch(count, bytes);
-        let sent = Instant::now();
-        let mut work = Work::new();
-        let result = loop {
-            let (shop, edition) = (Arc::clone(&self.shop), Arc::clone(&edition));
-            let done = self.shop.pool.run(move || {
-                work.stages.push((Stage::Queue, sent.elapsed()));
-                let result = transform(&shop, &edition, records, &mut work).and_then(|processed| {
-                    let begun = Instant::now();
-                    let pushed = writer.push(&processed.redacted, &processed.audit);
-                    work.stages.push((Stage::Encode, begun.elapsed()));
-                    pushed.map_err(|error| Fault::Broken(error.to_string()))
-                });
-                (writer, work, result)
-            });
-            let (back, worked, result) = done.await.map_err(|error| End::Failed(error.to_string()))?;
-            (writer, work) = (back, worked);
-            match result {
-                Ok(()) => break Ok(()),
-                Err(Fault::Broken(error)) => break Err(error),
-                Err(Fault::Away(again, why)) => {
-                    let place = format!("{}/{}", self.partition.0, self.partition.1);
-                    tracing::warn!(%place, why, "trying again in {} ms", wait.as_millis());
-                    self.measures().retry("redact");
-                    self.board.waits(true);
-                    tokio::time::sleep(wait).await;
-                    wait = (wait * 2).min(BACKOFF.1);
-                    records = again;
-                }
-            }
-        };
-        let buffered = writer.buffered_bytes();
-        self.writer = Some(writer);
-        self.share.give(bytes);
-        self.rebook(buffered);
-        self.board.redacted(count, latest);
-        self.told("batch", &work, first, count);
-        let now = Instant::now();
-        self.open.last_row = now;
-        if was_empty {
-            self.open.since = now;
-        }
-        result.map_err(|error| End::Failed(format!("{}/{}: {error}", self.partition.0, self.partition.1)))
-    }
-
     /// Tells where a batch's or a file's time went.
-    fn told(&self, what: &'static str, work: &Work, first: i64, records: usize) {
+    pub(super) fn told(&self, what: &'static str, work: &Work, first: i64, records: usize) {
         for &(stage, took) in &work.stages {
             self.measures().stage(stage, took);
         }
@@ -343,14 +255,14 @@ impl Lane {
     }
 
     /// Books what the writer now holds.
-    fn rebook(&mut self, buffered: usize) {
+    pub(super) fn rebook(&mut self, buffered: usize) {
         self.share.take(buffered);
         self.share.give(self.open.buffered);
         self.open.buffered = buffered;
     }
 
     /// Makes the open file durable, waiting for the store as long as it takes. Nothing if no row is in it.
-    async fn commit(&mut self, why: Closing) -> Result<Option<Receipt>, End> {
+    pub(super) async fn commit(&mut self, why: Closing) -> Result<Option<Receipt>, End> {
         let Some(mut writer) = self.writer.take() else {
             return Ok(None);
         };
@@ -390,7 +302,10 @@ impl Lane {
 async fn upload(shop: &Shop, board: &LaneBoard, place: &str, sealed: &SealedFile) -> Result<Receipt, End> {
     let mut wait = BACKOFF.0;
     loop {
-        match sealed.upload(shop.store.as_ref()).await {
+        board.uploads(true);
+        let uploaded = sealed.upload(shop.store.as_ref()).await;
+        board.uploads(false);
+        match uploaded {
             Ok(receipt) => return Ok(receipt),
             Err(CommitError::Lost { .. }) => return Err(End::Lost),
             Err(CommitError::Transient(error)) => {

@@ -5,8 +5,8 @@ use std::time::Instant;
 use lethe_connectors::kafka::source::{Again, Begin, LaneError, Lanes, LogRange, Partition, RawRecord};
 use lethe_connectors::sink::Receipt;
 
-use super::lane::{Control, Incoming};
-use super::{Pipeline, QUEUE_RECORDS};
+use super::lane::Control;
+use super::{Incoming, Pipeline, QUEUE_RECORDS};
 
 impl Lanes for Pipeline {
     fn assign(&self, ranges: &[LogRange], again: &Again<'_>) -> Result<Vec<Begin>, LaneError> {
@@ -17,7 +17,7 @@ impl Lanes for Pipeline {
         self.admit(Incoming::Raw(record))
             .map_err(|refused| match refused {
                 Incoming::Raw(record) => record,
-                Incoming::Read(_) => unreachable!("what is refused is what was offered"),
+                Incoming::Read(_) | Incoming::Heavy(_) => unreachable!("what is refused is what was offered"),
             })
     }
 

@@ -5,15 +5,22 @@
 
 mod assignment;
 mod budget;
+mod careful;
+mod cost;
 mod counters;
 mod edition;
 pub(crate) mod files;
+mod incoming;
 mod lane;
 mod lanes;
+mod marker;
 mod names;
 mod patience;
 mod pool;
+mod step;
+mod stride;
 mod transform;
+mod turns;
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -30,17 +37,22 @@ use tokio::task::JoinHandle;
 use crate::telemetry::{Board, LaneBoard, Measures};
 
 pub(crate) use budget::Budget;
+pub(crate) use cost::Limits;
 pub(crate) use counters::{Counters, Tallied};
 pub(crate) use edition::{Current, Edition};
 pub(crate) use files::rename;
-pub(crate) use lane::{Incoming, Shop};
+pub(crate) use incoming::Incoming;
+pub(crate) use lane::Shop;
 pub(crate) use names::about_code;
 pub(crate) use patience::{Unanswered, probe};
 pub(crate) use pool::Pool;
-pub(crate) use transform::{Fault, process, redact, told};
+pub(crate) use transform::{Fault, Terms, process, redact, told};
+pub(crate) use turns::Turns;
 
 use budget::Share;
+use careful::Careful;
 use lane::{Control, Lane, Open};
+use marker::Marker;
 
 /// Records that a lane's queue holds at most. Memory is the budget's to limit.
 const QUEUE_RECORDS: usize = 4096;
@@ -67,12 +79,16 @@ struct Handles {
     share: Arc<Share>,
     board: Arc<LaneBoard>,
     task: JoinHandle<()>,
+    marker: Arc<Marker>,
+    runtime: Handle,
     /// The first offset that its chain does not have.
     next: i64,
 }
 
 impl Drop for Handles {
     fn drop(&mut self) {
+        // What it has in hand is broken off.
+        self.marker.leave(&self.runtime);
         self.task.abort();
     }
 }
@@ -136,6 +152,7 @@ impl Pipeline {
         let (queue, records) = mpsc::channel(QUEUE_RECORDS);
         let (control, controls) = mpsc::unbounded_channel();
         let share = Arc::new(self.budget.share());
+        let marker = Marker::new(Arc::clone(&self.shop.store), partition);
         let lane = Lane {
             partition: partition.clone(),
             shop: Arc::clone(&self.shop),
@@ -146,6 +163,7 @@ impl Pipeline {
             edition: None,
             writer: Some(Box::new(writer)),
             open: Open::now(),
+            careful: Careful::new(Arc::clone(&marker)),
         };
         let task = self.runtime.spawn(lane.run());
         self.lanes().insert(
@@ -156,6 +174,8 @@ impl Pipeline {
                 share,
                 board,
                 task,
+                marker,
+                runtime: self.runtime.clone(),
                 next,
             },
         );

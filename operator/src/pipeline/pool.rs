@@ -1,20 +1,62 @@
 //! Threads that tag and encode, behind a bounded queue: no such work on the runtime's own threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
 
 type Job = Box<dyn FnOnce() + Send>;
 
+/// By how much the priority of a heavy job is below that of the workers (`nice`). With two busy processors, two such threads get
+/// less than a tenth of them, and still go on.
+const NICE: i32 = 10;
+
 /// A job panicked. What it held is gone; what the panic said is withheld.
 #[derive(Debug, thiserror::Error)]
 #[error("a worker panicked")]
 pub(crate) struct Panicked;
 
-/// A fixed set of worker threads. They end when the pool is dropped.
+/// How many workers are at work.
+#[derive(Debug)]
+pub(crate) struct Load {
+    busy: AtomicUsize,
+    workers: usize,
+}
+
+impl Load {
+    pub(super) const fn new(workers: usize) -> Self {
+        Self {
+            busy: AtomicUsize::new(0),
+            workers,
+        }
+    }
+
+    /// Whether every worker is.
+    pub(super) fn is_full(&self) -> bool {
+        self.busy.load(Ordering::Relaxed) >= self.workers
+    }
+
+    /// One more is, as long as the answer lives.
+    pub(super) fn enter(&self) -> Busy<'_> {
+        self.busy.fetch_add(1, Ordering::Relaxed);
+        Busy(&self.busy)
+    }
+}
+
+/// A worker at work.
+pub(super) struct Busy<'a>(&'a AtomicUsize);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A fixed set of worker threads, and a thread for each heavy job. They end when the pool is dropped.
 pub(crate) struct Pool {
     jobs: mpsc::Sender<Job>,
+    load: Arc<Load>,
 }
 
 impl Pool {
@@ -25,8 +67,9 @@ impl Pool {
     pub(crate) fn start(workers: usize) -> std::io::Result<Self> {
         let (jobs, queue) = mpsc::channel::<Job>(workers.max(1));
         let queue = Arc::new(Mutex::new(queue));
+        let load = Arc::new(Load::new(workers.max(1)));
         for worker in 0..workers.max(1) {
-            let queue = Arc::clone(&queue);
+            let (queue, load) = (Arc::clone(&queue), Arc::clone(&load));
             std::thread::Builder::new()
                 .name(format!("tag-{worker}"))
                 .spawn(move || {
@@ -37,11 +80,12 @@ impl Pool {
                             .unwrap_or_else(PoisonError::into_inner)
                             .blocking_recv();
                         let Some(job) = job else { break };
+                        let _busy = load.enter();
                         job();
                     }
                 })?;
         }
-        Ok(Self { jobs })
+        Ok(Self { jobs, load })
     }
 
     /// Runs `work` on a worker and waits for its result.
@@ -52,16 +96,49 @@ impl Pool {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Panicked> {
-        let (give, result) = oneshot::channel();
-        let job: Job = Box::new(move || {
-            if let Ok(value) = catch_unwind(AssertUnwindSafe(work)) {
-                // Nobody waits any more if the lane was dropped.
-                drop(give.send(value));
-            }
-        });
+        let (job, result) = answering(work);
         self.jobs.send(job).await.map_err(|_| Panicked)?;
         result.await.map_err(|_| Panicked)
     }
+
+    /// Runs `work` on a thread of its own, at a lower priority than the workers where the system allows it, and waits for its
+    /// result. The caller bounds how many do so at a time ([`Turns`](super::Turns)).
+    ///
+    /// # Errors
+    /// [`Panicked`] if it did, or if the system gives no thread.
+    pub(crate) async fn run_heavy<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Panicked> {
+        let (job, result) = answering(work);
+        let thread = std::thread::Builder::new().name("tag-heavy".to_owned());
+        let run = move || {
+            // On Linux the priority is the thread's own. Without it the record is in the way of others, not wrong.
+            if let Err(error) = rustix::process::nice(NICE) {
+                tracing::debug!(%error, "heavy records run at the priority of all others");
+            }
+            job();
+        };
+        thread.spawn(run).map_err(|_| Panicked)?;
+        result.await.map_err(|_| Panicked)
+    }
+
+    /// How many workers are at work.
+    pub(super) const fn load(&self) -> &Arc<Load> {
+        &self.load
+    }
+}
+
+/// A job that sends its result, unless it panics.
+fn answering<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> (Job, oneshot::Receiver<T>) {
+    let (give, result) = oneshot::channel();
+    let job = move || {
+        if let Ok(value) = catch_unwind(AssertUnwindSafe(work)) {
+            // Nobody waits any more if the lane was dropped.
+            drop(give.send(value));
+        }
+    };
+    (Box::new(job), result)
 }
 
 #[cfg(test)]
@@ -73,5 +150,28 @@ mod tests {
         let pool = Pool::start(1).unwrap();
         assert!(pool.run(|| panic!("as asked")).await.is_err());
         assert_eq!(pool.run(|| 2 + 2).await.unwrap(), 4);
+    }
+
+    #[tokio::test]
+    async fn a_heavy_job_runs_while_every_worker_is_busy() {
+        let pool = Pool::start(1).unwrap();
+        let (done, wait) = std::sync::mpsc::channel::<()>();
+        let busy = pool.run(move || wait.recv().is_ok());
+        tokio::pin!(busy);
+        assert!(futures::poll!(&mut busy).is_pending());
+        assert_eq!(pool.run_heavy(|| 2 + 2).await.unwrap(), 4);
+        assert!(pool.run_heavy(|| panic!("as asked")).await.is_err());
+        done.send(()).unwrap();
+        assert!(busy.await.unwrap());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_heavy_job_has_a_lower_priority_and_its_neighbours_keep_theirs() {
+        let priority = || rustix::process::getpriority_process(None).unwrap();
+        let pool = Pool::start(1).unwrap();
+        let before = pool.run(priority).await.unwrap();
+        assert_eq!(pool.run_heavy(priority).await.unwrap(), (before + NICE).min(19));
+        assert_eq!(pool.run(priority).await.unwrap(), before);
     }
 }

@@ -10,7 +10,7 @@ use lethe_core::Processed;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use crate::pipeline::{Edition, Fault, Incoming, Pool, process};
+use crate::pipeline::{Edition, Fault, Incoming, Limits, Pool, Terms, process};
 
 /// Records of a batch at most.
 const BATCH_RECORDS: usize = 256;
@@ -29,6 +29,7 @@ pub(crate) struct Workers {
     pool: Arc<Pool>,
     format: Arc<dyn Format>,
     edition: Arc<Edition>,
+    terms: Terms,
     /// Batches under way at most.
     most: usize,
     state: Mutex<State>,
@@ -51,12 +52,14 @@ impl Workers {
         runtime: Handle,
         format: Arc<dyn Format>,
         edition: Arc<Edition>,
+        limits: Limits,
     ) -> std::io::Result<Self> {
         Ok(Self {
             runtime,
             pool: Arc::new(Pool::start(workers)?),
             format,
             edition,
+            terms: Terms::whole(limits),
             most: workers.max(1) * 2,
             state: Mutex::default(),
         })
@@ -107,7 +110,9 @@ impl Workers {
             Arc::clone(&self.format),
             Arc::clone(&self.edition),
         );
-        let task = self.runtime.spawn(run(pool, format, edition, records));
+        let task = self
+            .runtime
+            .spawn(run(pool, format, edition, self.terms.clone(), records));
         state.under_way.push_back(task);
     }
 
@@ -125,17 +130,19 @@ async fn run(
     pool: Arc<Pool>,
     format: Arc<dyn Format>,
     edition: Arc<Edition>,
+    terms: Terms,
     mut records: Vec<Incoming>,
 ) -> anyhow::Result<Redacted> {
     let (mut wait, mut tried) = (BACKOFF.0, 1);
     loop {
-        let (format, edition) = (Arc::clone(&format), Arc::clone(&edition));
+        let (format, edition, terms) = (Arc::clone(&format), Arc::clone(&edition), terms.clone());
         let done = pool
-            .run(move || process(format.as_ref(), &edition, records))
+            .run(move || process(format.as_ref(), &edition, records, &terms))
             .await?;
         match done {
             Ok(done) => return Ok(done.processed),
             Err(Fault::Broken(error)) => return Err(anyhow!(error)),
+            Err(Fault::Parts(_)) => unreachable!("on these terms no batch is given back in parts"),
             Err(Fault::Away(_, why)) if tried == TRIES => {
                 return Err(anyhow!("{why}; run the replay again once it is back"));
             }

@@ -28,6 +28,8 @@ pub(crate) struct LaneBoard {
     moved: AtomicU64,
     /// Whether it waits for a store or another service: it cannot get on, and a restart would not help.
     waits: AtomicBool,
+    /// Whether a file is on its way to the store.
+    uploads: AtomicBool,
     clock: Clock,
 }
 
@@ -56,6 +58,7 @@ impl LaneBoard {
             queued: AtomicI64::new(0),
             moved: AtomicU64::new(clock.now()),
             waits: AtomicBool::new(false),
+            uploads: AtomicBool::new(false),
             clock,
         }
     }
@@ -96,6 +99,17 @@ impl LaneBoard {
         self.end.store(end, Relaxed);
     }
 
+    /// A window of a long record, or a part of a batch, is done.
+    pub(crate) fn stepped(&self) {
+        self.moved.store(self.clock.now(), Relaxed);
+    }
+
+    /// Whether a file is on its way to the store. The store bounds how long that takes, so it is no standstill.
+    pub(crate) fn uploads(&self, uploads: bool) {
+        self.uploads.store(uploads, Relaxed);
+        self.stepped();
+    }
+
     /// Whether it waits for something that is away.
     pub(crate) fn waits(&self, waits: bool) {
         self.waits.store(waits, Relaxed);
@@ -122,6 +136,7 @@ impl LaneBoard {
             age,
             queued: u64::try_from(self.queued.load(Relaxed)).unwrap_or(0),
             waits: self.waits.load(Relaxed),
+            uploads: self.uploads.load(Relaxed),
             still: Duration::from_millis(self.clock.now().saturating_sub(self.moved.load(Relaxed))),
         }
     }
@@ -138,6 +153,8 @@ pub(crate) struct LaneNow {
     pub(crate) age: Duration,
     pub(crate) queued: u64,
     pub(crate) waits: bool,
+    /// Whether a file is on its way to the store.
+    uploads: bool,
     /// Since when it has not got on.
     still: Duration,
 }
@@ -317,7 +334,7 @@ impl Board {
             return Err(format!("what reads has not got on for {} s", since.as_secs()));
         }
         for ((topic, partition), lane) in self.lanes() {
-            if lane.queued > 0 && !lane.waits && lane.still > self.stall {
+            if lane.queued > 0 && !lane.waits && !lane.uploads && lane.still > self.stall {
                 let seconds = lane.still.as_secs();
                 return Err(format!(
                     "lane {topic}/{partition} has {} records waiting and has not got on for {seconds} s",
@@ -389,6 +406,48 @@ mod tests {
         board.polled();
         std::thread::sleep(Duration::from_millis(3));
         assert!(board.check_live().unwrap_err().contains("what reads"));
+    }
+
+    #[test]
+    fn a_long_record_that_makes_progress_is_alive_and_one_that_makes_none_is_not() {
+        // Nothing in this test takes an hour, and each wait is longer than the resolution of the clock.
+        let is_live = |stall: Duration, step: &dyn Fn(&LaneBoard)| {
+            let board = Board::new(stall);
+            let lane = board.open(&place(), 0, Some(1));
+            lane.queued(0, None);
+            lane.moved.store(0, Relaxed);
+            std::thread::sleep(Duration::from_millis(3));
+            step(&lane);
+            board.check_live().is_ok()
+        };
+        let hour = Duration::from_secs(3600);
+        assert!(is_live(hour, &|lane| lane.stepped()));
+        assert!(!is_live(Duration::ZERO, &|_| {}));
+        assert!(
+            is_live(Duration::ZERO, &|lane| lane.uploads(true)),
+            "a file is uploaded"
+        );
+        assert!(!is_live(Duration::ZERO, &|lane| {
+            lane.uploads(true);
+            lane.uploads(false);
+            lane.moved.store(0, Relaxed);
+        }));
+    }
+
+    #[test]
+    fn progress_is_counted_from_the_last_step() {
+        let board = Board::new(Duration::from_secs(3600));
+        let lane = board.open(&place(), 0, Some(1));
+        lane.queued(0, None);
+        lane.moved.store(0, Relaxed);
+        std::thread::sleep(Duration::from_millis(20));
+        let before = board.lanes().remove(0).1.still;
+        lane.stepped();
+        let after = board.lanes().remove(0).1.still;
+        assert!(
+            before >= Duration::from_millis(20) && after < before,
+            "{before:?} {after:?}"
+        );
     }
 
     #[test]

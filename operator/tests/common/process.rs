@@ -51,7 +51,12 @@ impl Lethe {
     pub(crate) fn new<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lethe"));
         command.args(arguments);
-        for name in ["LETHE_LOG", "LETHE_CRASH_AT", "LETHE_STORE_FAULTS"] {
+        for name in [
+            "LETHE_LOG",
+            "LETHE_CRASH_AT",
+            "LETHE_STORE_FAULTS",
+            "LETHE_ABORT_ON",
+        ] {
             command.env_remove(name);
         }
         Self(command)

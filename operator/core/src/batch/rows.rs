@@ -51,7 +51,8 @@ pub(super) struct Rows {
 
 impl Rows {
     /// Adds one row.
-    pub(super) fn push(&mut self, record: Record) -> Result<(), BatchError> {
+    pub(super) fn push(&mut self, record: &Record) -> Result<(), BatchError> {
+        let none;
         let (at, kind, error, event) = match record {
             Record::Note(event) => {
                 let kind = match event.kind {
@@ -59,23 +60,19 @@ impl Rows {
                     _ if event.structured => RowKind::Structured,
                     _ => RowKind::Note,
                 };
-                (event.at.clone(), kind, None, event)
+                (&event.at, kind, None, event)
             }
-            Record::Tombstone(at) => (
-                at,
-                RowKind::Tombstone,
-                None,
-                NoteEvent {
+            Record::Tombstone(at) => {
+                none = NoteEvent {
                     kind: EventKind::Delete,
                     ..NoteEvent::default()
-                },
-            ),
-            Record::Quarantined(at, why) => (
-                at,
-                RowKind::Quarantined,
-                Some(why.to_string()),
-                NoteEvent::default(),
-            ),
+                };
+                (at, RowKind::Tombstone, None, &none)
+            }
+            Record::Quarantined(at, why) => {
+                none = NoteEvent::default();
+                (at, RowKind::Quarantined, Some(why.to_string()), &none)
+            }
         };
         let text = event.text.expose();
         self.text_bytes += text.len();
@@ -99,9 +96,9 @@ impl Rows {
         }
         self.patient_authority
             .append_option(event.patient_authority.as_deref());
-        self.enclosed.push(event.enclosed);
-        self.links.push(event.links);
-        self.structural_text.push(event.structural_text);
+        self.enclosed.push(event.enclosed.clone());
+        self.links.push(event.links.clone());
+        self.structural_text.push(event.structural_text.clone());
         self.version.append_option(event.version);
         self.authored_at.push(event.authored_at);
         self.event_kind.append_value(event.kind as u8);

@@ -1,0 +1,136 @@
+//! What the work on a record costs in memory, estimated before it begins.
+
+use lethe_core::{Quarantine, QuarantineCode, Record, count_tokens};
+
+/// Bytes of payload or text from which a record is worked on alone, on a thread of its own.
+pub(super) const HEAVY: usize = 1 << 20;
+/// Bytes of decoded text that are worked on together at most, unless one record alone has more.
+pub(super) const TOGETHER: usize = 2 << 20;
+
+/// Copies of a text at the peak of the work: in the event, as a column, redacted, and as a column of redacted texts. Encoding
+/// needs no more: by then the first two are gone, and a page and its compressed form take their place.
+const TEXT_COPIES: usize = 4;
+/// Copies of a message that is given back: as it was parsed, which takes about twice its size, put together again, and as a
+/// column.
+const MESSAGE_COPIES: usize = 4;
+/// Bytes of a token: its place and kind as columns (9 bytes), which grow by doubling, and the same once more while they are
+/// counted into sentences.
+const TOKEN_BYTES: usize = 24;
+/// Bytes that decoding takes for each byte of payload: the payload, the parsed form and the text.
+const DECODE_COPIES: usize = 3;
+
+/// How much memory the work on records may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Bytes for one record, and for all heavy records in hand together.
+    pub(crate) record: usize,
+}
+
+/// What became of an estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cost {
+    /// It is worked on together with others.
+    Light,
+    /// It is worked on alone, and takes so many bytes.
+    Heavy(usize),
+    /// It takes more than a record may have.
+    Over,
+}
+
+impl Limits {
+    /// What decoding a payload of `size` bytes takes.
+    pub(super) const fn of_payload(&self, size: usize) -> Cost {
+        self.judge(size, size * DECODE_COPIES)
+    }
+
+    /// What redacting a decoded record takes, whose payload had `size` bytes. Costs no memory and reads the text once, and
+    /// nothing if it is short.
+    pub(super) fn of_record(&self, record: &Record, size: usize) -> Cost {
+        let Record::Note(event) = record else {
+            return Cost::Light;
+        };
+        let text = event.text.expose();
+        let message = if event.enclosed.is_some() { size } else { 0 };
+        if text.len().max(message) <= HEAVY {
+            return Cost::Light;
+        }
+        let bytes = text.len() * TEXT_COPIES + message * MESSAGE_COPIES;
+        // Offsets of tokens are 32 bits wide: a text that long is over any limit, and must not be counted.
+        if bytes > self.record || u32::try_from(text.len()).is_err() {
+            return Cost::Over;
+        }
+        let most = (self.record - bytes) / TOKEN_BYTES + 1;
+        self.judge(
+            text.len().max(message),
+            bytes + count_tokens(text, most) * TOKEN_BYTES,
+        )
+    }
+
+    /// Whether a record without a payload may be worked on.
+    pub(crate) fn allow(&self, record: &Record) -> bool {
+        self.of_record(record, 0) != Cost::Over
+    }
+
+    const fn judge(&self, size: usize, cost: usize) -> Cost {
+        if size <= HEAVY {
+            Cost::Light
+        } else if cost > self.record {
+            Cost::Over
+        } else {
+            Cost::Heavy(cost)
+        }
+    }
+}
+
+/// The row of a record that would take too much memory.
+pub(super) const fn over_memory() -> Quarantine {
+    Quarantine::new(QuarantineCode::OverBudget, Some("memory"), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_core::{Coordinates, NoteEvent};
+
+    use super::*;
+
+    const LIMITS: Limits = Limits { record: 300 << 20 };
+
+    fn note(text: String) -> Record {
+        Record::Note(NoteEvent {
+            text: text.into(),
+            ..NoteEvent::default()
+        })
+    }
+
+    #[test]
+    fn sixteen_mib_of_prose_fit_and_as_many_full_stops_do_not() {
+        let prose = note("Seen in clinic today with a mild cough. ".repeat((16 << 20) / 40));
+        let Cost::Heavy(cost) = LIMITS.of_record(&prose, 16 << 20) else {
+            panic!("prose is heavy, and within the limit");
+        };
+        assert!((64 << 20..200 << 20).contains(&cost), "{cost}");
+        let stops = note(".".repeat(16 << 20));
+        assert_eq!(LIMITS.of_record(&stops, 16 << 20), Cost::Over);
+    }
+
+    #[test]
+    fn a_record_is_judged_by_its_text_rather_than_by_its_payload() {
+        assert_eq!(LIMITS.of_record(&note("Seen.".to_owned()), 50 << 20), Cost::Light);
+        let long = note("word ".repeat(1 << 20));
+        assert!(matches!(LIMITS.of_record(&long, 9_000), Cost::Heavy(_)));
+        assert_eq!(
+            Limits { record: 8 << 20 }.of_record(&long, 9_000),
+            Cost::Over,
+            "a few bytes that expanded"
+        );
+        assert_eq!(LIMITS.of_payload(200 << 20), Cost::Over);
+        assert_eq!(LIMITS.of_payload(HEAVY), Cost::Light);
+        let tombstone = Record::Tombstone(Coordinates::default());
+        assert_eq!(LIMITS.of_record(&tombstone, 0), Cost::Light);
+    }
+
+    #[test]
+    fn the_row_says_that_it_is_the_memory() {
+        assert_eq!(over_memory().to_string(), "over_budget:memory");
+    }
+}

@@ -1,0 +1,347 @@
+//! What a lane has in hand, written where the next process finds it after this one died.
+//!
+//! A record can kill the process that works on it: it takes more memory than any estimate says, or a library aborts. Started
+//! again, the process reads the same record and dies again. So the store keeps one small object a chain, under a name that is
+//! never listed ([`Store::list_after`]). A lane writes it once when it takes its first records, and from then on only if the lane
+//! before it did not end in order at the same place ([`Careful`](super::careful::Careful)).
+//!
+//! Marks are hints. Files of a chain are created once whatever a mark says, so that neither a lost mark nor one that several
+//! writers overwrite can lose or duplicate a row. A store that refuses marks leaves a lane without this protection.
+
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use lethe_connectors::kafka::source::Partition;
+use lethe_connectors::sink::ChainId;
+use lethe_connectors::store::{Store, StoreError};
+use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+/// Deaths with a record alone in hand after which it is quarantined.
+pub(super) const DEATHS: u32 = 3;
+/// How long a lane waits for the store to read or write a mark.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The version of a mark's form. One of another version is not understood, and replaced.
+const FORMAT: u32 = 1;
+
+/// What a lane had in hand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Mark {
+    format: u32,
+    /// Where the chain ended when the lane began.
+    tail: i64,
+    /// Lanes in a row that began at this tail and did not get past it.
+    deaths: u32,
+    /// The records that are being worked on, where that is announced.
+    hand: Option<Hand>,
+}
+
+/// Records that are being worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Hand {
+    first: i64,
+    last: i64,
+    /// Whether this is one record, and the process works on no other.
+    alone: bool,
+    /// How often a process died before with this record alone in hand.
+    deaths: u32,
+    /// Whether the work was broken off, or has not begun: its end is no death.
+    interrupted: bool,
+}
+
+/// How a lane goes on from what it found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// Whether batches are announced.
+    pub(super) cautious: bool,
+    /// The offsets whose records are worked on one by one.
+    pub(super) singly: Option<RangeInclusive<i64>>,
+    /// How often a process died with the first of them alone in hand.
+    pub(super) deaths: u32,
+    mark: Mark,
+}
+
+impl Plan {
+    /// The plan of a lane that begins at `tail` and found a mark, or none.
+    pub(super) fn of(found: Option<&Mark>, tail: i64) -> Self {
+        let mut mark = Mark {
+            format: FORMAT,
+            tail,
+            deaths: 0,
+            hand: None,
+        };
+        let Some(found) = found.filter(|found| found.format == FORMAT) else {
+            return Self::plain(mark);
+        };
+        mark.deaths = match found.tail == tail {
+            true => found.deaths.saturating_add(1),
+            false => 0,
+        };
+        match found.hand {
+            Some(hand) if hand.last >= tail => {
+                let counts = hand.alone && !hand.interrupted;
+                let deaths = hand.deaths + u32::from(counts);
+                let first = hand.first.max(tail);
+                // Until it is worked on again, the next process finds what this one found.
+                mark.hand = Some(Hand {
+                    first,
+                    deaths,
+                    interrupted: true,
+                    ..hand
+                });
+                Self {
+                    cautious: true,
+                    singly: Some(first..=hand.last),
+                    deaths,
+                    mark,
+                }
+            }
+            _ => Self {
+                cautious: mark.deaths > 0,
+                ..Self::plain(mark)
+            },
+        }
+    }
+
+    const fn plain(mark: Mark) -> Self {
+        Self {
+            cautious: false,
+            singly: None,
+            deaths: 0,
+            mark,
+        }
+    }
+}
+
+/// The mark of one chain in the store.
+#[derive(Debug)]
+pub(crate) struct Marker {
+    store: Arc<dyn Store>,
+    name: String,
+    /// The mark as it is to be; none before the lane's first records.
+    mark: Mutex<Option<Mark>>,
+    /// Whether the lane is being taken away: what it does not complete now did not die.
+    leaving: AtomicBool,
+    /// Held while the object is written, so that the last state is what stays.
+    writing: tokio::sync::Mutex<()>,
+}
+
+impl Marker {
+    /// The mark of a partition's chain.
+    pub(crate) fn new(store: Arc<dyn Store>, partition: &Partition) -> Arc<Self> {
+        let chain = ChainId::new(Arc::clone(&partition.0), partition.1);
+        Arc::new(Self {
+            store,
+            name: format!(".lethe/in-hand/{}", chain.notes_folder()),
+            mark: Mutex::default(),
+            leaving: AtomicBool::new(false),
+            writing: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// Reads what the lane before this one left, and says how to go on at `tail`.
+    pub(super) async fn begin(&self, tail: i64) -> Plan {
+        let found = match tokio::time::timeout(PATIENCE, self.store.read(&self.name)).await {
+            // What is no mark is replaced by one.
+            Ok(Ok(bytes)) => serde_json::from_slice::<Mark>(&bytes).ok(),
+            Ok(Err(StoreError::NotFound(_))) => None,
+            Ok(Err(error)) => {
+                self.warn(&error);
+                None
+            }
+            Err(_) => None,
+        };
+        let plan = Plan::of(found.as_ref(), tail);
+        self.set(plan.mark.clone()).await;
+        plan
+    }
+
+    /// Announces the records that are worked on next. `alone` is how often a process died with this one record in hand; none if
+    /// the process works on others too.
+    pub(super) async fn announce(&self, offsets: RangeInclusive<i64>, alone: Option<u32>) {
+        self.set_hand(Some(Hand {
+            first: *offsets.start(),
+            last: *offsets.end(),
+            alone: alone.is_some(),
+            deaths: alone.unwrap_or(0),
+            interrupted: false,
+        }))
+        .await;
+    }
+
+    /// What was announced is done.
+    pub(super) async fn done(&self) {
+        self.set_hand(None).await;
+    }
+
+    /// The lane is being taken away, or the process is leaving: what is in hand may stay undone, and is not to blame. Returns at
+    /// once; writes only if a record is announced as alone.
+    pub(crate) fn leave(self: &Arc<Self>, runtime: &Handle) {
+        let was = self.leaving.swap(true, Ordering::Relaxed);
+        let is_alone = |mark: &Mark| mark.hand.is_some_and(|hand| hand.alone && !hand.interrupted);
+        if !was && self.get().as_ref().is_some_and(is_alone) {
+            let marker = Arc::clone(self);
+            runtime.spawn(async move { marker.write().await });
+        }
+    }
+
+    /// Does that at a moment: what a lane that drains has in hand then is broken off. Before it, a death counts.
+    pub(crate) fn leave_at(self: &Arc<Self>, moment: Instant, runtime: &Handle) {
+        let (marker, on) = (Arc::downgrade(self), runtime.clone());
+        runtime.spawn(async move {
+            tokio::time::sleep_until(moment).await;
+            if let Some(marker) = marker.upgrade() {
+                marker.leave(&on);
+            }
+        });
+    }
+
+    fn get(&self) -> Option<Mark> {
+        // Each change is one assignment: a panic leaves nothing half done.
+        self.mark.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn set(&self, mark: Mark) {
+        *self.mark.lock().unwrap_or_else(PoisonError::into_inner) = Some(mark);
+        self.write().await;
+    }
+
+    async fn set_hand(&self, hand: Option<Hand>) {
+        if let Some(mark) = self.get() {
+            self.set(Mark { hand, ..mark }).await;
+        }
+    }
+
+    /// Writes the mark as it is now. What fails is told and passed over: a lane must not wait for a hint.
+    async fn write(&self) {
+        match tokio::time::timeout(PATIENCE, self.put()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => self.warn(&error),
+            Err(_) => tracing::warn!(name = self.name, "the store does not answer; no mark is written"),
+        }
+    }
+
+    async fn put(&self) -> Result<(), StoreError> {
+        let _turn = self.writing.lock().await;
+        let Some(mut mark) = self.get() else {
+            return Ok(());
+        };
+        if let Some(hand) = &mut mark.hand {
+            hand.interrupted |= self.leaving.load(Ordering::Relaxed);
+        }
+        let bytes = Bytes::from(serde_json::to_vec(&mark).unwrap_or_default());
+        match self.store.look(&self.name).await {
+            // Of two writers that do this at the same moment one fails, and either mark may stay.
+            Ok(object) => self.store.replace(&self.name, bytes, &object.version).await,
+            Err(StoreError::NotFound(_)) => self.store.create(&self.name, bytes).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    fn warn(&self, error: &StoreError) {
+        tracing::warn!(%error, "a record that kills the process cannot be found out for now");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_connectors::store::Memory;
+
+    use super::*;
+
+    fn marker(store: &Arc<dyn Store>) -> Arc<Marker> {
+        Marker::new(Arc::clone(store), &("notes".into(), 3))
+    }
+
+    fn store() -> Arc<dyn Store> {
+        Arc::new(Memory::default())
+    }
+
+    #[tokio::test]
+    async fn a_lane_that_got_on_or_began_nothing_leaves_no_suspicion() {
+        let store = store();
+        assert!(!marker(&store).begin(5).await.cautious, "the first lane");
+        assert!(
+            !marker(&store).begin(9).await.cautious,
+            "the lane before it got on"
+        );
+        let plan = marker(&store).begin(9).await;
+        assert!(plan.cautious && plan.singly.is_none(), "it did not get past 9");
+        assert!(store.list("").await.unwrap().is_empty(), "marks are not listed");
+    }
+
+    #[tokio::test]
+    async fn a_batch_in_hand_is_worked_on_record_by_record() {
+        let store = store();
+        let lane = marker(&store);
+        lane.begin(5).await;
+        lane.announce(7..=40, None).await;
+        let plan = marker(&store).begin(9).await;
+        assert_eq!((plan.singly, plan.deaths), (Some(9..=40), 0));
+        // Killed before it came so far, the next one finds the same.
+        assert_eq!(marker(&store).begin(9).await.singly, Some(9..=40));
+        assert_eq!(
+            marker(&store).begin(41).await.singly,
+            None,
+            "all of it is durable"
+        );
+    }
+
+    #[tokio::test]
+    async fn only_deaths_in_a_row_with_the_record_alone_are_counted() {
+        let store = store();
+        for deaths in 0..DEATHS {
+            let lane = marker(&store);
+            assert_eq!(lane.begin(5).await.deaths, deaths);
+            lane.announce(5..=5, Some(deaths)).await;
+        }
+        let lane = marker(&store);
+        let plan = lane.begin(5).await;
+        assert_eq!((plan.singly, plan.deaths), (Some(5..=5), DEATHS));
+        // It completes after all: nothing is left of that.
+        lane.done().await;
+        assert_eq!(marker(&store).begin(5).await.deaths, 0);
+    }
+
+    #[tokio::test]
+    async fn a_death_before_the_record_is_in_hand_again_does_not_count() {
+        let store = store();
+        let lane = marker(&store);
+        lane.begin(5).await;
+        lane.announce(5..=5, Some(0)).await;
+        for _ in 0..4 {
+            assert_eq!(marker(&store).begin(5).await.deaths, 1);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_record_that_is_broken_off_because_the_process_leaves_did_not_die() {
+        let store = store();
+        let lane = marker(&store);
+        lane.begin(5).await;
+        lane.announce(5..=5, Some(1)).await;
+        lane.leave(&Handle::current());
+        while !std::str::from_utf8(&store.read(&lane.name).await.unwrap())
+            .unwrap()
+            .contains("\"interrupted\":true")
+        {
+            tokio::task::yield_now().await;
+        }
+        let plan = marker(&store).begin(5).await;
+        assert_eq!((plan.singly, plan.deaths), (Some(5..=5), 1));
+    }
+
+    #[tokio::test]
+    async fn what_is_no_mark_is_replaced() {
+        let store = store();
+        let lane = marker(&store);
+        let create = |bytes: &'static [u8]| store.create(&lane.name, Bytes::from_static(bytes));
+        create(b"not a mark").await.unwrap();
+        assert!(!lane.begin(5).await.cautious);
+        assert!(marker(&store).begin(5).await.cautious, "now there is one");
+    }
+}

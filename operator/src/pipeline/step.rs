@@ -1,0 +1,150 @@
+//! One step of a lane: records to rows in the open file, in parts that fit the memory and the care that they need.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use lethe_connectors::kafka::source::Command;
+
+use super::careful::Part;
+use super::cost::{Cost, HEAVY};
+use super::incoming::Incoming;
+use super::lane::{BACKOFF, End, Lane};
+use super::transform::{Fault, Terms, transform};
+use crate::telemetry::{Closing, Stage, Work};
+
+impl Lane {
+    /// Puts records into the open file, in order.
+    pub(super) async fn step(&mut self, records: Vec<Incoming>, bytes: usize) -> Result<(), End> {
+        let place = format!("{}/{}", self.partition.0, self.partition.1);
+        self.measures().batch(records.len(), bytes);
+        if let Some(first) = records.first() {
+            self.careful.begin(&place, first.at().offset).await;
+        }
+        let mut parts = VecDeque::from(self.careful.parts(&place, records));
+        let mut result = Ok(());
+        while let Some(part) = parts.pop_front() {
+            let rows = self.writer.as_ref().map_or(0, |writer| writer.rows());
+            if self.careful.closes(&part, rows)
+                && let Some(receipt) = self.commit(Closing::Asked).await?
+            {
+                self.tell(Command::Release(receipt));
+            }
+            let alone = part.alone;
+            match self.part(part, &place).await {
+                Ok(None) => {}
+                Ok(Some(smaller)) => {
+                    let smaller = smaller.into_iter().rev();
+                    smaller.for_each(|records| parts.push_front(Part { records, alone }));
+                }
+                Err(end) => {
+                    result = Err(end);
+                    break;
+                }
+            }
+        }
+        self.share.give(bytes);
+        result
+    }
+
+    /// Works on one part, and tries again as long as something that it needs is away. Gives it back in smaller parts if it takes
+    /// too much memory as it is.
+    async fn part(&mut self, part: Part, place: &str) -> Result<Option<Vec<Vec<Incoming>>>, End> {
+        let edition = self.edition().await?;
+        let Some(mut writer) = self.writer.take() else {
+            return Err(End::Failed(
+                "a lane without a writer was given records".to_owned(),
+            ));
+        };
+        let was_empty = writer.rows() == 0;
+        let mut wait = BACKOFF.0;
+        let alone = part.alone;
+        let (count, first) = (
+            part.records.len(),
+            part.records.first().map_or(0, |record| record.at().offset),
+        );
+        let latest = part.records.last().and_then(Incoming::timestamp);
+        let sent = Instant::now();
+        let mut work = Work::new();
+        let mut part = part;
+        let result = loop {
+            let floor = self.shop.turns.floor(alone).await;
+            self.careful.announce(&part).await;
+            let cost = self.heavy(&part);
+            let turn = match cost {
+                Some(cost) => self.shop.turns.take(cost).await,
+                None => None,
+            };
+            let terms = Terms {
+                limits: self.shop.turns.limits(),
+                parts: true,
+                board: Some(Arc::clone(&self.board)),
+                yields: cost.map(|_| Arc::clone(self.shop.pool.load())),
+            };
+            let (shop, edition, records) = (Arc::clone(&self.shop), Arc::clone(&edition), part.records);
+            let job = move || {
+                work.stages.push((Stage::Queue, sent.elapsed()));
+                let result = transform(&shop, &edition, records, &terms, &mut work).and_then(|processed| {
+                    let begun = Instant::now();
+                    let pushed = writer.push(&processed.redacted, &processed.audit);
+                    work.stages.push((Stage::Encode, begun.elapsed()));
+                    pushed.map_err(|error| Fault::Broken(error.to_string()))
+                });
+                // Held to the end of the work, even if the lane is dropped meanwhile.
+                drop(turn);
+                (writer, work, result, floor)
+            };
+            let done = match cost {
+                Some(_) => self.shop.pool.run_heavy(job).await,
+                None => self.shop.pool.run(job).await,
+            };
+            let (back, worked, result, floor) = done.map_err(|error| End::Failed(error.to_string()))?;
+            (writer, work) = (back, worked);
+            self.careful.done(alone).await;
+            drop(floor);
+            match result {
+                Ok(()) => break Ok(None),
+                Err(Fault::Broken(error)) => break Err(error),
+                Err(Fault::Parts(parts)) => break Ok(Some(parts)),
+                Err(Fault::Away(again, why)) => {
+                    tracing::warn!(%place, why, "trying again in {} ms", wait.as_millis());
+                    self.measures().retry("redact");
+                    self.board.waits(true);
+                    tokio::time::sleep(wait).await;
+                    wait = (wait * 2).min(BACKOFF.1);
+                    part = Part {
+                        records: again,
+                        alone,
+                    };
+                }
+            }
+        };
+        let buffered = writer.buffered_bytes();
+        self.writer = Some(writer);
+        self.rebook(buffered);
+        match &result {
+            Ok(Some(_)) => self.board.stepped(),
+            _ => self.board.redacted(count, latest),
+        }
+        self.told("batch", &work, first, count);
+        self.open.added(was_empty);
+        result.map_err(|error| End::Failed(format!("{place}: {error}")))
+    }
+
+    /// What memory a part takes that needs a turn; none if it is an ordinary batch. Until a payload is decoded only its size is
+    /// known; one that is too large for any turn is quarantined undecoded, which costs nothing.
+    fn heavy(&self, part: &Part) -> Option<usize> {
+        let [record] = part.records.as_slice() else {
+            return None;
+        };
+        match record {
+            Incoming::Heavy(heavy) => Some(heavy.cost),
+            Incoming::Read(_) if record.size() > HEAVY => Some(0),
+            Incoming::Read(_) => None,
+            Incoming::Raw(_) => match self.shop.turns.limits().of_payload(record.size()) {
+                Cost::Heavy(cost) => Some(cost),
+                Cost::Light | Cost::Over => None,
+            },
+        }
+    }
+}
