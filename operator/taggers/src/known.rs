@@ -1,13 +1,17 @@
 //! `known`: the patient's own identifiers, as the event carries them, found in the patient's notes.
 //!
 //! The surest evidence there is: a name, number or date of the very patient, whole or in parts, reordered, abbreviated,
-//! in another written form, or one typing error away. Each note gets its own small tables, so that the cost is linear
-//! in the note's length and nothing is kept between notes.
+//! in another written form, or one typing error away. Each note gets its own tables and is read once for each kind of value,
+//! so that the cost is linear in the note's length and in the number of values. Nothing is kept between notes.
 
 mod dates;
+#[cfg(test)]
+mod many;
 mod names;
 mod numbers;
 mod phrases;
+#[cfg(test)]
+mod reference;
 
 use std::sync::Arc;
 
@@ -77,12 +81,16 @@ impl Known {
             return;
         }
         let (mut names, mut numbers) = (names::Names::default(), numbers::Numbers::default());
-        let (mut dates, mut phrases) = (Vec::new(), phrases::Phrases::default());
+        let (mut dates, mut phrases) = (dates::Dates::default(), phrases::Phrases::default());
         for (kind, value) in note.known() {
             let label = self.labels.of(kind);
             match kind {
                 KnownKind::Patient | KnownKind::Relative | KnownKind::Clinician => names.add(value, label),
-                KnownKind::BirthDate => dates.extend(dates::Date::parse(value)),
+                KnownKind::BirthDate => {
+                    if let Some(date) = dates::Date::parse(value) {
+                        dates.add(date);
+                    }
+                }
                 KnownKind::Phone => numbers.add_phone(value, label),
                 KnownKind::Address => phrases.add_address(value, &self.labels),
                 KnownKind::Email | KnownKind::Organization => phrases.add(value, label, "known.phrase"),
@@ -105,9 +113,7 @@ impl Known {
         names.find(&words, &self.config, &self.vocabulary, out);
         numbers.find(&words, out);
         phrases.find(&words, out);
-        for date in dates {
-            date.find(&words, self.labels.of(KnownKind::BirthDate), out);
-        }
+        dates.find(&words, self.labels.of(KnownKind::BirthDate), out);
     }
 }
 

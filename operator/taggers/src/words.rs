@@ -40,6 +40,9 @@ pub(crate) struct Words<'a> {
     special: Vec<(u32, String)>,
     /// Whether a token's folded form is among `special`, beside how the token is written.
     cases: Vec<(Case, bool)>,
+    /// Tokens asked for, which bounds the work done.
+    #[cfg(test)]
+    pub(crate) steps: std::cell::Cell<u64>,
 }
 
 impl<'a> Words<'a> {
@@ -51,6 +54,8 @@ impl<'a> Words<'a> {
             lower: note.text.to_ascii_lowercase(),
             special: Vec::new(),
             cases: Vec::with_capacity(tokens.len()),
+            #[cfg(test)]
+            steps: std::cell::Cell::default(),
         };
         let ascii = text.is_ascii();
         for i in 0..tokens.len() {
@@ -86,6 +91,8 @@ impl<'a> Words<'a> {
     /// Token `i`, folded; empty where there is none, so that looking past an end needs no care.
     #[inline]
     pub(crate) fn get(&self, i: usize) -> &str {
+        #[cfg(test)]
+        self.steps.set(self.steps.get() + 1);
         match self.cases.get(i) {
             None => "",
             Some((_, false)) => self.note.tokens.span(i).of(&self.lower),
@@ -115,6 +122,8 @@ impl<'a> Words<'a> {
 
     /// How token `i` is written; [`Case::Mark`] where there is none.
     pub(crate) fn case(&self, i: usize) -> Case {
+        #[cfg(test)]
+        self.steps.set(self.steps.get() + 1);
         self.cases.get(i).map_or(Case::Mark, |&(case, _)| case)
     }
 

@@ -1,5 +1,7 @@
 //! A known date in every common written form: 1992-03-19 is also 03/19/92, 19.3.1992, March 19th, 1992 and 19 de marzo de 1992.
 
+use std::collections::HashMap;
+
 use lethe_core::{Collector, LabelId};
 
 use crate::words::{Case, Words};
@@ -30,15 +32,9 @@ const MOST_TOKENS: usize = 11;
 /// A date of the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Date {
-    year: u32,
-    month: u32,
-    day: u32,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Component {
-    Number(u32, usize),
-    Month(u32),
+    pub(super) year: u32,
+    pub(super) month: u32,
+    pub(super) day: u32,
 }
 
 impl Date {
@@ -53,27 +49,101 @@ impl Date {
         };
         ((1..=12).contains(&date.month) && (1..=31).contains(&date.day)).then_some(date)
     }
+}
 
-    pub(super) fn find(self, words: &Words<'_>, label: LabelId, out: &mut Collector<'_>) {
-        let mut i = 0;
-        while i < words.len() {
-            match self.at(i, words) {
-                Some(last) => {
-                    out.tokens(i, last, label, 1.0, "known.date");
-                    i = last + 1;
-                }
-                None => i += 1,
-            }
+/// The dates that one event carries.
+#[derive(Default)]
+pub(super) struct Dates {
+    all: Vec<Date>,
+    /// Places in `all` by the year's last two digits, month and day: at most one for each century.
+    by_day: HashMap<[u32; 3], Vec<usize>>,
+}
+
+impl Dates {
+    pub(super) fn add(&mut self, date: Date) {
+        let same_day = self
+            .by_day
+            .entry([date.year % 100, date.month, date.day])
+            .or_default();
+        if !same_day.iter().any(|&at| self.all[at] == date) {
+            same_day.push(self.all.len());
+            self.all.push(date);
         }
     }
 
-    fn at(self, i: usize, words: &Words<'_>) -> Option<usize> {
+    /// Reads each date of the text once, and looks it up: the cost does not depend on how many dates are known.
+    pub(super) fn find(&self, words: &Words<'_>, label: LabelId, out: &mut Collector<'_>) {
+        if self.all.is_empty() {
+            return;
+        }
+        // Where each date may begin: its occurrences do not overlap, while those of two dates may.
+        let mut free = vec![0; self.all.len()];
+        for i in 0..words.len() {
+            let Some((read, last)) = Read::at(i, words) else {
+                continue;
+            };
+            let mut found = false;
+            for (year, month, day) in read.dates().into_iter().flatten() {
+                let same_day = self.by_day.get(&[year.short(), month, day]);
+                for &at in same_day.into_iter().flatten() {
+                    if year.fits(self.all[at].year) && free[at] <= i {
+                        free[at] = last + 1;
+                        found = true;
+                    }
+                }
+            }
+            if found {
+                out.tokens(i, last, label, 1.0, "known.date");
+            }
+        }
+    }
+}
+
+/// What may be a date in the text.
+pub(super) enum Read {
+    /// Eight digits without separators.
+    Compact(u32),
+    /// Three components in the order of the text.
+    Apart([Component; 3]),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Component {
+    Number(u32, usize),
+    Month(u32),
+}
+
+/// A year as the text writes it.
+#[derive(Clone, Copy)]
+enum Year {
+    Whole(u32),
+    Short(u32),
+}
+
+impl Year {
+    const fn short(self) -> u32 {
+        match self {
+            Self::Whole(year) | Self::Short(year) => year % 100,
+        }
+    }
+
+    const fn fits(self, known: u32) -> bool {
+        match self {
+            Self::Whole(year) => year == known,
+            Self::Short(year) => year == known % 100,
+        }
+    }
+}
+
+impl Read {
+    /// What stands at token `i`, and its last token.
+    pub(super) fn at(i: usize, words: &Words<'_>) -> Option<(Self, usize)> {
+        let first = component(i, words)?;
         if i > 0 && words.glued(i - 1) && (words.case(i - 1) == Case::Digits || words.before(i, 1) == "/") {
             return None;
         }
-        let first = component(i, words)?;
         if let Component::Number(number, 8) = first {
-            return self.compact(number).then_some(i);
+            return Some((Self::Compact(number), i));
         }
         let mut read = [first; 3];
         let (mut count, mut last) = (1, i);
@@ -93,30 +163,47 @@ impl Date {
             }
         }
         let glued_on = words.glued(last) && words.case(last + 1) == Case::Digits;
-        (count == 3 && !glued_on && self.is(read)).then_some(last)
+        (count == 3 && !glued_on).then_some((Self::Apart(read), last))
     }
 
-    fn compact(self, number: u32) -> bool {
-        let Self { year, month, day } = self;
-        [
-            year * 10_000 + month * 100 + day,
-            month * 1_000_000 + day * 10_000 + year,
-            day * 1_000_000 + month * 10_000 + year,
-        ]
-        .contains(&number)
+    /// The dates that this may be: year first, day first or month first.
+    fn dates(&self) -> [Option<(Year, u32, u32)>; 3] {
+        match *self {
+            Self::Compact(number) => [
+                (number / 10_000, number / 100 % 100, number % 100),
+                (number % 10_000, number / 1_000_000, number / 10_000 % 100),
+                (number % 10_000, number / 10_000 % 100, number / 1_000_000),
+            ]
+            .map(|(year, month, day)| Some((Year::Whole(year), month, day))),
+            Self::Apart([a, b, c]) => {
+                let date = |y: Component, m: Component, d: Component| Some((y.year()?, m.month()?, d.day()?));
+                [date(a, b, c), date(c, a, b), date(c, b, a)]
+            }
+        }
+    }
+}
+
+impl Component {
+    const fn year(self) -> Option<Year> {
+        match self {
+            Self::Number(year, 4) => Some(Year::Whole(year)),
+            Self::Number(year, 2) => Some(Year::Short(year)),
+            _ => None,
+        }
     }
 
-    /// Whether three components are this date: year first, day first or month first.
-    fn is(self, [a, b, c]: [Component; 3]) -> bool {
-        let month = |x| {
-            x == Component::Month(self.month) || matches!(x, Component::Number(n, 1..=2) if n == self.month)
-        };
-        let day = |x| matches!(x, Component::Number(n, 1..=2) if n == self.day);
-        let year = |x| {
-            matches!(x, Component::Number(n, 4) if n == self.year)
-                || matches!(x, Component::Number(n, 2) if n == self.year % 100)
-        };
-        (year(a) && month(b) && day(c)) || (year(c) && (month(a) && day(b) || day(a) && month(b)))
+    const fn month(self) -> Option<u32> {
+        match self {
+            Self::Month(month) | Self::Number(month, 1..=2) => Some(month),
+            Self::Number(..) => None,
+        }
+    }
+
+    const fn day(self) -> Option<u32> {
+        match self {
+            Self::Number(day, 1..=2) => Some(day),
+            _ => None,
+        }
     }
 }
 

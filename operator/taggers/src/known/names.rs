@@ -1,5 +1,7 @@
 //! Names of the patient, of relatives and of clinicians: in parts, in any order, as initials, one typing error away.
 
+use std::collections::{HashMap, HashSet};
+
 use lethe_core::{Collector, LabelId};
 
 use crate::known::KnownConfig;
@@ -22,22 +24,26 @@ const PARTICLES: [&str; 14] = [
 /// Parts compared by distance, at most: what keeps an event with thousands of names linear.
 const MAX_FUZZY: usize = 64;
 
-/// A part of a name: three letters or more, folded.
-struct Part {
-    folded: String,
-    label: LabelId,
-}
-
 /// The names that one event carries.
 #[derive(Default)]
 pub(super) struct Names {
-    parts: Vec<Part>,
+    /// Parts of three letters or more, folded.
+    parts: HashMap<String, LabelId>,
     /// Two-letter parts: they count only beside another part of a name.
-    short: Vec<String>,
-    /// Initials of each name in its order and, for two or more parts, surname first.
-    initials: Vec<(Vec<char>, LabelId)>,
-    /// First and last letters of the parts that distance applies to: most words fail both at once.
-    ends: [u64; 2],
+    short: HashSet<String>,
+    /// Initials of each name in its order and, for two or more parts, surname first; with their rank in the event's order.
+    initials: HashMap<String, (usize, LabelId)>,
+    /// The ASCII letters among the initials, as bits.
+    letters: u128,
+    near: Near,
+}
+
+/// The parts that distance applies to.
+struct Near {
+    parts: Vec<(String, LabelId)>,
+    /// Which of them begin and which end with a byte. One edit leaves the first letter or the last one in place.
+    first: [u64; 256],
+    last: [u64; 256],
 }
 
 /// How a token relates to the names.
@@ -62,31 +68,37 @@ impl Names {
             initials.extend(folded.chars().next());
             match folded.chars().count() {
                 1 => {}
-                2 => self.short.push(folded),
-                _ => self.parts.push(Part { folded, label }),
+                2 => {
+                    self.short.insert(folded);
+                }
+                // Of equal parts the first one carried, which is mostly the patient's, keeps its label.
+                _ => {
+                    self.parts.entry(folded).or_insert(label);
+                }
             }
         }
         if (2..=4).contains(&initials.len()) {
+            for letter in initials.iter().filter(|letter| letter.is_ascii()) {
+                self.letters |= 1 << u32::from(*letter);
+            }
             let mut turned = initials.clone();
             turned.rotate_right(1);
             let ends = vec![initials[0], initials[initials.len() - 1]];
-            self.initials
-                .extend([initials, turned, ends].map(|letters| (letters, label)));
+            for letters in [initials, turned, ends] {
+                let rank = self.initials.len();
+                self.initials
+                    .entry(letters.into_iter().collect())
+                    .or_insert((rank, label));
+            }
         }
     }
 
-    /// Sorts the tables for look-ups.
+    /// Completes the tables for look-ups.
     pub(super) fn finish(&mut self) {
-        // Stable: of equal parts the first one carried, which is mostly the patient's, keeps its label.
-        self.parts.sort_by(|a, b| a.folded.cmp(&b.folded));
-        self.parts.dedup_by(|a, b| a.folded == b.folded);
-        for part in self.parts.iter().take(MAX_FUZZY) {
-            let bytes = part.folded.as_bytes();
-            if let (Some(first), Some(last)) = (bytes.first(), bytes.last()) {
-                self.ends[0] |= letter_bit(*first);
-                self.ends[1] |= letter_bit(*last);
-            }
-        }
+        let mut sorted: Vec<_> = self.parts.iter().collect();
+        sorted.sort_unstable();
+        let parts = sorted.into_iter().take(MAX_FUZZY);
+        self.near = Near::new(parts.map(|(part, label)| (part.clone(), *label)).collect());
     }
 
     pub(super) fn find(
@@ -189,47 +201,30 @@ impl Names {
         }
         match word.len() {
             0 => Link::None,
-            1 if case == Case::Upper => self
-                .initials
-                .iter()
-                .find(|(letters, _)| word.chars().next().is_some_and(|c| letters.contains(&c)))
-                .map_or(Link::None, |_| Link::Initial),
-            2 if case.is_capital() && self.short.iter().any(|part| part == word) => Link::Short,
+            1 if case == Case::Upper => match word.as_bytes().first() {
+                Some(&letter) if letter.is_ascii() && self.letters >> letter & 1 == 1 => Link::Initial,
+                _ => Link::None,
+            },
+            2 if case.is_capital() && self.short.contains(word) => Link::Short,
             _ => self.part(word, case, config, vocabulary),
         }
     }
 
     fn part(&self, word: &str, case: Case, config: &KnownConfig, vocabulary: &Vocabulary) -> Link {
-        if let Ok(at) = self.parts.binary_search_by(|part| part.folded.as_str().cmp(word)) {
+        if let Some(&label) = self.parts.get(word) {
             // "Rose" is a name here, "rose" is a word.
             if case.is_capital() || !vocabulary.is_common_word(word) {
-                return Link::Part(self.parts[at].label);
+                return Link::Part(label);
             }
             return Link::None;
         }
-        if !config.typos || !case.is_capital() || word.len() < 4 || !self.may_be_near(word) {
+        if !config.typos || !case.is_capital() || word.len() < 4 {
             return Link::None;
         }
-        let near = self
-            .parts
-            .iter()
-            .take(MAX_FUZZY)
-            .find(|part| part.folded.len() >= 5 && within_one(part.folded.as_bytes(), word.as_bytes()));
-        match near {
+        match self.near.find(word) {
             // "Pierced" is a word, whoever Pierce is.
-            Some(part) if !vocabulary.is_common_word(word) => Link::Typo(part.label),
+            Some(label) if !vocabulary.is_common_word(word) => Link::Typo(label),
             _ => Link::None,
-        }
-    }
-
-    /// One edit leaves the first letter or the last one in place, except a swap of a two-letter word.
-    fn may_be_near(&self, word: &str) -> bool {
-        let bytes = word.as_bytes();
-        match (bytes.first(), bytes.last()) {
-            (Some(&first), Some(&last)) => {
-                self.ends[0] & letter_bit(first) != 0 || self.ends[1] & letter_bit(last) != 0
-            }
-            _ => false,
         }
     }
 
@@ -238,35 +233,73 @@ impl Names {
         if words.case(i) != Case::Upper || (i > 0 && words.glued(i - 1) && words.get(i - 1) == ".") {
             return None;
         }
+        let (last, label) = self.initials_end(i, words)?;
+        out.tokens(i, last, label, 1.0, "known.initials");
+        Some(last + 1)
+    }
+
+    /// The last token of the initials that stand at token `i`; of several the first in the event's order count.
+    pub(super) fn initials_end(&self, i: usize, words: &Words<'_>) -> Option<(usize, LabelId)> {
+        if self.initials.is_empty() {
+            return None;
+        }
         let patient = matches!(words.before(i, 1), "pt" | "patient" | "paciente" | "pcte")
             || (words.before(i, 1) == "." && words.before(i, 2) == "pt");
-        for (letters, label) in &self.initials {
-            let (mut at, mut last) = (i, i);
-            let mut whole = true;
-            for &letter in letters {
-                let mut word = words.get(at).chars();
-                if word.next() != Some(letter) || word.next().is_some() || words.get(at + 1) != "." {
-                    whole = false;
-                    break;
-                }
-                last = at + 1;
-                at += 2;
+        let written = patient.then(|| self.initials.get(words.get(i))).flatten();
+        let mut first = written.map(|&(rank, label)| (rank, i, label));
+        let mut letters = String::new();
+        for length in 1..=4 {
+            let at = i + 2 * (length - 1);
+            let mut word = words.get(at).chars();
+            let (Some(letter), None, ".") = (word.next(), word.next(), words.get(at + 1)) else {
+                break;
+            };
+            letters.push(letter);
+            if let Some(&(rank, label)) = self.initials.get(&letters)
+                && first.is_none_or(|(other, ..)| rank < other)
+            {
+                first = Some((rank, at + 1, label));
             }
-            if whole {
-                out.tokens(i, last, *label, 1.0, "known.initials");
-                return Some(last + 1);
+        }
+        first.map(|(_, last, label)| (last, label))
+    }
+}
+
+impl Near {
+    fn new(parts: Vec<(String, LabelId)>) -> Self {
+        let (mut first, mut last) = ([0; 256], [0; 256]);
+        for (at, (part, _)) in parts.iter().enumerate() {
+            if let [begin, .., end] = part.as_bytes()
+                && part.len() >= 5
+            {
+                first[usize::from(*begin)] |= 1 << at;
+                last[usize::from(*end)] |= 1 << at;
             }
-            if patient && words.get(i).chars().eq(letters.iter().copied()) {
-                out.tokens(i, i, *label, 1.0, "known.initials");
-                return Some(i + 1);
+        }
+        Self { parts, first, last }
+    }
+
+    /// The label of the first part one edit away.
+    fn find(&self, word: &str) -> Option<LabelId> {
+        let [begin, .., end] = word.as_bytes() else {
+            return None;
+        };
+        let mut maybe = self.first[usize::from(*begin)] | self.last[usize::from(*end)];
+        while maybe != 0 {
+            let (part, label) = &self.parts[maybe.trailing_zeros() as usize];
+            if within_one(part.as_bytes(), word.as_bytes()) {
+                return Some(*label);
             }
+            maybe &= maybe - 1;
         }
         None
     }
 }
 
-const fn letter_bit(byte: u8) -> u64 {
-    1 << (byte & 63)
+impl Default for Near {
+    fn default() -> Self {
+        Self::new(Vec::new())
+    }
 }
 
 /// Whether two words are equal but for one letter missing, added, changed, or two neighbours swapped.

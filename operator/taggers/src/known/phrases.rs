@@ -8,8 +8,8 @@ use crate::known::Labels;
 use crate::words::{Case, Words};
 use lethe_dictionaries::fold;
 
-/// Sequences that begin with one word, at most: what keeps an event with thousands of phrases linear.
-const MOST_PER_WORD: usize = 16;
+/// Words of one phrase, at most. A longer one is looked for in pieces, so that no phrase makes the text be read many times.
+const MOST_WORDS: usize = 16;
 
 /// Written short or in full, a street is the same.
 const STREET_WORDS: [(&str, &str); 28] = [
@@ -43,18 +43,26 @@ const STREET_WORDS: [(&str, &str); 28] = [
     ("numero", "no"),
 ];
 
-struct Phrase {
-    words: Vec<String>,
-    label: LabelId,
-    rule: &'static str,
-}
-
-/// The phrases that one event carries, by their first word.
+/// The phrases that one event carries, as a trie over words.
 #[derive(Default)]
 pub(super) struct Phrases {
-    all: Vec<Phrase>,
-    by_first: HashMap<String, Vec<usize>>,
+    /// The numbers of the phrases' words, in short and in full.
+    words: HashMap<String, u32>,
+    /// From a node along a word to a node; the root is 0.
+    edges: HashMap<(u32, u32), u32>,
+    /// What ends at each node but the root.
+    ends: Vec<Option<End>>,
 }
+
+/// What a phrase is found as.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    pub(super) label: LabelId,
+    pub(super) rule: &'static str,
+}
+
+/// A word of the text that no phrase has.
+const NO_WORD: u32 = u32::MAX;
 
 impl Phrases {
     /// Adds a phrase to be found as it is, whatever its case, accents and inner punctuation.
@@ -66,17 +74,38 @@ impl Phrases {
                 words.push(short(&word).to_owned());
             }
         });
-        let letters: usize = words.iter().map(String::len).sum();
-        if letters < 3 {
-            return;
-        }
-        let at = self.all.len();
-        if let Some(first) = words.first() {
-            let same = self.by_first.entry(first.clone()).or_default();
-            if same.len() < MOST_PER_WORD {
-                same.push(at);
-                self.all.push(Phrase { words, label, rule });
+        let pieces = words.len().div_ceil(MOST_WORDS).max(1);
+        for piece in words.chunks(words.len().div_ceil(pieces).max(1)) {
+            if piece.iter().map(String::len).sum::<usize>() >= 3 {
+                self.add_piece(piece, End { label, rule });
             }
+        }
+    }
+
+    pub(super) fn add_piece(&mut self, piece: &[String], end: End) {
+        let mut node = 0;
+        for word in piece {
+            let word = match self.words.get(word) {
+                Some(&number) => number,
+                None => {
+                    let number = self.words.len() as u32;
+                    let long = STREET_WORDS.iter().filter(|(_, short)| short == word);
+                    for (long, _) in long {
+                        self.words.insert((*long).to_owned(), number);
+                    }
+                    self.words.insert(word.clone(), number);
+                    number
+                }
+            };
+            let next = self.ends.len() as u32 + 1;
+            node = *self.edges.entry((node, word)).or_insert(next);
+            if node == next {
+                self.ends.push(None);
+            }
+        }
+        // Of equal phrases the last one carried counts.
+        if let Some(at) = self.ends.get_mut((node as usize).wrapping_sub(1)) {
+            *at = Some(end);
         }
     }
 
@@ -108,52 +137,51 @@ impl Phrases {
     }
 
     pub(super) fn find(&self, words: &Words<'_>, out: &mut Collector<'_>) {
-        if self.all.is_empty() {
+        if self.edges.is_empty() {
             return;
         }
+        let number = |i| self.words.get(words.get(i)).copied().unwrap_or(NO_WORD);
+        let numbers: Vec<u32> = (0..words.len()).map(number).collect();
         let mut i = 0;
         while i < words.len() {
-            let candidates = self.by_first.get(short(words.get(i)));
-            let best = candidates
-                .into_iter()
-                .flatten()
-                .filter_map(|&at| self.all[at].end(i, words).map(|last| (last, at)))
-                .max();
-            match best {
-                Some((last, at)) => {
-                    out.tokens(i, last, self.all[at].label, 1.0, self.all[at].rule);
+            match self.longest(i, words, &numbers) {
+                Some((last, end)) => {
+                    out.tokens(i, last, end.label, 1.0, end.rule);
                     i = last + 1;
                 }
                 None => i += 1,
             }
         }
     }
-}
 
-impl Phrase {
-    /// The last token of this phrase, if it stands at token `i`.
-    fn end(&self, i: usize, words: &Words<'_>) -> Option<usize> {
-        let mut at = i;
-        let mut last = i;
-        for (n, word) in self.words.iter().enumerate() {
+    /// The longest phrase at token `i`, and its last token.
+    fn longest(&self, i: usize, words: &Words<'_>, numbers: &[u32]) -> Option<(usize, End)> {
+        let (mut found, mut node, mut at) = (None, 0, i);
+        for n in 0..MOST_WORDS {
             // Punctuation may come and go between the words: "St. Paul", "123, Main".
             let mut marks = 0;
             while n > 0 && words.case(at) == Case::Mark && marks < 2 && at < words.len() {
                 at += 1;
                 marks += 1;
             }
-            if short(words.get(at)) != word || at >= words.len() {
-                return None;
+            let word = numbers.get(at).copied().filter(|&word| word != NO_WORD);
+            let Some(&next) = word.and_then(|word| self.edges.get(&(node, word))) else {
+                break;
+            };
+            node = next;
+            // A lone ordinary word counts only as it would be written in an address.
+            if let Some(end) = self.ends[node as usize - 1]
+                && (n > 0 || words.case(i) != Case::Lower)
+            {
+                found = Some((at, end));
             }
-            last = at;
             at += 1;
         }
-        // A lone ordinary word counts only as it would be written in an address.
-        (self.words.len() > 1 || words.case(i) != Case::Lower).then_some(last)
+        found
     }
 }
 
-fn short(word: &str) -> &str {
+pub(super) fn short(word: &str) -> &str {
     STREET_WORDS
         .iter()
         .find(|(long, _)| *long == word)
