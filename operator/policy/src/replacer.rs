@@ -176,6 +176,7 @@ pub(crate) fn open(place: &VaultPlace, keyring: &Keyring) -> Result<Box<dyn Vaul
             create,
         } => {
             let target = std::env::var(env)
+                .map(zeroize::Zeroizing::new)
                 .map_err(|_| format!("environment variable {env}, which holds the connection, is not set"))?;
             let tls = match tls {
                 Tls::System => PostgresTls::System,
