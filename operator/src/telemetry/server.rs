@@ -1,12 +1,13 @@
 //! Serves the pages over HTTP, on a thread and a runtime of their own.
 //!
 //! A probe must be answered while the other runtime waits for a store and while strangers hold connections open. So the
-//! listener accepts always: over its limit it closes the oldest connection of the peer that holds most of them and
-//! takes the new one. A connection serves one request, within bounds on its time and its bytes.
+//! listener accepts always: over its limit it closes a connection that has not sent its request, the oldest of the peer
+//! that holds most of them, and takes the new one. A connection serves one request, within bounds on its time and its bytes.
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -24,12 +25,12 @@ use tokio::task::JoinSet;
 
 use super::Telemetry;
 use super::answer::{self, Page};
-use super::connections::Connections;
+use super::connections::{Connection, Connections};
 
 /// The most connections at the same time, where the limit of open files allows as many.
-const MOST_CONNECTIONS: usize = 256;
+const MOST_CONNECTIONS: usize = 512;
 /// The share of the limit of open files that connections may take: brokers and stores need descriptors too.
-const SHARE_OF_FILES: usize = 8;
+const SHARE_OF_FILES: usize = 4;
 /// The fewest connections at the same time.
 const FEWEST_CONNECTIONS: usize = 16;
 /// How long a request's line and headers may take.
@@ -102,18 +103,22 @@ async fn serve(listener: TcpListener, telemetry: Arc<Telemetry>) {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
-                    let one = one(stream, Arc::clone(&telemetry), Arc::clone(&render));
+                    let has_asked = Arc::new(AtomicBool::new(false));
+                    let one = one(stream, Arc::clone(&has_asked), Arc::clone(&telemetry), Arc::clone(&render));
                     let task = served.spawn(async move {
                         // A client that leaves early is no fault of this program.
                         drop(tokio::time::timeout(CONNECTION_TIME, one).await);
                     });
-                    open.admit(peer.ip(), task);
+                    open.admit(Connection { peer: peer.ip(), has_asked, task });
+                    // Connections that sent their request are served before the next one is accepted: a burst cannot close
+                    // them unserved.
+                    tokio::task::yield_now().await;
                 }
                 Err(error) => {
                     let errno = Errno::from_io_error(&error);
                     if matches!(errno, Some(Errno::MFILE | Errno::NFILE)) {
                         // Out of descriptors: the oldest connection has one to give back.
-                        open.close_oldest();
+                        open.close_one();
                         tokio::time::sleep(BACKOFF).await;
                     }
                 }
@@ -134,10 +139,12 @@ fn limit() -> usize {
 
 async fn one(
     stream: tokio::net::TcpStream,
+    has_asked: Arc<AtomicBool>,
     telemetry: Arc<Telemetry>,
     render: Arc<Semaphore>,
 ) -> hyper::Result<()> {
     let service = service_fn(move |request: Request<Incoming>| {
+        has_asked.store(true, Relaxed);
         let (telemetry, render) = (Arc::clone(&telemetry), Arc::clone(&render));
         async move { Ok::<_, Infallible>(respond(&request, telemetry, &render).await) }
     });
