@@ -5,7 +5,7 @@
 //! that holds most of them, and takes the new one. A connection serves one request, within bounds on its time and its bytes.
 
 use std::convert::Infallible;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -19,6 +19,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::io::Errno;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Builder;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
@@ -41,6 +42,9 @@ const CONNECTION_TIME: Duration = Duration::from_secs(15);
 const HEADERS: usize = 64;
 /// The most bytes of a request's line and headers: the least that the HTTP library can be set to.
 const HEADER_BYTES: usize = 8 << 10;
+/// Connections that the system accepts before the program does. Past it a client waits a second for its next attempt: the
+/// standard library's 128 are fewer than a burst has.
+const BACKLOG: u32 = 4096;
 /// How long to wait, out of descriptors, for a closed connection to give one back.
 const BACKOFF: Duration = Duration::from_millis(50);
 
@@ -58,10 +62,6 @@ impl Server {
         address: SocketAddr,
         telemetry: Arc<Telemetry>,
     ) -> anyhow::Result<(Self, SocketAddr)> {
-        let listener = TcpListener::bind(address)
-            .with_context(|| format!("key `telemetry.listen`: {address} cannot be listened on"))?;
-        listener.set_nonblocking(true).context("key `telemetry.listen`")?;
-        let address = listener.local_addr().context("key `telemetry.listen`")?;
         let runtime = Builder::new_current_thread()
             .enable_all()
             // The one that renders `/` and `/metrics`.
@@ -69,6 +69,12 @@ impl Server {
             .thread_name("pages-render")
             .build()
             .context("no runtime for the status pages")?;
+        let listener = {
+            let _inside = runtime.enter();
+            listen(address)
+                .with_context(|| format!("key `telemetry.listen`: {address} cannot be listened on"))?
+        };
+        let address = listener.local_addr().context("key `telemetry.listen`")?;
         let (stop, stopped) = oneshot::channel();
         std::thread::Builder::new()
             .name("pages".to_owned())
@@ -87,15 +93,20 @@ impl Server {
     }
 }
 
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    // As the standard library sets it: a restart need not wait for connections of the process before.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
 /// Accepts and serves connections until it is dropped.
 async fn serve(listener: TcpListener, telemetry: Arc<Telemetry>) {
-    let listener = match tokio::net::TcpListener::from_std(listener) {
-        Ok(listener) => listener,
-        Err(error) => {
-            tracing::error!("no status page: the listener cannot be polled: {error}");
-            return;
-        }
-    };
     let mut open = Connections::new(limit());
     let mut served = JoinSet::new();
     let render = Arc::new(Semaphore::new(1));
@@ -138,7 +149,7 @@ fn limit() -> usize {
 }
 
 async fn one(
-    stream: tokio::net::TcpStream,
+    stream: TcpStream,
     has_asked: Arc<AtomicBool>,
     telemetry: Arc<Telemetry>,
     render: Arc<Semaphore>,
