@@ -6,6 +6,7 @@ mod brokers;
 mod cli;
 mod commands;
 mod config;
+mod dumps;
 mod exit;
 mod gate;
 mod logging;
@@ -24,6 +25,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let cli = cli::parse();
     logging::start(&cli.log);
+    dumps::turn_off();
     let result = commands::run(cli.command);
     logging::tell_left_out();
     exit::report(result)

@@ -8,6 +8,7 @@
 mod common;
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
@@ -350,4 +351,111 @@ fn a_telemetry_table_that_cannot_be_is_refused_by_name() {
         let arguments = ["check", "-c", config.to_str().unwrap()];
         Lethe::new(arguments).end().expect(2).says(said);
     }
+}
+
+#[test]
+fn a_thousand_slow_connections_keep_no_probe_waiting() {
+    const CONNECTIONS: usize = 1000;
+    const BOUND: Duration = Duration::from_secs(5);
+    let topic = Topic::new("slow", 1);
+    topic.fill([event(1)]);
+    let place = Place::new();
+    let out = place.at("out");
+    let config = topic.source() + TELEMETRY + &folder_sink(&out) + ROLL;
+    let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
+    let pages = Pages::of(&mut running);
+    until_rows(&out, 1, &mut running);
+    let descriptors = || sum(&pages.metrics(), "process_open_fds", &[]);
+    let before = descriptors();
+    allow_open_files();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let flood = scope.spawn(|| {
+            let mut slow: Vec<_> = (0..CONNECTIONS).map(|_| pages.connect()).collect();
+            let mut replaced = 0;
+            while !over.load(SeqCst) {
+                for stream in &mut slow {
+                    // One that was closed is opened again at once.
+                    if stream.write_all(b"G").is_err() {
+                        *stream = pages.connect();
+                        replaced += 1;
+                    }
+                }
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            replaced
+        });
+        let end = EndFlood(&over);
+        std::thread::sleep(Duration::from_secs(1));
+        for _ in 0..20 {
+            for page in ["/live", "/ready", "/metrics"] {
+                assert_eq!(pages.get_within(page, BOUND), Some(200), "{page}");
+            }
+        }
+        let held = descriptors() - before;
+        drop(end);
+        assert!(flood.join().unwrap() > 0, "no connection was closed to make room");
+        assert!(held < 600.0, "{held} descriptors for connections");
+    });
+    until_rows(&out, 1, &mut running);
+    running.signal("TERM");
+    running.wait(PATIENCE).expect(0);
+}
+
+/// Raises this process's limit of open files to what it may be.
+fn allow_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let limit = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    setrlimit(Resource::Nofile, limit).unwrap();
+}
+
+/// Ends the flood when it is dropped, so that a failed assertion ends it too.
+struct EndFlood<'f>(&'f AtomicBool);
+
+impl Drop for EndFlood<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, SeqCst);
+    }
+}
+
+#[test]
+fn responses_forbid_framing_caching_referrers_and_other_origins() {
+    let topic = Topic::new("headers", 1);
+    let place = Place::new();
+    let config = topic.source() + TELEMETRY + &folder_sink(&place.at("out")) + ROLL;
+    let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
+    let pages = Pages::of(&mut running);
+    let expected = [
+        "cache-control: no-store",
+        "connection: close",
+        "content-security-policy: default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "cross-origin-opener-policy: same-origin",
+        "cross-origin-resource-policy: same-origin",
+        "referrer-policy: no-referrer",
+        "x-content-type-options: nosniff",
+        "x-frame-options: DENY",
+    ];
+    for (method, path) in [
+        ("GET", "/"),
+        ("HEAD", "/metrics"),
+        ("GET", "/nothing"),
+        ("PUT", "/live"),
+    ] {
+        let head = pages.exchange(&format!("{method} {path} HTTP/1.1\r\nhost: test\r\n\r\n"));
+        for header in expected {
+            assert!(head.contains(header), "{method} {path}: {header}\n{head}");
+        }
+        assert_eq!(head.contains("allow: GET, HEAD"), method == "PUT", "{head}");
+    }
+    // Headers over the limit are refused, and one over it in number.
+    for many in ["x: y\r\n".repeat(100), format!("x: {}\r\n", "y".repeat(20_000))] {
+        let head = pages.exchange(&format!("GET /live HTTP/1.1\r\nhost: test\r\n{many}\r\n"));
+        assert!(head.starts_with("HTTP/1.1 431 "), "{head}");
+    }
+    running.signal("TERM");
+    running.wait(PATIENCE).expect(0);
 }

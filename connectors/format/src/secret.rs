@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// A password or key from the configuration, after the program has replaced `${VAR}` or read the file it names. Prints as
-/// `[secret]`, whatever asks for it.
-#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
-pub struct Secret(String);
+/// `[secret]` in every format. Its memory is wiped when it is dropped.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret(Zeroizing<String>);
 
 impl Secret {
     /// The value. Named so that its use shows in a review.
@@ -24,9 +24,30 @@ impl Secret {
 
 impl From<String> for Secret {
     fn from(value: String) -> Self {
-        Self(value)
+        Self(Zeroizing::new(value))
     }
 }
+
+impl From<&str> for Secret {
+    fn from(value: &str) -> Self {
+        Self::from(value.to_owned())
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // An owned string is moved, not copied.
+        String::deserialize(deserializer).map(Self::from)
+    }
+}
+
+impl Zeroize for Secret {
+    fn zeroize(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for Secret {}
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,5 +63,16 @@ mod tests {
     fn a_secret_does_not_print() {
         let printed = format!("{:?}", Some(Secret::from("hunter2".to_owned())));
         assert_eq!(printed, "Some([secret])");
+    }
+
+    #[test]
+    fn a_secret_is_wiped_and_reads_as_a_string() {
+        fn wiped<T: ZeroizeOnDrop>() {}
+        wiped::<Secret>();
+        let mut secret: Secret = serde_json::from_str("\"hunter2\"").unwrap();
+        assert_eq!(secret.expose(), "hunter2");
+        secret.zeroize();
+        assert!(secret.is_empty());
+        assert!(serde_json::from_str::<Secret>("7").is_err());
     }
 }

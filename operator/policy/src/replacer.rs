@@ -177,11 +177,13 @@ pub(crate) fn open(
             limit_seconds,
             create,
         } => {
-            let target = std::env::var(env).map_err(|_| PolicyError::Key {
-                origin: origin.to_owned(),
-                key: "vault".to_owned(),
-                why: format!("environment variable {env}, which holds the connection, is not set"),
-            })?;
+            let target = std::env::var(env)
+                .map(zeroize::Zeroizing::new)
+                .map_err(|_| PolicyError::Key {
+                    origin: origin.to_owned(),
+                    key: "vault".to_owned(),
+                    why: format!("environment variable {env}, which holds the connection, is not set"),
+                })?;
             let tls = match tls {
                 Tls::System => PostgresTls::System,
                 Tls::Authority(path) => PostgresTls::Authority(path.clone()),

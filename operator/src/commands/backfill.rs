@@ -42,7 +42,7 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
     keep(&tables.columns, &mut recipe)?;
     recipe.announce();
     let telemetry = Telemetry::new(&config.telemetry, runtime.handle())?;
-    let server = telemetry.serve(&config.telemetry, runtime.handle())?;
+    let server = telemetry.serve(&config.telemetry)?;
     telemetry.board().built(Build {
         bundle: recipe.bundle.clone().unwrap_or_default(),
         policy: recipe.policy.clone(),
@@ -69,9 +69,7 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
     };
     let result = backfill::run(backfill, runtime.handle(), inbox);
     telemetry.shut_down();
-    if let Some(server) = server {
-        server.abort();
-    }
+    drop(server);
     tracing::info!("done: {}", result?);
     Ok(())
 }

@@ -151,7 +151,7 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
             fingerprints: fingerprints(config, recipe, cluster.clone()),
         }
     };
-    let server = telemetry.serve(&config.telemetry, runtime.handle())?;
+    let server = telemetry.serve(&config.telemetry)?;
     let shop = shop(config, sink, edition(&recipe), Arc::clone(&telemetry), commands)?;
     telemetry.board().watch_memory({
         let budget = Arc::clone(&budget);
@@ -186,9 +186,7 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
     reporter.abort();
     telemetry.board().ready(false);
     telemetry.shut_down();
-    if let Some(server) = server {
-        server.abort();
-    }
+    drop(server);
     result?;
     let counters = lanes.counters();
     Ok(Summary {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use toml::Value;
+use zeroize::{Zeroize as _, Zeroizing};
 
 use super::Config;
 use super::origin::{Origin, SecretFile};
@@ -14,8 +15,9 @@ use crate::exit::usage;
 /// In any string `${NAME}` stands for an environment variable and `${file:PATH}` for a file's content without its
 /// last line break; `$$` for a dollar sign. They are filled in after parsing, so a value cannot add keys.
 pub(crate) fn load(path: &Path) -> anyhow::Result<Config> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| usage(format!("{}: {error}", path.display())))?;
+    let text = std::fs::read_to_string(path)
+        .map(Zeroizing::new)
+        .map_err(|error| usage(format!("{}: {error}", path.display())))?;
     parse(&text, &path.display().to_string())
 }
 
@@ -74,8 +76,11 @@ fn at(text: &str, origin: &str, key: &str, why: &str) -> anyhow::Error {
 fn fill_in(value: &mut Value, key: &str, files: &mut Vec<SecretFile>) -> Result<(), (String, String)> {
     match value {
         Value::String(string) => {
-            *string =
+            let mut filled =
                 interpolate(string, key, files).map_err(|error| (key.to_owned(), format!("{error:#}")))?;
+            // Moved, as the values of the table are moved into the configuration: a secret is not copied on its way.
+            string.zeroize();
+            *string = std::mem::take(&mut *filled);
             Ok(())
         }
         Value::Array(items) => items.iter_mut().try_for_each(|item| fill_in(item, key, files)),
@@ -86,32 +91,40 @@ fn fill_in(value: &mut Value, key: &str, files: &mut Vec<SecretFile>) -> Result<
     }
 }
 
-fn interpolate(string: &str, key: &str, files: &mut Vec<SecretFile>) -> anyhow::Result<String> {
-    let mut out = String::with_capacity(string.len());
+fn interpolate(string: &str, key: &str, files: &mut Vec<SecretFile>) -> anyhow::Result<Zeroizing<String>> {
+    let mut parts: Vec<Zeroizing<String>> = Vec::new();
     let mut rest = string;
     while let Some((before, after)) = rest.split_once('$') {
-        out.push_str(before);
+        parts.push(before.to_owned().into());
         if let Some(after) = after.strip_prefix('$') {
-            out.push('$');
+            parts.push("$".to_owned().into());
             rest = after;
         } else if let Some((name, after)) = after.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
             match name.strip_prefix("file:") {
                 Some(path) => {
-                    let content = std::fs::read_to_string(path)
+                    let mut content = std::fs::read_to_string(path)
+                        .map(Zeroizing::new)
                         .with_context(|| format!("cannot read the secret file {path}"))?;
                     files.push(SecretFile::read(key, Path::new(path), content.as_bytes()));
-                    out.push_str(content.trim_end_matches(['\r', '\n']));
+                    let length = content.trim_end_matches(['\r', '\n']).len();
+                    content.truncate(length);
+                    parts.push(content);
                 }
-                None => out.push_str(
-                    &std::env::var(name)
-                        .with_context(|| format!("the environment variable {name} is not set"))?,
-                ),
+                None => {
+                    let value = std::env::var(name)
+                        .with_context(|| format!("the environment variable {name} is not set"))?;
+                    parts.push(value.into());
+                }
             }
             rest = after;
         } else {
             anyhow::bail!("a `$` must be `${{NAME}}`, `${{file:PATH}}` or `$$`");
         }
     }
+    // Room for all of it at once: a string that grows leaves copies of a secret behind.
+    let length = rest.len() + parts.iter().map(|part| part.len()).sum::<usize>();
+    let mut out = Zeroizing::new(String::with_capacity(length));
+    parts.iter().for_each(|part| out.push_str(part));
     out.push_str(rest);
     Ok(out)
 }
@@ -203,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_variable_is_filled_in_and_a_missing_one_is_named_with_its_key() {
-        assert_eq!(interpolate("a$$b", "key", &mut vec![]).unwrap(), "a$b");
+        assert_eq!(*interpolate("a$$b", "key", &mut vec![]).unwrap(), "a$b");
         let message = error("[engine]\nlabels = \"${LETHE_TEST_NOT_SET}\"\n");
         assert!(
             message.contains("line 2")
@@ -217,14 +230,9 @@ mod tests {
     fn a_secret_file_is_read_without_its_last_line_break() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "hunter2\n").unwrap();
-        assert_eq!(
-            interpolate(
-                &format!("${{file:{}}}", file.path().display()),
-                "key",
-                &mut vec![]
-            )
-            .unwrap(),
-            "hunter2"
-        );
+        let path = file.path().display();
+        let filled = interpolate(&format!("a-${{file:{path}}}-b"), "key", &mut vec![]).unwrap();
+        assert_eq!(*filled, "a-hunter2-b");
+        assert_eq!(filled.capacity(), filled.len(), "it never grew");
     }
 }

@@ -7,6 +7,7 @@ use lethe_connectors::format::FormatConfig;
 use lethe_connectors::store::StoreConfig;
 use lethe_policy::Keys;
 use sha2::{Digest as _, Sha256};
+use zeroize::Zeroizing;
 
 use super::{Config, EmitConfig, SourceConfig, parse};
 
@@ -61,14 +62,14 @@ impl fmt::Display for SecretFile {
 }
 
 fn digest(path: &Path) -> Option<[u8; 32]> {
-    let content = std::fs::read(path).ok().filter(|content| !content.is_empty())?;
-    Some(Sha256::digest(content).into())
+    let content = Zeroizing::new(std::fs::read(path).ok()?);
+    (!content.is_empty()).then(|| Sha256::digest(&*content).into())
 }
 
 /// What a configuration was read from. Prints nothing: its text may hold a secret.
 #[derive(Clone, Default)]
 pub(crate) struct Origin {
-    text: String,
+    text: Zeroizing<String>,
     name: String,
     files: Vec<SecretFile>,
 }
@@ -82,7 +83,7 @@ impl fmt::Debug for Origin {
 impl Origin {
     pub(super) fn new(text: &str, name: &str, files: Vec<SecretFile>) -> Self {
         Self {
-            text: text.to_owned(),
+            text: text.to_owned().into(),
             name: name.to_owned(),
             files,
         }

@@ -2,9 +2,11 @@
 //!
 //! Labels, attributes and texts are coordinates, codes and names from the configuration; none comes from a note.
 
+mod answer;
 mod backfill;
 mod board;
 pub(crate) mod catalogue;
+mod connections;
 mod drift;
 mod export;
 mod gauges;
@@ -17,13 +19,13 @@ use std::sync::Arc;
 use opentelemetry::metrics::MeterProvider as _;
 use prometheus::TextEncoder;
 use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
 
 pub(crate) use backfill::BackfillBoard;
 pub(crate) use board::{Board, Build, LaneBoard};
 pub(crate) use drift::{Drift, Seen};
 pub(crate) use export::Work;
 pub(crate) use measures::{Closing, Measures, Stage};
+pub(crate) use server::Server;
 
 use crate::config::TelemetryConfig;
 use export::{Exports, Traces};
@@ -59,23 +61,17 @@ impl Telemetry {
         }))
     }
 
-    /// Serves the pages, if an address is configured, until the answer is aborted.
+    /// Serves the pages, if an address is configured, until the server is dropped. The server has a thread of its own.
     ///
     /// # Errors
     /// If the address cannot be had.
-    pub(crate) fn serve(
-        self: &Arc<Self>,
-        config: &TelemetryConfig,
-        runtime: &Handle,
-    ) -> anyhow::Result<Option<JoinHandle<()>>> {
+    pub(crate) fn serve(self: &Arc<Self>, config: &TelemetryConfig) -> anyhow::Result<Option<Server>> {
         let Some(address) = config.listen else {
             return Ok(None);
         };
-        let listener = runtime.block_on(server::listen(address))?;
-        if let Ok(address) = listener.local_addr() {
-            tracing::info!(%address, "status page, /metrics, /live and /ready");
-        }
-        Ok(Some(runtime.spawn(server::serve(listener, Arc::clone(self)))))
+        let (server, address) = Server::start(address, Arc::clone(self))?;
+        tracing::info!(%address, "status page, /metrics, /live and /ready");
+        Ok(Some(server))
     }
 
     /// What stands now.

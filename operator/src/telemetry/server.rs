@@ -1,126 +1,189 @@
-//! The pages that others ask for: `/live`, `/ready`, `/metrics`, and `/` for people.
+//! Serves the pages over HTTP, on a thread and a runtime of their own.
 //!
-//! Nothing here takes anything in: a request is a method and a path. Notes, ids and keys are nowhere near.
+//! A probe must be answered while the other runtime waits for a store and while strangers hold connections open. So the
+//! listener accepts always: over its limit it closes a connection that has not sent its request, the oldest of the peer
+//! that holds most of them, and takes the new one. A connection serves one request, within bounds on its time and its bytes.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS,
-};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use rustix::io::Errno;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::runtime::Builder;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::JoinSet;
 
 use super::Telemetry;
-use super::page::page;
+use super::answer::{self, Page};
+use super::connections::{Connection, Connections};
 
-/// Connections that are served at the same time.
-const CONNECTIONS: usize = 64;
-/// How long a connection may last.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The most connections at the same time, where the limit of open files allows as many.
+const MOST_CONNECTIONS: usize = 512;
+/// The share of the limit of open files that connections may take: brokers and stores need descriptors too.
+const SHARE_OF_FILES: usize = 4;
+/// The fewest connections at the same time.
+const FEWEST_CONNECTIONS: usize = 16;
+/// How long a request's line and headers may take.
+const HEADER_TIME: Duration = Duration::from_secs(5);
+/// How long a connection may last, its answer included.
+const CONNECTION_TIME: Duration = Duration::from_secs(15);
+/// The most headers of a request.
+const HEADERS: usize = 64;
+/// The most bytes of a request's line and headers: the least that the HTTP library can be set to.
+const HEADER_BYTES: usize = 8 << 10;
+/// Connections that the system accepts before the program does. Past it a client waits a second for its next attempt: the
+/// standard library's 128 are fewer than a burst has.
+const BACKLOG: u32 = 4096;
+/// How long to wait, out of descriptors, for a closed connection to give one back.
+const BACKOFF: Duration = Duration::from_millis(50);
 
-const TEXT: &str = "text/plain; charset=utf-8";
-const HTML: &str = "text/html; charset=utf-8";
-/// The version of the format that the encoder writes.
-const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-/// Listens on an address.
-///
-/// # Errors
-/// If the address cannot be had.
-pub(crate) async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address)
-        .await
-        .with_context(|| format!("key `telemetry.listen`: {address} cannot be listened on"))
+/// A running server. Dropping it closes the listener and all connections.
+pub(crate) struct Server {
+    _stop: oneshot::Sender<()>,
 }
 
-/// Serves until it is dropped.
-pub(crate) async fn serve(listener: TcpListener, telemetry: Arc<Telemetry>) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
-    loop {
-        let Ok(leave) = Arc::clone(&room).acquire_owned().await else {
-            return;
+impl Server {
+    /// Listens on an address and starts to serve; returns the server and the address, its port filled in.
+    ///
+    /// # Errors
+    /// If the address cannot be had, or the thread cannot be started.
+    pub(super) fn start(
+        address: SocketAddr,
+        telemetry: Arc<Telemetry>,
+    ) -> anyhow::Result<(Self, SocketAddr)> {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            // The one that renders `/` and `/metrics`.
+            .max_blocking_threads(1)
+            .thread_name("pages-render")
+            .build()
+            .context("no runtime for the status pages")?;
+        let listener = {
+            let _inside = runtime.enter();
+            listen(address)
+                .with_context(|| format!("key `telemetry.listen`: {address} cannot be listened on"))?
         };
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let telemetry = Arc::clone(&telemetry);
-                tokio::spawn(async move {
-                    // Who asks and goes away is nobody's fault.
-                    drop(tokio::time::timeout(PATIENCE, one(stream, telemetry)).await);
-                    drop(leave);
+        let address = listener.local_addr().context("key `telemetry.listen`")?;
+        let (stop, stopped) = oneshot::channel();
+        std::thread::Builder::new()
+            .name("pages".to_owned())
+            .spawn(move || {
+                runtime.block_on(async {
+                    tokio::select! {
+                        () = serve(listener, telemetry) => {}
+                        _ = stopped => {}
+                    }
                 });
-            }
-            // Descriptors are scarce: those that are held come back.
-            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+                // Rendering may be under way; the process need not wait for it.
+                runtime.shutdown_background();
+            })
+            .context("no thread for the status pages")?;
+        Ok((Self { _stop: stop }, address))
+    }
+}
+
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    // As the standard library sets it: a restart need not wait for connections of the process before.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// Accepts and serves connections until it is dropped.
+async fn serve(listener: TcpListener, telemetry: Arc<Telemetry>) {
+    let mut open = Connections::new(limit());
+    let mut served = JoinSet::new();
+    let render = Arc::new(Semaphore::new(1));
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) => {
+                    let has_asked = Arc::new(AtomicBool::new(false));
+                    let one = one(stream, Arc::clone(&has_asked), Arc::clone(&telemetry), Arc::clone(&render));
+                    let task = served.spawn(async move {
+                        // A client that leaves early is no fault of this program.
+                        drop(tokio::time::timeout(CONNECTION_TIME, one).await);
+                    });
+                    open.admit(Connection { peer: peer.ip(), has_asked, task });
+                    // Connections that sent their request are served before the next one is accepted: a burst cannot close
+                    // them unserved.
+                    tokio::task::yield_now().await;
+                }
+                Err(error) => {
+                    let errno = Errno::from_io_error(&error);
+                    if matches!(errno, Some(Errno::MFILE | Errno::NFILE)) {
+                        // Out of descriptors: the oldest connection has one to give back.
+                        open.close_one();
+                        tokio::time::sleep(BACKOFF).await;
+                    }
+                }
+            },
+            Some(_) = served.join_next() => open.forget_ended(),
         }
     }
 }
 
-async fn one(stream: TcpStream, telemetry: Arc<Telemetry>) -> hyper::Result<()> {
+/// How many connections may be open at the same time.
+fn limit() -> usize {
+    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let files = files
+        .and_then(|files| usize::try_from(files).ok())
+        .unwrap_or(usize::MAX);
+    (files / SHARE_OF_FILES).clamp(FEWEST_CONNECTIONS, MOST_CONNECTIONS)
+}
+
+async fn one(
+    stream: TcpStream,
+    has_asked: Arc<AtomicBool>,
+    telemetry: Arc<Telemetry>,
+    render: Arc<Semaphore>,
+) -> hyper::Result<()> {
     let service = service_fn(move |request: Request<Incoming>| {
-        let telemetry = Arc::clone(&telemetry);
-        async move { Ok::<_, Infallible>(answer(request.method(), request.uri().path(), &telemetry)) }
+        has_asked.store(true, Relaxed);
+        let (telemetry, render) = (Arc::clone(&telemetry), Arc::clone(&render));
+        async move { Ok::<_, Infallible>(respond(&request, telemetry, &render).await) }
     });
     http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_secs(5))
+        .header_read_timeout(HEADER_TIME)
+        .max_headers(HEADERS)
+        .max_buf_size(HEADER_BYTES)
+        .keep_alive(false)
         .serve_connection(TokioIo::new(stream), service)
         .await
 }
 
-/// The answer to a request.
-fn answer(method: &Method, path: &str, telemetry: &Telemetry) -> Response<Full<Bytes>> {
-    if !matches!(*method, Method::GET | Method::HEAD) {
-        let mut refused = of(StatusCode::METHOD_NOT_ALLOWED, TEXT, "GET or HEAD\n".to_owned());
-        refused
-            .headers_mut()
-            .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-        return refused;
+/// The response to a request. Pages that take work are rendered one at a time, off this thread: any number of requests
+/// for them takes one core at most, and none delays a probe.
+async fn respond(
+    request: &Request<Incoming>,
+    telemetry: Arc<Telemetry>,
+    render: &Semaphore,
+) -> Response<Full<Bytes>> {
+    match answer::route(request.method(), request.uri().path(), &telemetry) {
+        Page::Ready(response) => response,
+        Page::Rendered(render_page) => {
+            let Ok(_turn) = render.acquire().await else {
+                return answer::unavailable();
+            };
+            let rendered = tokio::task::spawn_blocking(move || render_page(&telemetry)).await;
+            rendered.unwrap_or_else(|_| answer::unavailable())
+        }
     }
-    match path {
-        "/live" => match telemetry.board().check_live() {
-            Ok(()) => of(StatusCode::OK, TEXT, "live\n".to_owned()),
-            Err(why) => of(StatusCode::SERVICE_UNAVAILABLE, TEXT, format!("{why}\n")),
-        },
-        "/ready" if telemetry.board().is_ready() => of(StatusCode::OK, TEXT, "ready\n".to_owned()),
-        "/ready" => of(
-            StatusCode::SERVICE_UNAVAILABLE,
-            TEXT,
-            "not ready: no partition has been assigned yet, or the program is leaving\n".to_owned(),
-        ),
-        "/metrics" => match telemetry.exposition() {
-            Ok(text) => of(StatusCode::OK, METRICS, text),
-            Err(error) => of(StatusCode::INTERNAL_SERVER_ERROR, TEXT, format!("{error}\n")),
-        },
-        "/" => of(StatusCode::OK, HTML, page(telemetry)),
-        _ => of(
-            StatusCode::NOT_FOUND,
-            TEXT,
-            "there are /, /live, /ready and /metrics\n".to_owned(),
-        ),
-    }
-}
-
-fn of(status: StatusCode, kind: &'static str, body: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(body)));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(
-        CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'"),
-    );
-    response
 }

@@ -52,6 +52,34 @@ impl Pages {
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
     }
 
+    /// A connection to the server on which nothing was sent yet.
+    pub(crate) fn connect(&self) -> TcpStream {
+        TcpStream::connect(&self.0).unwrap()
+    }
+
+    /// The status of a page, if the whole response arrives within this time.
+    pub(crate) fn get_within(&self, path: &str, bound: Duration) -> Option<u16> {
+        let began = Instant::now();
+        let address = self.0.parse().unwrap();
+        let mut stream = TcpStream::connect_timeout(&address, bound).ok()?;
+        stream.set_read_timeout(Some(bound)).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: test\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        let status = answer.split(' ').nth(1)?.parse().ok();
+        status.filter(|_| began.elapsed() < bound)
+    }
+
+    /// What the server sends back for exactly these bytes, until it closes the connection.
+    pub(crate) fn exchange(&self, request: &str) -> String {
+        let mut stream = self.connect();
+        // The server may refuse, and close, before it has read all of it.
+        drop(stream.write_all(request.as_bytes()));
+        let mut answer = Vec::new();
+        drop(stream.read_to_end(&mut answer));
+        String::from_utf8(answer).unwrap()
+    }
+
     /// What `/metrics` says now.
     pub(crate) fn metrics(&self) -> Metrics {
         let (status, body) = self.get("/metrics");

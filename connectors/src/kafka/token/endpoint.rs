@@ -11,11 +11,13 @@ use std::time::Duration;
 use reqwest::{Client, StatusCode, Url, redirect};
 use serde::Deserialize;
 use serde_json::Value;
+use zeroize::Zeroizing;
 
 use super::claims::{Claims, is_bearer};
 use super::{Token, TokenError, now_ms, read_secret};
 use crate::authority;
 use crate::kafka::config::{KafkaConfigError, bad};
+use crate::secret::Secret;
 
 /// The largest answer that is read.
 const MAX_ANSWER: usize = 256 << 10;
@@ -61,7 +63,7 @@ const fn timeout_seconds() -> u64 {
 /// What a server answers (RFC 6749, sections 5.1 and 5.2). What it says in prose is not read: it can quote the request.
 #[derive(Deserialize)]
 struct Answer {
-    access_token: Option<String>,
+    access_token: Option<Secret>,
     token_type: Option<String>,
     expires_in: Option<Value>,
     error: Option<String>,
@@ -141,13 +143,17 @@ impl EndpointConfig {
         let sent = client
             .post(&self.url)
             .header("accept", "application/json")
-            .basic_auth(encoded(&self.client_id), Some(encoded(secret.expose())))
+            .basic_auth(
+                encoded(&self.client_id).as_str(),
+                Some(encoded(secret.expose()).as_str()),
+            )
             .form(&form)
             .send()
             .await;
         let mut response = sent.map_err(|error| self.away(cause(error)))?;
         let status = response.status();
-        let mut body = Vec::new();
+        // Room for the longest answer: a buffer that grows leaves copies of the token behind.
+        let mut body = Zeroizing::new(Vec::with_capacity(MAX_ANSWER));
         while let Some(part) = response.chunk().await.map_err(|error| self.away(cause(error)))? {
             if body.len() + part.len() > MAX_ANSWER {
                 return Err(self.away(format!("answers {status} at great length")));
@@ -186,10 +192,10 @@ impl EndpointConfig {
         if token_type.is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
             return refused("gives a token of another type than Bearer (RFC 6750)");
         }
-        if !is_bearer(&text) {
+        if !is_bearer(text.expose()) {
             return refused("gives a token with characters that none may have (RFC 6750)");
         }
-        let claims = Claims::of(&text).unwrap_or_default();
+        let claims = Claims::of(text.expose()).unwrap_or_default();
         let seconds = expires_in.and_then(|value| match value {
             // Some servers write the number as text.
             Value::String(text) => text.parse::<f64>().ok(),
@@ -221,13 +227,18 @@ fn is_code(code: &str) -> bool {
 }
 
 /// As `application/x-www-form-urlencoded`: what RFC 6749, section 2.3.1, does to id and secret before they become a login.
-fn encoded(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut out, byte| {
+fn encoded(text: &str) -> Zeroizing<String> {
+    // Room for all of it at once: a buffer that grows leaves copies of the secret behind.
+    let out = Zeroizing::new(String::with_capacity(3 * text.len()));
+    text.bytes().fold(out, |mut out, byte| {
         match byte {
             b' ' => out.push('+'),
             b'*' | b'-' | b'.' | b'_' => out.push(char::from(byte)),
             byte if byte.is_ascii_alphanumeric() => out.push(char::from(byte)),
-            byte => out.push_str(&format!("%{byte:02X}")),
+            byte => {
+                let digit = |half: u8| char::from(b"0123456789ABCDEF"[usize::from(half)]);
+                out.extend(['%', digit(byte >> 4), digit(byte & 15)]);
+            }
         }
         out
     })

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rdkafka::client::{ClientContext, OAuthToken};
 use rdkafka::consumer::ConsumerContext;
 use serde::Deserialize;
+use zeroize::Zeroizing;
 
 use super::config::{KafkaConfigError, bad};
 use crate::secret::Secret;
@@ -69,9 +70,9 @@ pub(crate) struct Token {
 }
 
 impl Token {
-    fn new(text: String, owner: Option<String>, ends_ms: i64) -> Self {
+    fn new(text: Secret, owner: Option<String>, ends_ms: i64) -> Self {
         Self {
-            text: Secret::from(text),
+            text,
             // librdkafka needs a name, and uses it nowhere but here.
             principal: owner
                 .filter(|owner| !owner.is_empty() && !owner.contains('\0'))
@@ -220,12 +221,13 @@ impl ConsumerContext for Quiet {}
 /// The token that a file holds.
 fn of_file(path: &Path) -> Result<Token, TokenError> {
     let wrong = |why: &str| TokenError::unusable(format!("token file {}: {why}", path.display()));
-    let text = read_secret(path)?.expose().to_owned();
-    if !is_bearer(&text) {
+    let secret = read_secret(path)?;
+    let text = secret.expose();
+    if !is_bearer(text) {
         return Err(wrong("holds characters that no token may have (RFC 6750)"));
     }
     let claims =
-        Claims::of(&text).ok_or_else(|| wrong("is no signed token (JWT) whose claims can be read"))?;
+        Claims::of(text).ok_or_else(|| wrong("is no signed token (JWT) whose claims can be read"))?;
     let ends_ms = claims
         .ends_ms()
         .ok_or_else(|| wrong("does not say when it ends: it needs the claim `exp`"))?;
@@ -236,21 +238,22 @@ fn of_file(path: &Path) -> Result<Token, TokenError> {
             "ended {seconds} s ago; look at what is to renew it, and at this machine's clock"
         )));
     }
-    Ok(Token::new(text, claims.sub, ends_ms))
+    Ok(Token::new(secret, claims.sub, ends_ms))
 }
 
 /// What a file holds, without white space at its ends.
 fn read_secret(path: &Path) -> Result<Secret, TokenError> {
     use std::io::Read as _;
     let wrong = |why: String| TokenError::unusable(format!("file {}: {why}", path.display()));
-    let mut text = String::new();
+    // Room for all of it at once: a buffer that grows leaves copies behind.
+    let mut text = Zeroizing::new(String::with_capacity(MAX_FILE as usize + 1));
     std::fs::File::open(path)
         .and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text))
         .map_err(|error| wrong(error.to_string()))?;
     let text = text.trim();
     match text.len() as u64 {
         0 => Err(wrong("is empty".to_owned())),
-        1..=MAX_FILE => Ok(Secret::from(text.to_owned())),
+        1..=MAX_FILE => Ok(Secret::from(text)),
         _ => Err(wrong(format!("is over {MAX_FILE} bytes"))),
     }
 }

@@ -69,7 +69,7 @@ fn trouble_ends_with_the_next_token() {
 #[test]
 fn a_login_and_a_token_print_no_token() {
     let (_place, login) = file(&ends_in(60));
-    let token = Token::new("hush".to_owned(), None, now_ms());
+    let token = Token::new("hush".into(), None, now_ms());
     login.token().unwrap();
     let printed = format!("{login:?} {token:?}");
     assert!(
