@@ -43,6 +43,9 @@ pub use text::{TextConfig, TextFormat};
 /// The largest note that is taken unless the configuration says otherwise: 64 MiB.
 pub const MAX_NOTE_BYTES: usize = 64 << 20;
 
+/// The most known identifiers that one event may carry. An event with more becomes a quarantined record, `too_large:known:fewer`.
+pub const MAX_KNOWN: usize = 100_000;
+
 /// Decodes payloads. One instance serves every lane.
 pub trait Format: Send + Sync {
     /// Reads the payload. The event's coordinates are left empty.
@@ -62,10 +65,26 @@ pub trait Format: Send + Sync {
         Ok(())
     }
 
+    /// Reads the payload as [`Format::read`] does, and refuses an event with more than [`MAX_KNOWN`] known identifiers.
+    ///
+    /// # Errors
+    /// A [`Diagnosis`] that carries nothing of the payload.
+    fn read_within_limits(&self, payload: &[u8]) -> Result<NoteEvent, Diagnosis> {
+        let event = self.read(payload)?;
+        if event.known.len() > MAX_KNOWN {
+            return Err(Diagnosis {
+                field: Some("known"),
+                byte: payload.len(),
+                problem: Problem::TooComplex,
+            });
+        }
+        Ok(event)
+    }
+
     /// The record that this payload is: a note, or a quarantined record. Never a tombstone, which has no payload and
     /// is the source's to tell.
     fn decode(&self, at: Coordinates, payload: &[u8]) -> Record {
-        match self.read(payload) {
+        match self.read_within_limits(payload) {
             Ok(event) => Record::Note(NoteEvent { at, ..event }),
             Err(diagnosis) => {
                 tracing::debug!(%at, %diagnosis, "quarantined a payload");

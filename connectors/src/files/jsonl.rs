@@ -104,7 +104,7 @@ impl Jsonl {
             let read = line
                 .bytes
                 .ok_or(TOO_LONG)
-                .and_then(|bytes| self.format.read(bytes));
+                .and_then(|bytes| self.format.read_within_limits(bytes));
             return self.on_bad.settle(at, "line", line.number, read).map(Some);
         }
     }

@@ -5,6 +5,8 @@
 
 mod code_pages;
 
+use std::collections::HashMap;
+
 use encoding_rs::{Encoding, WINDOWS_1252};
 
 use code_pages::{charset, code_page};
@@ -52,7 +54,7 @@ pub fn rtf_to_text(rtf: &[u8]) -> Result<String, RtfError> {
         },
         stack: Vec::new(),
         default: WINDOWS_1252,
-        fonts: Vec::new(),
+        fonts: HashMap::new(),
         font: 0,
         to_skip: 0,
         pending: Vec::new(),
@@ -89,7 +91,7 @@ struct Reader<'a> {
     state: State,
     stack: Vec<State>,
     default: &'static Encoding,
-    fonts: Vec<(i32, &'static Encoding)>,
+    fonts: HashMap<i32, &'static Encoding>,
     /// The font that the table is at.
     font: i32,
     to_skip: u8,
@@ -251,14 +253,14 @@ impl Reader<'_> {
             b"f" if self.state.fonts => self.font = number.unwrap_or(0),
             b"f" => {
                 let font = number.unwrap_or(0);
-                let known = self.fonts.iter().find(|(other, _)| *other == font);
-                self.encode(known.map_or(self.default, |(_, encoding)| encoding));
+                let known = self.fonts.get(&font).copied();
+                self.encode(known.unwrap_or(self.default));
             }
             b"fcharset" if self.state.fonts => {
                 if let Some(encoding) = number.and_then(charset)
                     && self.fonts.len() < MAX_FONTS
                 {
-                    self.fonts.push((self.font, encoding));
+                    self.fonts.entry(self.font).or_insert(encoding);
                 }
             }
             b"fonttbl" => (self.state.silent, self.state.fonts) = (true, true),

@@ -5,8 +5,8 @@
 mod any;
 mod settings;
 
-use lethe_core::{EventKind, KnownKind, NoteEvent, QuarantineCode};
-use lethe_format::{Diagnosis, Format, FormatConfig, Problem};
+use lethe_core::{Coordinates, EventKind, KnownKind, NoteEvent, QuarantineCode, Record};
+use lethe_format::{Diagnosis, Format, FormatConfig, JsonConfig, MAX_KNOWN, Problem};
 
 fn json(config: &str) -> Box<dyn Format> {
     let config: FormatConfig = toml::from_str(&format!("kind = \"json\"\n{config}")).unwrap();
@@ -381,4 +381,25 @@ fn the_byte_of_a_problem_lies_where_the_reader_stopped() {
     assert_eq!(diagnosis.field, Some("version"));
     let value = payload.find("\"two\"").unwrap();
     assert!((value..=value + 6).contains(&diagnosis.byte), "{diagnosis}");
+}
+
+#[test]
+fn an_event_may_carry_a_hundred_thousand_identifiers_and_no_more() {
+    let event = |count: usize| {
+        let known: Vec<String> = (0..count).map(|i| i.to_string()).collect();
+        format!(
+            r#"{{"note_id": "n1", "text": "Seen.", "known": {{"mrn": [{}]}}}}"#,
+            known.join(",")
+        )
+    };
+    let format = JsonConfig::default().build().unwrap();
+    let decode = |count| format.decode(Coordinates::default(), event(count).as_bytes());
+    let Record::Note(read) = decode(MAX_KNOWN) else {
+        panic!("an event at the limit is a note")
+    };
+    assert_eq!(read.known.len(), 100_000);
+    let Record::Quarantined(_, why) = decode(MAX_KNOWN + 1) else {
+        panic!("an event over the limit is quarantined")
+    };
+    assert_eq!(why.to_string(), "too_large:known:fewer");
 }
