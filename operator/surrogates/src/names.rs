@@ -237,7 +237,7 @@ impl Names {
             return None;
         }
         // The first in the alphabet of those that fit: the choice does not depend on their order.
-        let mut right = known.words().filter(|right| long(right));
+        let mut right = known.near(folded).filter(|right| long(right));
         right.find_map(|right| Some((right, slip(right, folded)?)))
     }
 
