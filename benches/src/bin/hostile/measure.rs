@@ -1,0 +1,70 @@
+//! Times work at growing sizes.
+
+use std::time::{Duration, Instant};
+
+/// Work of one size.
+pub(crate) struct Work {
+    /// Bytes that its cost is divided by.
+    pub(crate) bytes: usize,
+    /// Does it once, and returns how long the part took that is measured.
+    pub(crate) run: Box<dyn FnMut() -> Duration>,
+}
+
+/// Prepares work of about so many bytes.
+pub(crate) type Make = Box<dyn Fn(usize) -> Work>;
+
+/// What is measured: plain work, and hostile work by shape.
+pub(crate) struct Subject {
+    /// The member or parser.
+    pub(crate) name: String,
+    /// Sizes are divided by this.
+    pub(crate) scale: usize,
+    /// Ordinary notes or messages.
+    pub(crate) plain: Make,
+    /// Hostile ones.
+    pub(crate) shapes: Vec<(String, Make)>,
+}
+
+/// The cost at one size.
+pub(crate) struct Measured {
+    /// Seconds a byte, of the best run.
+    pub(crate) per_byte: f64,
+}
+
+/// Runs at most so often.
+const RUNS: u32 = 7;
+/// Runs are repeated until they took so long together.
+const ENOUGH: Duration = Duration::from_millis(250);
+
+/// Times the work at each size; stops after a size of which one run is over `limit`.
+pub(crate) fn measure(make: &Make, sizes: &[usize], limit: Duration) -> Vec<Measured> {
+    let mut all = Vec::new();
+    for &size in sizes {
+        let mut work = make(size);
+        let (mut best, mut total) = (Duration::MAX, Duration::ZERO);
+        for _ in 0..RUNS {
+            let took = (work.run)();
+            best = best.min(took);
+            total += took;
+            if total > ENOUGH {
+                break;
+            }
+        }
+        all.push(Measured {
+            per_byte: best.as_secs_f64() / work.bytes.max(1) as f64,
+        });
+        if best > limit {
+            break;
+        }
+    }
+    all
+}
+
+/// Times a call.
+pub(crate) fn timed<T>(call: impl FnOnce() -> T) -> Duration {
+    let started = Instant::now();
+    let done = call();
+    let took = started.elapsed();
+    drop(std::hint::black_box(done));
+    took
+}

@@ -1,0 +1,134 @@
+//! Members and engines over hostile texts.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use lethe_core::{
+    Action, Carried, Engine, LabelSet, Merging, NoteBatch, NoteEvent, Record, Redactor, Sensitive, Tagger,
+    Voting,
+};
+use lethe_dictionaries::Dictionary;
+use lethe_ensemble::Bundle;
+use lethe_policy::{Policy, PolicyFile};
+use lethe_taggers::registry::default_rules;
+
+use crate::measure::{Make, Subject, Work, timed};
+use crate::texts;
+
+/// A batch of these texts, each a note of a patient.
+fn batch(texts: &[String]) -> NoteBatch {
+    let events = texts.iter().enumerate().map(|(i, text)| {
+        Record::Note(NoteEvent {
+            note_id: format!("n{i}").into(),
+            patient_id: Some(Sensitive::from(format!("p{i}"))),
+            authored_at: Some(1_710_460_800_000),
+            text: text.as_str().into(),
+            ..NoteEvent::default()
+        })
+    });
+    NoteBatch::from_records(events).expect("the texts are small")
+}
+
+/// Work on texts by `run`, for each shape and for plain notes.
+fn subject(name: String, scale: usize, run: impl Fn(&NoteBatch) + Clone + 'static) -> Subject {
+    let work = move |texts: Vec<String>| {
+        let run = run.clone();
+        Work {
+            bytes: texts.iter().map(String::len).sum(),
+            run: Box::new(move || {
+                // What members share is computed once a batch: each run has its own.
+                let batch = batch(&texts);
+                timed(|| run(&batch))
+            }),
+        }
+    };
+    let shapes = texts::all().into_iter().map(|(name, text)| {
+        let work = work.clone();
+        let make: Make = Box::new(move |size| work(vec![text(size)]));
+        (name.to_owned(), make)
+    });
+    Subject {
+        name,
+        scale,
+        shapes: shapes.collect(),
+        plain: Box::new(move |size| work(texts::plain(size))),
+    }
+}
+
+fn member(member: Arc<dyn Tagger>, scale: usize) -> Subject {
+    subject(format!("member {}", member.name()), scale, move |batch| {
+        for answer in member.tag(batch) {
+            answer.expect("members fail on no text");
+        }
+    })
+}
+
+fn engine(name: &str, engine: Engine, scale: usize) -> Subject {
+    let engine = Arc::new(engine);
+    subject(format!("engine {name}"), scale, move |batch| {
+        let done = engine
+            .process(batch)
+            .expect("the policy needs nothing that is away");
+        assert!(done.quarantined.is_empty(), "every text is redacted");
+    })
+}
+
+/// Members, and the engine under the Safe Harbor policy.
+pub(crate) fn subjects(wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<Vec<Subject>> {
+    let labels = Arc::new(LabelSet::i2b2_2014());
+    let dictionary = Dictionary::builtin();
+    let mut all = vec![tokens()];
+    let rules = default_rules()
+        .iter()
+        .map(|config| config.build(&labels, &dictionary))
+        .collect::<Result<Vec<_>, _>>()?;
+    all.extend(rules.iter().map(|rule| member(Arc::clone(rule), 1)));
+    let models = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../models"));
+    for bundle in ["en-clinical", "es-meddocan"] {
+        let bundle = Bundle::open(&models.join(bundle), &dictionary)?;
+        let is_rule = |one: &Arc<dyn Tagger>| rules.iter().any(|rule| rule.name() == one.name());
+        let learned = bundle.members.iter().filter(|one| !is_rule(one));
+        for one in learned {
+            if all
+                .iter()
+                .all(|subject| subject.name != format!("member {}", one.name()))
+            {
+                all.push(member(Arc::clone(one), 8));
+            }
+        }
+    }
+    let tag = Redactor::new(&labels, Action::Tag, Carried::default());
+    let voting = Arc::new(Voting::default());
+    let by_rules = Engine::new(labels, rules, voting, Merging::default(), tag);
+    all.push(engine("of rules", by_rules, 1));
+    let bundle = Bundle::open(&models.join("en-clinical"), &dictionary)?;
+    let file = PolicyFile::parse(
+        include_str!("../../../../docs/policies/safe-harbor.toml"),
+        "safe-harbor.toml",
+    )?;
+    let policy = Policy::build(&file, "safe-harbor.toml", &bundle.labels, &dictionary, &[])?;
+    let redactor = Redactor::by(policy.replacer, Carried::new(Vec::new()));
+    let merging = Merging::none(&bundle.labels);
+    let whole = Engine::new(bundle.labels, bundle.members, bundle.combiner, merging, redactor);
+    all.push(engine("en-clinical, Safe Harbor", whole, 8));
+    all.retain(|subject| wanted(&subject.name));
+    Ok(all)
+}
+
+/// Batches under construction: tokens and sentences are part of one.
+fn tokens() -> Subject {
+    let work = |texts: Vec<String>| Work {
+        bytes: texts.iter().map(String::len).sum(),
+        run: Box::new(move || timed(|| batch(&texts))),
+    };
+    let shapes = texts::all().into_iter().map(|(name, text)| {
+        let make: Make = Box::new(move |size| work(vec![text(size)]));
+        (name.to_owned(), make)
+    });
+    Subject {
+        name: "tokens".to_owned(),
+        scale: 1,
+        shapes: shapes.collect(),
+        plain: Box::new(move |size| work(texts::plain(size))),
+    }
+}
