@@ -12,6 +12,8 @@ mod pipeline;
 mod progress;
 mod renewal;
 mod replay;
+#[cfg(test)]
+mod simulation;
 mod telemetry;
 
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! A lane: one partition's records, in order, from payload to durable file.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lethe_connectors::format::Format;
 use lethe_connectors::kafka::source::{Command, Partition, RawRecord};
@@ -10,6 +10,7 @@ use lethe_connectors::store::Store;
 use lethe_core::{Coordinates, Record};
 use opentelemetry::KeyValue;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use super::budget::{Relief, Share};
 use super::counters::Counters;

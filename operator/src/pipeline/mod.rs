@@ -12,10 +12,9 @@ mod patience;
 mod pool;
 mod transform;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use futures::StreamExt as _;
 
@@ -25,6 +24,7 @@ use lethe_connectors::sink::{ChainError, ChainId, Encoding, LaneWriter, Receipt,
 use tokio::runtime::Handle;
 use tokio::sync::{OnceCell, mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use crate::telemetry::{Board, LaneBoard, Measures};
 
@@ -54,7 +54,7 @@ pub(crate) struct Pipeline {
     runtime: Handle,
     start: Start,
     encoding: Encoding,
-    lanes: Mutex<HashMap<Partition, Handles>>,
+    lanes: Mutex<BTreeMap<Partition, Handles>>,
     /// Set once the policy was compared with those of the output's chains.
     checked: OnceCell<()>,
 }
@@ -116,7 +116,7 @@ impl Pipeline {
         self.budget.peak()
     }
 
-    fn lanes(&self) -> MutexGuard<'_, HashMap<Partition, Handles>> {
+    fn lanes(&self) -> MutexGuard<'_, BTreeMap<Partition, Handles>> {
         // Each change is one insertion or removal: a panic leaves nothing half done.
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -209,6 +209,54 @@ impl Pipeline {
         }
     }
 
+    /// Opens the chain of each partition and starts its lane.
+    pub(crate) async fn open_lanes(
+        &self,
+        ranges: &[LogRange],
+        again: &Again<'_>,
+    ) -> Result<Vec<Begin>, String> {
+        let opening = futures::stream::iter(ranges.iter().map(|range| self.open_chain(range)))
+            .buffered(OPENING)
+            .collect::<Vec<_>>();
+        let opened = opening.await;
+        let begins = ranges
+            .iter()
+            .zip(opened)
+            .map(|(range, opened)| self.begin(range, again, opened))
+            .collect::<Result<Vec<_>, _>>()?;
+        self.measures().rebalance("assigned", ranges.len());
+        self.board().ready(true);
+        tracing::info!(partitions = ranges.len(), "assigned");
+        Ok(begins)
+    }
+
+    pub(crate) async fn drain_lanes(&self, partitions: &[Partition], deadline: Instant) -> Vec<Receipt> {
+        let now = Instant::now();
+        // The second half of the time is for the store.
+        let until = now + deadline.saturating_duration_since(now) / 2;
+        let mut draining = Vec::new();
+        for partition in partitions {
+            self.measures().rebalance("revoked", 1);
+            if let Some(lane) = self.lanes().remove(partition) {
+                let (reply, drained) = oneshot::channel();
+                drop(lane.control.send(Control::Drain(until, reply)));
+                draining.push((partition, lane, drained));
+            }
+        }
+        let mut receipts = Vec::new();
+        for (partition, lane, drained) in draining {
+            match tokio::time::timeout_at(deadline, drained).await {
+                Ok(Ok(receipt)) => receipts.extend(receipt),
+                _ => {
+                    tracing::warn!(topic = %partition.0, partition = partition.1, "not drained in time; its buffer is dropped and will be read again")
+                }
+            }
+            drop(lane);
+            self.board().close(partition);
+        }
+        receipts
+    }
+
     fn start_lane(&self, partition: &Partition, writer: LaneWriter, end: Option<i64>) {
         let next = writer.next();
         let board = self.board().open(partition, next, end);
@@ -241,7 +289,7 @@ impl Pipeline {
     }
 
     /// Asks the lane that holds the most to close its file, unless one is at it already.
-    fn relieve(&self, lanes: &HashMap<Partition, Handles>) {
+    fn relieve(&self, lanes: &BTreeMap<Partition, Handles>) {
         if let Some(lane) = lanes.values().max_by_key(|lane| lane.share.held())
             && let Some(relief) = self.budget.relief()
         {
@@ -323,19 +371,7 @@ fn chain_of(range: &LogRange) -> ChainId {
 
 impl Lanes for Pipeline {
     fn assign(&self, ranges: &[LogRange], again: &Again<'_>) -> Result<Vec<Begin>, String> {
-        let opening = futures::stream::iter(ranges.iter().map(|range| self.open_chain(range)))
-            .buffered(OPENING)
-            .collect::<Vec<_>>();
-        let opened = self.runtime.block_on(opening);
-        let begins = ranges
-            .iter()
-            .zip(opened)
-            .map(|(range, opened)| self.begin(range, again, opened))
-            .collect::<Result<Vec<_>, _>>()?;
-        self.measures().rebalance("assigned", ranges.len());
-        self.board().ready(true);
-        tracing::info!(partitions = ranges.len(), "assigned");
-        Ok(begins)
+        self.runtime.block_on(self.open_lanes(ranges, again))
     }
 
     fn offer(&self, record: RawRecord) -> Result<(), RawRecord> {
@@ -359,34 +395,9 @@ impl Lanes for Pipeline {
             .is_none_or(|lane| lane.queue.capacity() >= QUEUE_RECORDS / 2)
     }
 
-    fn revoke(&self, partitions: &[Partition], deadline: Instant) -> Vec<Receipt> {
-        // The second half of the time is for the store.
-        let until = Instant::now() + deadline.saturating_duration_since(Instant::now()) / 2;
-        let mut draining = Vec::new();
-        for partition in partitions {
-            self.measures().rebalance("revoked", 1);
-            if let Some(lane) = self.lanes().remove(partition) {
-                let (reply, drained) = oneshot::channel();
-                drop(lane.control.send(Control::Drain(until, reply)));
-                draining.push((partition, lane, drained));
-            }
-        }
-        let mut receipts = Vec::new();
-        for (partition, lane, drained) in draining {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match self
-                .runtime
-                .block_on(async { tokio::time::timeout(left, drained).await })
-            {
-                Ok(Ok(receipt)) => receipts.extend(receipt),
-                _ => {
-                    tracing::warn!(topic = %partition.0, partition = partition.1, "not drained in time; its buffer is dropped and will be read again")
-                }
-            }
-            drop(lane);
-            self.board().close(partition);
-        }
-        receipts
+    fn revoke(&self, partitions: &[Partition], deadline: std::time::Instant) -> Vec<Receipt> {
+        self.runtime
+            .block_on(self.drain_lanes(partitions, deadline.into()))
     }
 
     fn written(&self, ranges: &[LogRange]) -> Result<Vec<Option<i64>>, String> {

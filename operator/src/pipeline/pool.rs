@@ -15,6 +15,9 @@ pub(crate) struct Panicked;
 /// A fixed set of worker threads. They end when the pool is dropped.
 pub(crate) struct Pool {
     jobs: mpsc::Sender<Job>,
+    /// Runs jobs where they are given, so that nothing depends on how threads are scheduled.
+    #[cfg(test)]
+    inline: bool,
 }
 
 impl Pool {
@@ -41,7 +44,20 @@ impl Pool {
                     }
                 })?;
         }
-        Ok(Self { jobs })
+        Ok(Self {
+            jobs,
+            #[cfg(test)]
+            inline: false,
+        })
+    }
+
+    /// A pool without threads that runs each job on the thread that gives it.
+    #[cfg(test)]
+    pub(crate) fn inline() -> Self {
+        Self {
+            jobs: mpsc::channel(1).0,
+            inline: true,
+        }
     }
 
     /// Runs `work` on a worker and waits for its result.
@@ -52,6 +68,10 @@ impl Pool {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Panicked> {
+        #[cfg(test)]
+        if self.inline {
+            return catch_unwind(AssertUnwindSafe(work)).map_err(|_| Panicked);
+        }
         let (give, result) = oneshot::channel();
         let job: Job = Box::new(move || {
             if let Ok(value) = catch_unwind(AssertUnwindSafe(work)) {

@@ -23,10 +23,8 @@ pub(super) fn commit_receipts(consumer: &BaseConsumer<Context>, receipts: Vec<Re
 /// Commits what was released. A failure costs nothing but an old hint, so it is only logged.
 pub(super) fn commit(consumer: &BaseConsumer<Context>, mode: CommitMode) {
     let mut list = TopicPartitionList::new();
-    for ((topic, partition), lane) in &mut consumer.context().flow().lanes {
-        if let Some(next) = lane.released.take()
-            && let Err(error) = list.add_partition_offset(topic, *partition, Offset::Offset(next))
-        {
+    for ((topic, partition), next) in consumer.context().flow().take_released() {
+        if let Err(error) = list.add_partition_offset(&topic, partition, Offset::Offset(next)) {
             tracing::warn!(%topic, partition, %error, "offset hint not committed");
         }
     }
