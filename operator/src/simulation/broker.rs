@@ -98,10 +98,6 @@ impl Broker {
         })
     }
 
-    pub(super) fn partitions(&self) -> i32 {
-        lock(&self.state).logs.len() as i32
-    }
-
     pub(super) fn append(&self, number: i32, entry: Entry) {
         lock(&self.state).logs[number as usize].entries.push(entry);
     }

@@ -240,7 +240,8 @@ impl<'a> Consumer<'a> {
         }
         let number = self.life.world.dice().pick(&open);
         // One poll gives one record; several polls may follow at once.
-        for _ in 0..self.life.world.dice().between(1, 4) {
+        let records = self.life.world.dice().between(1, 4);
+        for _ in 0..records {
             let Some(place) = self.places.get_mut(&number).filter(|place| !place.paused) else {
                 return;
             };

@@ -191,9 +191,10 @@ impl Schedule {
             Happening::Replace => self.fleet.replace(),
             Happening::Grow => self.fleet.add(),
             Happening::Shrink => self.fleet.shrink(),
-            Happening::Trim => self
-                .broker
-                .trim(world.dice().below(self.begins.len() as u64) as i32),
+            Happening::Trim => {
+                let number = world.dice().below(self.begins.len() as u64) as i32;
+                self.broker.trim(number);
+            }
             Happening::Outage => {
                 let time = Duration::from_millis(world.dice().between(500, 15_000));
                 world.change_weather(|weather| weather.store_away = Instant::now() + time);

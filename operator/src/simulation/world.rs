@@ -1,7 +1,7 @@
 //! What everything in a schedule shares: chance, the clock, the trace, and the first violation.
 
 use std::fmt::Display;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -11,7 +11,6 @@ use super::mutants::Mutant;
 
 /// One simulated world. Everything in it runs on one thread, so its locks are never contended.
 pub(super) struct World {
-    pub(super) seed: u64,
     pub(super) mutant: Option<Mutant>,
     dice: Mutex<Dice>,
     began: Instant,
@@ -36,7 +35,6 @@ impl World {
     pub(super) fn new(seed: u64, mutant: Option<Mutant>, traced: bool) -> Self {
         let now = Instant::now();
         Self {
-            seed,
             mutant,
             dice: Mutex::new(Dice::new(seed)),
             began: now,
@@ -99,6 +97,11 @@ impl World {
     }
 }
 
+/// Locks what only one thread ever locks: to wait for it would be to wait for ever.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    match mutex.try_lock() {
+        Ok(guard) => guard,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        Err(TryLockError::WouldBlock) => panic!("the simulation locks a value twice"),
+    }
 }
