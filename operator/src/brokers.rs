@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use lethe_connectors::Stop;
 use lethe_connectors::kafka::source::{Command, LogRange};
 use lethe_connectors::kafka::{Cluster, Credentials, FetchBudget, KafkaConfig, KafkaProblem};
 
 use crate::config::{Config, SecretFile};
-use crate::exit::usage;
+use crate::exit::{Stopped, usage};
 
 /// How long one question to the brokers may take.
 const ASK: Duration = Duration::from_secs(10);
@@ -51,9 +52,14 @@ pub(crate) fn renewed_within(config: &Config, kafka: &KafkaConfig) -> Duration {
     }
 }
 
-/// The id of the cluster, so that a chain is never continued from another's log. `None` if the brokers have none.
-pub(crate) fn identity(kafka: &KafkaConfig, give_up: impl FnMut() -> bool) -> anyhow::Result<Option<String>> {
-    ask(kafka, give_up, |cluster| {
+/// The id of the cluster, so that a chain is never continued from another's log. `None` if the brokers have none. Brokers
+/// that are down are waited for, for `patience` if that is given.
+pub(crate) fn identity(
+    kafka: &KafkaConfig,
+    stop: &Stop,
+    patience: Option<Duration>,
+) -> anyhow::Result<Option<String>> {
+    ask(kafka, stop, patience, |cluster| {
         let id = cluster.id()?;
         for topic in &kafka.topics {
             cluster.topic(topic)?;
@@ -63,8 +69,8 @@ pub(crate) fn identity(kafka: &KafkaConfig, give_up: impl FnMut() -> bool) -> an
 }
 
 /// Every partition's log as it is now.
-pub(crate) fn logs(kafka: &KafkaConfig, give_up: impl FnMut() -> bool) -> anyhow::Result<Vec<LogRange>> {
-    ask(kafka, give_up, |cluster| {
+pub(crate) fn logs(kafka: &KafkaConfig, stop: &Stop) -> anyhow::Result<Vec<LogRange>> {
+    ask(kafka, stop, None, |cluster| {
         let mut logs = Vec::new();
         for topic in &kafka.topics {
             let name: Arc<str> = topic.as_str().into();
@@ -83,26 +89,27 @@ pub(crate) fn cluster(kafka: &KafkaConfig) -> anyhow::Result<Cluster> {
     Cluster::connect(kafka, READ).map_err(|error| usage(format!("`[source]`: {error}")))
 }
 
-/// Asks the brokers. Those that are down are waited for, since the operator often starts before they do, until `give_up`
-/// says so.
+/// Asks the brokers. Those that are down are waited for, since the operator often starts before they do, until the stop is
+/// requested or `patience` is over.
 fn ask<T>(
     kafka: &KafkaConfig,
-    mut give_up: impl FnMut() -> bool,
+    stop: &Stop,
+    patience: Option<Duration>,
     question: impl Fn(&Cluster) -> Result<T, KafkaProblem>,
 ) -> anyhow::Result<T> {
-    let cluster = Cluster::connect(kafka, ASK).map_err(|error| usage(format!("`[source]`: {error}")))?;
+    let cluster = Cluster::connect(kafka, ASK)
+        .map_err(|error| usage(format!("`[source]`: {error}")))?
+        .hearing(stop);
+    let begun = Instant::now();
     let mut pause = Duration::from_secs(1);
     loop {
         match question(&cluster) {
             Ok(answer) => return Ok(answer),
-            Err(error) if error.is_temporary() => {
+            Err(_) if stop.is_requested() => return Err(Stopped.into()),
+            Err(error) if error.is_temporary() && patience.is_none_or(|most| begun.elapsed() < most) => {
                 tracing::warn!("{error}; trying again in {} s", pause.as_secs());
-                let until = Instant::now() + pause;
-                while Instant::now() < until {
-                    if give_up() {
-                        return Err(error.into());
-                    }
-                    std::thread::sleep(Duration::from_millis(100));
+                if stop.sleep(pause) {
+                    return Err(Stopped.into());
                 }
                 pause = (pause * 2).min(Duration::from_secs(30));
             }

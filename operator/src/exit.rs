@@ -33,6 +33,11 @@ impl fmt::Display for Coded {
 
 impl std::error::Error for Coded {}
 
+/// The program was asked to stop before it was done. It ends in order, with success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("stopped")]
+pub(crate) struct Stopped;
+
 /// An error of wrong usage or configuration.
 pub(crate) fn usage(message: impl fmt::Display) -> anyhow::Error {
     Coded(Failure::Usage, message.to_string()).into()
@@ -46,6 +51,7 @@ pub(crate) fn usage(message: impl fmt::Display) -> anyhow::Error {
 pub(crate) fn report(result: anyhow::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.chain().any(|cause| cause.is::<Stopped>()) => ExitCode::SUCCESS,
         Err(error) => {
             // A reader that went away is no failure: `lethe annotate | head`.
             if error.chain().any(|cause| {

@@ -12,6 +12,7 @@ mod pipeline;
 mod progress;
 mod renewal;
 mod replay;
+mod signals;
 #[cfg(test)]
 mod simulation;
 mod telemetry;

@@ -18,24 +18,27 @@ use std::time::{Duration, Instant};
 use lethe_core::Coordinates;
 use rdkafka::Message as _;
 use rdkafka::config::{ClientConfig, FromClientConfigAndContext as _};
-use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _};
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::KafkaError;
 use rdkafka::message::BorrowedMessage;
 
-use commit::{COMMIT_EVERY, commit, commit_receipts};
+use commit::{COMMIT_EVERY, commit, commit_last};
 use context::Context;
 use faults::{Faults, consumer_error};
 use goal::Goal;
 
 use super::token::Login;
+use crate::Stop;
 use crate::sink::Receipt;
 
 /// How long one poll waits for a record before commands are looked at again.
 const POLL: Duration = Duration::from_millis(20);
 /// How long lanes may drain when everything has been read.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
-/// How long leaving the group may take.
-const LEAVE: Duration = Duration::from_secs(10);
+/// How long leaving the group may take, and how long once the stop is requested.
+const LEAVE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(1));
+/// How often a leaving consumer is looked at.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// A partition of a topic.
 pub type Partition = (Arc<str>, i32);
@@ -81,8 +84,19 @@ impl std::fmt::Debug for Payload {
     }
 }
 
+/// Why the lanes did not do what the consumer asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LaneError {
+    /// The program was asked to stop while it waited. The run ends in order.
+    #[error("stopped while waiting")]
+    Stopped,
+    /// The sink cannot be read, or the brokers did not answer. The run ends.
+    #[error("{0}")]
+    Failed(String),
+}
+
 /// Asks for a partition's range anew.
-pub type Again<'a> = dyn Fn(&Partition) -> Result<LogRange, String> + 'a;
+pub type Again<'a> = dyn Fn(&Partition) -> Result<LogRange, LaneError> + 'a;
 
 /// What the pipeline does for the consumer. Every method is called on the poll thread.
 pub trait Lanes: Send + Sync {
@@ -92,8 +106,9 @@ pub trait Lanes: Send + Sync {
     /// goes on: before a chain is said to be ahead of its log, `again` asks for the range anew.
     ///
     /// # Errors
-    /// If the sink cannot be read. The run ends: to begin anywhere else would lose or repeat notes.
-    fn assign(&self, ranges: &[LogRange], again: &Again<'_>) -> Result<Vec<Begin>, String>;
+    /// [`LaneError::Failed`] if the sink cannot be read: the run ends, since to begin anywhere else would lose or repeat
+    /// notes. [`LaneError::Stopped`] if the program was asked to stop meanwhile.
+    fn assign(&self, ranges: &[LogRange], again: &Again<'_>) -> Result<Vec<Begin>, LaneError>;
     /// Hands a record to its lane, or gives it back if the lane is full.
     fn offer(&self, record: RawRecord) -> Result<(), RawRecord>;
     /// Whether the lane has worked off enough that its partition is worth resuming.
@@ -105,8 +120,8 @@ pub trait Lanes: Send + Sync {
     /// nothing is owed: a chain that begins at the latest record and has not begun, or one that halts for an operator.
     ///
     /// # Errors
-    /// If the sink cannot be read.
-    fn written(&self, ranges: &[LogRange]) -> Result<Vec<Option<i64>>, String>;
+    /// As [`Lanes::assign`].
+    fn written(&self, ranges: &[LogRange]) -> Result<Vec<Option<i64>>, LaneError>;
     /// Has every lane write what it holds: other members wait to see it.
     fn flush(&self);
     /// Partitions are lost, perhaps long ago: drops their lanes at once.
@@ -182,6 +197,8 @@ pub struct SourceSettings {
     pub refused: Duration,
     /// How long lanes may drain when partitions are taken away, or at the end.
     pub drain: Duration,
+    /// The stop that every wait hears.
+    pub stop: Stop,
     /// How often lanes are told where logs end; never if zero.
     pub statistics: Duration,
     /// End once the records of these ranges are written, by whichever member of the group. Never if not given.
@@ -217,7 +234,7 @@ fn consume(
     lanes: &Arc<dyn Lanes>,
     commands: &Receiver<Command>,
 ) -> Result<End, SourceError> {
-    let context = Context::new(Arc::clone(lanes), settings.drain, credentials.login.clone());
+    let context = Context::new(Arc::clone(lanes), settings, credentials.login.clone());
     let mut client = credentials.client.clone();
     client.set(
         "statistics.interval.ms",
@@ -245,20 +262,21 @@ fn consume(
         }
         Err(_) => lanes.lose(&held),
     }
-    leave(consumer, receipts);
+    leave(consumer, receipts, &settings.stop);
     result
 }
 
 /// Commits the receipts of drained lanes and leaves the group, within [`LEAVE`].
 ///
-/// Either can take long: librdkafka retries a commit for as long as the session lasts while the coordinator refuses the
-/// login, and it can wait for ever if a rebalance overtakes the leaving. Nothing is owed any more by then: a commit is a
-/// hint, and the group takes this member for dead when its session ends.
-fn leave(consumer: BaseConsumer<Context>, receipts: Option<Vec<Receipt>>) {
+/// Either can take long: a coordinator that is away is waited for, and so is a rebalance that overtakes the leaving. Nothing
+/// is owed any more by then: a commit is a hint, and the group takes this member for dead when its session ends.
+fn leave(consumer: BaseConsumer<Context>, receipts: Option<Vec<Receipt>>, stop: &Stop) {
+    let limit = |stop: &Stop| if stop.is_requested() { LEAVE.1 } else { LEAVE.0 };
+    let answer = limit(stop) / 2;
     let (sender, left) = channel();
     std::thread::spawn(move || {
         if let Some(receipts) = receipts {
-            commit_receipts(&consumer, receipts);
+            commit_last(&consumer, &receipts, answer);
         }
         consumer.context().flow().lanes.clear();
         consumer.unsubscribe();
@@ -266,11 +284,15 @@ fn leave(consumer: BaseConsumer<Context>, receipts: Option<Vec<Receipt>>) {
         // Nobody listens any more if it took too long.
         sender.send(()).unwrap_or_default();
     });
-    if left.recv_timeout(LEAVE) == Err(RecvTimeoutError::Timeout) {
-        tracing::warn!(
-            "the group has not let go of this member within {} s; it will when the session ends",
-            LEAVE.as_secs()
-        );
+    let begun = Instant::now();
+    while left.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+        if begun.elapsed() >= limit(stop) {
+            tracing::warn!(
+                "the group has not let go of this member within {} s; it will when the session ends",
+                limit(stop).as_secs()
+            );
+            return;
+        }
     }
 }
 
@@ -300,6 +322,9 @@ fn poll_loop(
         if let Some(end) = take_commands(consumer, commands)? {
             return Ok(end);
         }
+        if settings.stop.is_requested() {
+            return Ok(End::Stopped);
+        }
         match consumer.poll(POLL) {
             None => {}
             Some(Ok(message)) => {
@@ -312,8 +337,11 @@ fn poll_loop(
             Some(Err(KafkaError::PartitionEOF(_))) => {}
             Some(Err(error)) => consumer_error(consumer, &mut faults, error)?,
         }
-        if let Some(error) = consumer.context().flow().failed.take() {
-            return Err(SourceError::Sink(error));
+        let failed = consumer.context().flow().failed.take();
+        match failed {
+            None => {}
+            Some(LaneError::Stopped) => return Ok(End::Stopped),
+            Some(LaneError::Failed(error)) => return Err(SourceError::Sink(error)),
         }
         consumer.context().refill(consumer);
         if let Some(goal) = &mut goal
@@ -322,7 +350,7 @@ fn poll_loop(
             return Ok(End::Through);
         }
         if last_commit.elapsed() >= COMMIT_EVERY {
-            commit(consumer, CommitMode::Async);
+            commit(consumer);
             last_commit = Instant::now();
         }
     }
@@ -339,7 +367,11 @@ fn take_commands(
             Ok(Command::Journalled { partition, next }) => {
                 consumer.context().flow().journalled(&partition, next)
             }
-            Ok(Command::Reopen(partition)) => consumer.context().reopen(consumer, &partition)?,
+            Ok(Command::Reopen(partition)) => match consumer.context().reopen(consumer, &partition) {
+                Ok(()) => {}
+                Err(LaneError::Stopped) => return Ok(Some(End::Stopped)),
+                Err(LaneError::Failed(error)) => return Err(SourceError::Sink(error)),
+            },
             Ok(Command::Fail(error)) => return Err(SourceError::Sink(error)),
             // Every lane and the signal handler hold a sender: none left means that the program is ending.
             Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return Ok(Some(End::Stopped)),

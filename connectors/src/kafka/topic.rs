@@ -17,6 +17,7 @@ use rdkafka::{Offset, TopicPartitionList};
 use super::config::{FetchBudget, KafkaConfig};
 use super::problem::KafkaProblem;
 use super::token::Login;
+use crate::Stop;
 
 /// How long one request may hold up the look at what librdkafka has reported meanwhile.
 const STEP: Duration = Duration::from_millis(500);
@@ -39,6 +40,7 @@ pub struct Cluster {
     brokers: String,
     group: String,
     timeout: Duration,
+    stop: Option<Stop>,
 }
 
 /// Keeps the most telling thing that librdkafka reported.
@@ -121,7 +123,19 @@ impl Cluster {
             brokers: config.brokers.join(","),
             group: config.group.clone(),
             timeout,
+            stop: None,
         })
+    }
+
+    /// Gives up a question as soon as the stop is requested: its answer is then [`KafkaProblem::Unreachable`].
+    #[must_use]
+    pub fn hearing(mut self, stop: &Stop) -> Self {
+        self.stop = Some(stop.clone());
+        self
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(Stop::is_requested)
     }
 
     /// The cluster's id, if its brokers have one. Also the way to ask whether they can be reached.
@@ -141,7 +155,13 @@ impl Cluster {
                 }
             })
         })?;
-        Ok(self.client.client().fetch_cluster_id(self.timeout))
+        let asked = Instant::now();
+        loop {
+            let id = self.client.client().fetch_cluster_id(STEP.min(self.timeout));
+            if id.is_some() || asked.elapsed() >= self.timeout || self.is_stopped() {
+                return Ok(id);
+            }
+        }
     }
 
     /// The topic's partitions.
@@ -291,7 +311,7 @@ impl Cluster {
             if !waiting {
                 return Err(KafkaProblem::Broker { what, code: error });
             }
-            if started.elapsed() >= self.timeout {
+            if started.elapsed() >= self.timeout || self.is_stopped() {
                 if let Some(error) = no_token {
                     return Err(KafkaProblem::NoToken(error));
                 }

@@ -4,10 +4,10 @@ use lethe_core::RedactedBatch;
 
 use super::digest::digest_whole;
 use super::encode::{Sheet, kind};
-use super::id::new_id;
 use super::{
     ChainError, ChainId, CommitError, Encoding, Fingerprints, Footer, Receipt, SealedFile, read_tail,
 };
+use crate::id::new_id;
 use crate::store::Store;
 
 const ATTEMPTS: u32 = 5;

@@ -21,7 +21,6 @@ mod digest;
 mod encode;
 mod error;
 mod footer;
-mod id;
 mod part;
 mod roll;
 mod sealed;
@@ -38,8 +37,6 @@ pub(crate) use encode::{Sheet, kind as encode_kind};
 pub use error::{ChainError, CommitError, PushError};
 pub use footer::{FORMAT, Fingerprints, Footer, read_footer};
 pub(crate) use footer::{is_digest, read_metadata};
-#[cfg(feature = "fault-injection")]
-pub use id::seed_ids;
 pub use part::{EncodeError, Part, PartFooter, PartName, SealedPart, read_part};
 pub use roll::{Due, Held, Roll};
 pub use sealed::{Receipt, SealedFile};

@@ -10,11 +10,11 @@ use parquet::file::metadata::KeyValue;
 
 use super::digest::{digest_of, digest_whole};
 use super::encode::{Sheet, kind};
-use super::id::new_id;
 use super::{
     ChainError, ChainId, CommitError, Encoding, FORMAT, Fingerprints, Footer, PushError, Receipt, SealedFile,
     bridge, read_tail,
 };
+use crate::id::new_id;
 use crate::store::Store;
 
 /// Rows by kind.

@@ -152,7 +152,7 @@ pub trait Store: Send + Sync + Debug {
 /// # Errors
 /// The store's own error, or [`StoreError::Other`] if a name could be created twice or does not read back.
 pub async fn verify(store: &dyn Store) -> Result<(), StoreError> {
-    let name = format!(".lethe/probe-{}", uuid::Uuid::new_v4());
+    let name = format!(".lethe/probe-{}", crate::id::new_id());
     match store.create(&name, Bytes::from_static(b"first")).await {
         // Nobody else has the name: an answer was lost on its way.
         Ok(()) | Err(StoreError::Exists(_)) => {}

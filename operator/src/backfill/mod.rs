@@ -18,6 +18,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
+use lethe_connectors::Stop;
 use lethe_connectors::files::{Codes, Names};
 use lethe_connectors::kafka::source::Command;
 use lethe_connectors::sink::{Encoding, PartName};
@@ -101,6 +102,8 @@ pub(crate) struct Backfill<'a> {
     pub(crate) shard: Shard,
     /// The objects that are wanted, if not all are.
     pub(crate) only: Option<Only>,
+    /// Ends the wait for a store that is away at the start.
+    pub(crate) stop: Stop,
 }
 
 /// Runs a backfill, or this shard of it, to its end, and says what there is then.

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use lethe_connectors::Stop;
 use lethe_connectors::kafka::source::commands;
 use lethe_connectors::tables::TableColumns;
 use lethe_core::CarriedField;
 
-use super::run::{fingerprints, runtime, stop_on_signal};
+use super::run::{fingerprints, runtime};
 use crate::backfill::{self, Backfill, Only};
 use crate::cli::BackfillArgs;
 use crate::config::{Config, Recipe, load};
 use crate::exit::usage;
 use crate::pipeline::Edition;
+use crate::signals::{Overrun, stop_on_signal};
 use crate::telemetry::{Build, Telemetry};
 
 /// Backfills what the configuration names.
@@ -20,7 +22,8 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
     carry(&mut config);
     let runtime = runtime()?;
     let (told, inbox) = commands();
-    stop_on_signal(&runtime, told)?;
+    let stop = Stop::new(config.resources.drain());
+    stop_on_signal(&runtime, told, &stop, Overrun::Wait)?;
     let tables = config
         .backfill
         .as_ref()
@@ -59,6 +62,7 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
         telemetry: Arc::clone(&telemetry),
         shard: args.shard,
         only,
+        stop,
     };
     let result = backfill::run(backfill, runtime.handle(), inbox);
     telemetry.shut_down();

@@ -6,18 +6,20 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use lethe_connectors::Stop;
 use lethe_connectors::emit::{EmitError, Emitter, FolderEmitter, chains, read_from};
 use lethe_connectors::kafka::source::Command;
 use lethe_connectors::sink::ChainId;
 use lethe_connectors::store::Store;
 use tokio::runtime::Runtime;
 
-use super::run::{runtime, stop_on_signal};
+use super::run::runtime;
 use crate::cli::EmitArgs;
 use crate::config::{Config, EmitConfig, load};
 use crate::exit::usage;
 use crate::progress::Progress;
 use crate::renewal::{EVERY, Part, Secrets, renew_store};
+use crate::signals::{Overrun, stop_on_signal};
 
 /// How long it waits for new files once everything is emitted.
 const IDLE: Duration = Duration::from_secs(1);
@@ -34,7 +36,8 @@ pub(crate) fn run(args: &EmitArgs) -> anyhow::Result<()> {
     let runtime = runtime()?;
     let emitter = emitter(&config)?;
     let (commands, inbox) = channel();
-    stop_on_signal(&runtime, commands)?;
+    let stop = Stop::new(config.resources.drain());
+    stop_on_signal(&runtime, commands, &stop, Overrun::Wait)?;
     let mut work = Work {
         runtime,
         store,

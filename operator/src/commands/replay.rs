@@ -3,9 +3,10 @@
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context as _;
+use lethe_connectors::Stop;
 use lethe_connectors::files::{Codes, FileError, FilePayload, FileSourceConfig, MessageFilesConfig, Names};
 use lethe_connectors::kafka::source::RawRecord;
 use lethe_connectors::kafka::{KafkaConfig, KafkaProblem};
@@ -41,10 +42,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
     config.check_names(recipe.mode)?;
     recipe.announce();
     let cluster_id = match source {
-        SourceConfig::Kafka(kafka) => {
-            let started = Instant::now();
-            identity(kafka, || started.elapsed() > PATIENCE)?
-        }
+        SourceConfig::Kafka(kafka) => identity(kafka, &Stop::new(Duration::ZERO), Some(PATIENCE))?,
         SourceConfig::Files(_) | SourceConfig::Messages(_) => None,
     };
     let edition = Arc::new(Edition {

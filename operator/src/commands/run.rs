@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use lethe_connectors::Stop;
 use lethe_connectors::format::Format;
 use lethe_connectors::kafka::Start;
 use lethe_connectors::kafka::source::{self, Command, LogRange, SourceSettings, commands};
@@ -22,6 +23,7 @@ use crate::exit::{Coded, Failure, usage};
 use crate::logging::tell_left_out;
 use crate::pipeline::{Budget, Counters, Current, Edition, Pipeline, Pool, Shop, Tallied, files};
 use crate::renewal::{Part, Secrets, other_keys, renew_store};
+use crate::signals::{Overrun, stop_on_signal};
 use crate::telemetry::{Build, Telemetry};
 
 /// What of the memory budget fetching has, and what lanes have, in eighths. The rest is for the program itself, the
@@ -109,7 +111,8 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
         .ok_or_else(|| usage("there is no `[sink]`: say where redacted notes go"))?;
     // Before what takes its time: who is told to stop while it reads dictionaries and models says so and leaves in order.
     let (commands, inbox) = commands();
-    stop_on_signal(runtime, commands.clone())?;
+    let stop = Stop::new(config.resources.drain());
+    stop_on_signal(runtime, commands.clone(), &stop, Overrun::Exit)?;
     config.check_corrections()?;
     config.telemetry.check(config.resources.drain())?;
     let recipe = config.engine.build()?;
@@ -121,9 +124,8 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
     let started = Instant::now();
     let (start, cluster, until) = match source {
         SourceConfig::Kafka(kafka) => {
-            let stopped = || matches!(inbox.try_recv(), Ok(Command::Stop));
-            let cluster = identity(kafka, stopped)?;
-            let until = until_end.then(|| logs(kafka, stopped)).transpose()?;
+            let cluster = identity(kafka, &stop, None)?;
+            let until = until_end.then(|| logs(kafka, &stop)).transpose()?;
             (kafka.start, cluster, until)
         }
         SourceConfig::Files(_) | SourceConfig::Messages(_) => (Start::Earliest, None, None),
@@ -155,7 +157,14 @@ pub(crate) fn operate(config: &Config, runtime: &Runtime, until_end: bool) -> an
         move || budget.now()
     });
     let handle = runtime.handle().clone();
-    let lanes = Arc::new(Pipeline::new(shop, budget, handle, start, sink.encoding));
+    let lanes = Arc::new(Pipeline::new(
+        shop,
+        budget,
+        handle,
+        start,
+        sink.encoding,
+        stop.clone(),
+    ));
     runtime.block_on(lanes.check_dataset_at_start())?;
     let reporter = runtime.spawn(report(Arc::clone(&lanes)));
     let ((over, ends), (over_too, ends_too)) = (channel(), channel());
@@ -205,6 +214,7 @@ fn stream(
                 topics: kafka.topics.clone(),
                 drain: config.resources.drain(),
                 statistics: STATISTICS,
+                stop: lanes.stop().clone(),
                 until,
             };
             source::run(&settings, Arc::clone(lanes) as _, inbox).map_err(anyhow::Error::from)
@@ -331,32 +341,4 @@ async fn report(lanes: Arc<Pipeline>) {
         tracing::info!("{}", lanes.counters());
         tell_left_out();
     }
-}
-
-/// SIGTERM and SIGINT drain and leave; a second one ends the program at once.
-pub(crate) fn stop_on_signal(
-    runtime: &Runtime,
-    commands: std::sync::mpsc::Sender<Command>,
-) -> anyhow::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let _inside = runtime.enter();
-    let mut terminate = signal(SignalKind::terminate()).context("no signal handler")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("no signal handler")?;
-    runtime.spawn(async move {
-        let mut asked = false;
-        loop {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-            if asked {
-                // Safe at any moment: what is not durable was never released.
-                std::process::exit(Failure::Runtime as i32);
-            }
-            asked = true;
-            tracing::info!("stopping: draining lanes; a second signal stops at once");
-            drop(commands.send(Command::Stop));
-        }
-    });
-    Ok(())
 }

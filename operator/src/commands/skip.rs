@@ -1,7 +1,9 @@
 //! `lethe skip`: an operator's word that records are gone for good.
 
 use std::io::Write as _;
+use std::time::Duration;
 
+use lethe_connectors::Stop;
 use lethe_connectors::sink::{ChainId, bridge, read_tail};
 
 use super::run::{fingerprints, runtime};
@@ -18,7 +20,9 @@ pub(crate) fn run(args: &SkipArgs) -> anyhow::Result<()> {
         .as_ref()
         .ok_or_else(|| usage("the configuration has no `[sink]`"))?;
     let identity = match &config.source {
-        Some(SourceConfig::Kafka(kafka)) => identity(kafka, || true)?,
+        Some(SourceConfig::Kafka(kafka)) => {
+            identity(kafka, &Stop::new(Duration::ZERO), Some(Duration::ZERO))?
+        }
         _ => None,
     };
     let fingerprints = fingerprints(&config, &config.engine.build()?, identity);

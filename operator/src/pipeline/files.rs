@@ -8,13 +8,16 @@ use anyhow::bail;
 use lethe_connectors::files::{
     FileError, FilePayload, FileSourceConfig, MessageFile, MessageFilesConfig, Names, Slot,
 };
-use lethe_connectors::kafka::source::{Begin, Command, Lanes as _, LogRange, Partition, RawRecord};
+use lethe_connectors::kafka::source::{
+    Begin, Command, LaneError, Lanes as _, LogRange, Partition, RawRecord,
+};
 use lethe_core::{Coordinates, Record};
 
 use super::Pipeline;
 use super::lane::Incoming;
 use super::names;
 use crate::config::{Config, SourceConfig};
+use crate::exit::Stopped;
 
 /// Files whose lanes are open at the same time: while one is being drained the next is read.
 const OPEN_FILES: usize = 4;
@@ -146,7 +149,7 @@ impl Feeder<'_> {
     fn file(&mut self, file: &MessageFile) -> anyhow::Result<bool> {
         self.enter((file.slot().topic.clone(), 0))?;
         if file.is_done(self.next) {
-            return is_told_to_stop(self.inbox);
+            return is_told_to_stop(self.lanes, self.inbox);
         }
         for record in file.records() {
             let FilePayload { at, payload } = record?;
@@ -183,7 +186,10 @@ impl Feeder<'_> {
         let begun = self
             .lanes
             .assign(std::slice::from_ref(&range), &|_| Ok(range.clone()))
-            .map_err(anyhow::Error::msg)?;
+            .map_err(|error| match error {
+                LaneError::Stopped => Stopped.into(),
+                LaneError::Failed(why) => anyhow::Error::msg(why),
+            })?;
         match begun.first() {
             Some(Begin::At(next)) => self.next = *next,
             _ => bail!("{}: its chain cannot be continued; the log says why", partition.0),
@@ -196,7 +202,7 @@ impl Feeder<'_> {
     fn hand(&self, record: Incoming) -> anyhow::Result<bool> {
         let mut waiting = record;
         loop {
-            if is_told_to_stop(self.inbox)? {
+            if is_told_to_stop(self.lanes, self.inbox)? {
                 return Ok(true);
             }
             match self.lanes.admit(waiting) {
@@ -225,21 +231,20 @@ fn finish(
     inbox: &Receiver<Command>,
 ) -> anyhow::Result<()> {
     let drained = lanes.revoke(partitions, Instant::now() + drain);
-    is_told_to_stop(inbox)?;
+    is_told_to_stop(lanes, inbox)?;
     tracing::debug!(lanes = partitions.len(), files = drained.len(), "drained");
     Ok(())
 }
 
-fn is_told_to_stop(inbox: &Receiver<Command>) -> anyhow::Result<bool> {
+fn is_told_to_stop(lanes: &Pipeline, inbox: &Receiver<Command>) -> anyhow::Result<bool> {
     while let Ok(command) = inbox.try_recv() {
         match command {
-            Command::Release(_) | Command::Journalled { .. } | Command::Renew(_) => {}
-            Command::Stop => return Ok(true),
+            Command::Release(_) | Command::Journalled { .. } | Command::Renew(_) | Command::Stop => {}
             Command::Fail(error) => bail!(error),
             Command::Reopen((file, _)) => {
                 bail!("{file}: another run writes the same chain; let one of them end")
             }
         }
     }
-    Ok(false)
+    Ok(lanes.stop().is_requested())
 }

@@ -7,7 +7,8 @@ use lethe_connectors::files::{
 };
 use lethe_connectors::sink::ChainId;
 
-use super::{Pipeline, patiently};
+use super::Pipeline;
+use super::patience::until_answered;
 use crate::config::{Config, Naming, is_strict};
 use crate::exit::usage;
 
@@ -122,6 +123,7 @@ fn first_code(lanes: &Pipeline) -> anyhow::Result<Option<String>> {
 fn first(lanes: &Pipeline, folder: &str, after: Option<&str>) -> anyhow::Result<Option<String>> {
     let store = lanes.shop().store.as_ref();
     let ask = || async move { Ok(store.list_page(folder, after, 1).await?) };
-    let found = lanes.runtime().block_on(patiently(lanes.measures(), ask))?;
+    let asked = until_answered(&lanes.shop().telemetry, lanes.stop(), ask);
+    let found = lanes.runtime().block_on(asked)?;
     Ok(found.into_iter().next().map(|object| object.name))
 }

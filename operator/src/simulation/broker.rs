@@ -116,6 +116,7 @@ impl Broker {
         let mut state = lock(&self.state);
         let log = &mut state.logs[number as usize];
         if durable > log.low {
+            self.world.meet("log trimmed");
             log.low = self.world.dice().between(log.low as u64, durable as u64) as i64;
             self.world.note(
                 "broker",
@@ -176,6 +177,11 @@ impl Broker {
             log.committed = Some(next);
         }
         drop(state);
+        self.world.meet(if accepted {
+            "commit accepted"
+        } else {
+            "commit refused"
+        });
         let outcome = if accepted { "committed" } else { "refused" };
         self.world
             .note(who, format_args!("commit {number} at {next}"), outcome);
@@ -272,6 +278,7 @@ impl Broker {
                 continue;
             }
             state.members.remove(&id);
+            self.world.meet("member taken for dead");
             self.world
                 .note("broker", format_args!("member {id}"), "taken for dead");
             self.forget(state, id);

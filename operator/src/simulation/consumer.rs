@@ -12,7 +12,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use lethe_connectors::kafka::source::flow::{Flow, Flows};
-use lethe_connectors::kafka::source::{Begin, Command, Lanes as _, LogRange, Partition};
+use lethe_connectors::kafka::source::{Begin, Command, LaneError, Lanes as _, LogRange, Partition};
 use lethe_connectors::sink::Receipt;
 use tokio::time::Instant;
 
@@ -71,7 +71,10 @@ impl<'a> Consumer<'a> {
     /// # Errors
     /// What ends the run; its lanes have dropped what they held.
     pub(super) async fn run(mut self) -> Result<(), String> {
-        let done = self.consume().await;
+        let done = match self.consume().await {
+            Err(LaneError::Failed(error)) => Err(error),
+            Ok(()) | Err(LaneError::Stopped) => Ok(()),
+        };
         let held = self.held();
         match &done {
             Ok(()) => {
@@ -92,12 +95,12 @@ impl<'a> Consumer<'a> {
         done
     }
 
-    async fn consume(&mut self) -> Result<(), String> {
+    async fn consume(&mut self) -> Result<(), LaneError> {
         let mut last_commit = Instant::now();
         loop {
             self.turn().await;
             self.take_commands().await?;
-            if self.life.is_stopping() {
+            if self.life.stop.is_requested() {
                 return Ok(());
             }
             let held: BTreeSet<i32> = self.places.keys().copied().collect();
@@ -130,22 +133,27 @@ impl<'a> Consumer<'a> {
         self.life.thaw().await;
     }
 
-    async fn take_commands(&mut self) -> Result<(), String> {
+    async fn take_commands(&mut self) -> Result<(), LaneError> {
         while let Ok(command) = self.inbox.try_recv() {
             match command {
                 Command::Release(receipt) => self.flows.release(&receipt),
                 Command::Reopen(_) if self.life.world.is(Mutant::ForgetToReopen) => {}
                 Command::Reopen(partition) => self.reopen(&partition).await?,
-                Command::Fail(error) => return Err(error),
+                Command::Fail(error) => return Err(LaneError::Failed(error)),
                 _ => {}
             }
         }
         Ok(())
     }
 
-    async fn rebalance(&mut self, rebalance: Rebalance) -> Result<(), String> {
+    async fn rebalance(&mut self, rebalance: Rebalance) -> Result<(), LaneError> {
         let (who, world) = (&self.life.name, &self.life.world);
         world.note(who, "rebalance", format_args!("{rebalance:?}"));
+        world.meet(match &rebalance {
+            Rebalance::Assigned(_) => "partitions assigned",
+            Rebalance::Revoked(_) => "partitions revoked",
+            Rebalance::Lost => "partitions lost",
+        });
         match rebalance {
             Rebalance::Assigned(numbers) => {
                 let ranges: Vec<LogRange> = numbers.iter().map(|&number| self.broker.range(number)).collect();
@@ -180,10 +188,9 @@ impl<'a> Consumer<'a> {
         Ok(())
     }
 
-    async fn open(&self, ranges: &[LogRange]) -> Result<Vec<Begin>, String> {
+    async fn open(&self, ranges: &[LogRange]) -> Result<Vec<Begin>, LaneError> {
         let again = |(_, number): &Partition| Ok(self.broker.range(*number));
-        let begins = self.lanes.open_lanes(ranges, &again).await;
-        begins.map_err(|error| error.to_string())
+        self.lanes.open_lanes(ranges, &again).await
     }
 
     fn place(&mut self, range: &LogRange, begin: Begin) {
@@ -212,10 +219,11 @@ impl<'a> Consumer<'a> {
     }
 
     /// Opens a lane anew at its chain's tail.
-    async fn reopen(&mut self, partition: &Partition) -> Result<(), String> {
+    async fn reopen(&mut self, partition: &Partition) -> Result<(), LaneError> {
         if !self.flows.lanes.contains_key(partition) {
             return Ok(());
         }
+        self.life.world.meet("lane reopened after a lost race");
         self.lanes.lose(std::slice::from_ref(partition));
         let range = self.broker.range(partition.1);
         self.life.step().await;
@@ -260,6 +268,11 @@ impl<'a> Consumer<'a> {
 
     fn pause(&mut self, number: i32, on: bool) {
         let what = if on { "paused" } else { "resumed" };
+        self.life.world.meet(if on {
+            "partition paused"
+        } else {
+            "partition resumed"
+        });
         self.life
             .world
             .note(&self.life.name, format_args!("partition {number}"), what);
@@ -271,6 +284,7 @@ impl<'a> Consumer<'a> {
     /// The log no longer has the position.
     fn halt(&mut self, number: i32) {
         let range = self.broker.range(number);
+        self.life.world.meet("position out of range");
         self.pause(number, true);
         if let Some(lane) = self.flows.lanes.get_mut(&partition(number)) {
             lane.halted = true;

@@ -83,7 +83,7 @@ impl Fleet {
             *started += 1;
             *started
         };
-        let life = Life::new(format!("p{number}.1"), &self.world);
+        let life = Life::new(format!("p{number}.1"), &self.world, self.settings.drain);
         let slot = {
             let mut slots = lock(&self.slots);
             slots.push(Slot {
@@ -106,14 +106,14 @@ impl Fleet {
                 return;
             }
             self.world.pause(100, 3_000).await;
-            let again = Life::new(format!("p{number}.{count}"), &self.world);
+            let again = Life::new(format!("p{number}.{count}"), &self.world, self.settings.drain);
             let given_up = {
                 let slot = &mut lock(&self.slots)[slot];
                 slot.life = Arc::clone(&again);
                 slot.given_up
             };
             if given_up {
-                again.stop();
+                again.stop.request();
             }
             life = again;
         }
@@ -184,6 +184,7 @@ impl Fleet {
             Handle::current(),
             Start::Earliest,
             self.settings.encoding,
+            life.stop.clone(),
         );
         let drain = self.settings.drain;
         Consumer::new(&life, &self.broker, &lanes, &inbox, drain, member)
@@ -238,7 +239,7 @@ impl Fleet {
     fn give_up(&self, slot: usize) {
         let slot = &mut lock(&self.slots)[slot];
         slot.given_up = true;
-        slot.life.stop();
+        slot.life.stop.request();
     }
 
     /// Nobody is killed or frozen any more.

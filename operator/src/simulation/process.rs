@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use lethe_connectors::Stop;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -13,6 +14,7 @@ pub(super) struct Life {
     /// `p2.3` is the third life of the second process.
     pub(super) name: String,
     pub(super) world: Arc<World>,
+    pub(super) stop: Stop,
     state: Mutex<State>,
     died: Notify,
 }
@@ -20,7 +22,6 @@ pub(super) struct Life {
 #[derive(Default)]
 struct State {
     dead: bool,
-    stopping: bool,
     frozen_until: Option<Instant>,
     /// Effects until it is killed.
     kill_after: Option<u64>,
@@ -29,10 +30,11 @@ struct State {
 }
 
 impl Life {
-    pub(super) fn new(name: String, world: &Arc<World>) -> Arc<Self> {
+    pub(super) fn new(name: String, world: &Arc<World>, drain: Duration) -> Arc<Self> {
         Arc::new(Self {
             name,
             world: Arc::clone(world),
+            stop: Stop::new(drain),
             state: Mutex::default(),
             died: Notify::new(),
         })
@@ -57,15 +59,6 @@ impl Life {
         (state.kill_after, state.freeze_after) = (None, None);
     }
 
-    /// Asks the process to stop in order.
-    pub(super) fn stop(&self) {
-        lock(&self.state).stopping = true;
-    }
-
-    pub(super) fn is_stopping(&self) -> bool {
-        lock(&self.state).stopping
-    }
-
     pub(super) fn is_dead(&self) -> bool {
         lock(&self.state).dead
     }
@@ -79,6 +72,7 @@ impl Life {
 
     fn die(&self) {
         lock(&self.state).dead = true;
+        self.world.meet("process killed");
         self.world.note(&self.name, "killed", "dead");
         self.died.notify_one();
     }
@@ -100,6 +94,7 @@ impl Life {
         if let Some((after, time)) = &mut state.freeze_after {
             if *after == 0 {
                 let until = Instant::now() + *time;
+                self.world.meet("process frozen");
                 self.world
                     .note(&self.name, "frozen", format_args!("for {time:?}"));
                 state.frozen_until = Some(until);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use lethe_connectors::sink::{Encoding, Roll, seed_ids};
+use lethe_connectors::seed_ids;
+use lethe_connectors::sink::{Encoding, Roll};
 use tokio::time::Instant;
 
 use super::broker::{Broker, Entry, chain};
@@ -12,7 +13,7 @@ use super::fleet::{Fleet, Settings};
 use super::mutants::Mutant;
 use super::notes::entry;
 use super::store::Disk;
-use super::world::World;
+use super::world::{Met, World};
 
 /// How long records come and things go wrong.
 const STORM: u64 = 20_000;
@@ -24,6 +25,7 @@ pub(super) struct Outcome {
     /// What was broken, if anything was.
     pub(super) violation: Option<String>,
     pub(super) trace: Vec<String>,
+    pub(super) met: Met,
 }
 
 /// Runs the schedule of a seed on this thread.
@@ -45,6 +47,7 @@ pub(super) fn run(seed: u64, mutant: Option<Mutant>, traced: bool) -> Outcome {
         Outcome {
             violation: world.violation(),
             trace: world.trace(),
+            met: world.met(),
         }
     });
     outcome
@@ -147,7 +150,7 @@ impl Schedule {
     async fn storm(&self) {
         let (records, events) = {
             let mut dice = self.world.dice();
-            (dice.between(5, 60), dice.below(9))
+            (dice.between(5, 40), dice.below(9))
         };
         let mut happenings: Vec<(u64, Happening)> = {
             let mut dice = self.world.dice();
@@ -196,10 +199,12 @@ impl Schedule {
                 self.broker.trim(number);
             }
             Happening::Outage => {
+                world.meet("store away");
                 let time = Duration::from_millis(world.dice().between(500, 15_000));
                 world.change_weather(|weather| weather.store_away = Instant::now() + time);
             }
             Happening::ClockJump => {
+                world.meet("clock jumped");
                 let time = Duration::from_millis(world.dice().between(1_000, 600_000));
                 tokio::time::advance(time).await;
             }

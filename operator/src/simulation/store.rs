@@ -66,6 +66,7 @@ impl Disk {
                     self.world
                         .broken(format!("{name} appeared before its audit file"));
                 }
+                self.world.meet("file written");
                 lock(&self.durable).insert(chain, footer.next);
             }
             Err(error) => self.world.broken(format!("{name}: {error}")),
@@ -208,10 +209,13 @@ impl SimulatedStore {
 
     /// What a broken protocol makes of a create, if there is one.
     fn mutated(&self, name: &str, bytes: &Bytes, fate: Fate) -> bool {
-        let notes = ChainId::parse_notes(name).is_some();
+        let (notes, audit) = (
+            ChainId::parse_notes(name).is_some(),
+            ChainId::parse_audit(name).is_some(),
+        );
         let world = self.world();
-        let early = (notes && world.is(Mutant::ReleaseBeforeTheFile))
-            || (!notes && world.is(Mutant::AuditAfterNotes));
+        let early =
+            (notes && world.is(Mutant::ReleaseBeforeTheFile)) || (audit && world.is(Mutant::AuditAfterNotes));
         if early {
             let delay = self.delay(fate) + Duration::from_millis(self.world().dice().between(0, 400));
             drop(self.send(name, bytes.clone(), delay));
@@ -225,6 +229,15 @@ impl Store for SimulatedStore {
     async fn create(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
         self.life.step().await;
         let fate = self.fate(Op::Create);
+        self.world().meet(match fate {
+            Fate::Done => "create done",
+            Fate::Slow => "create slow",
+            Fate::Refused => "create refused",
+            Fate::AnswerLost => "create done, answer lost",
+            Fate::CarriedOutLate => "create carried out late",
+            Fate::Conflict => "create in conflict",
+            Fate::Full => "store full",
+        });
         let delay = self.delay(fate);
         let at = || At::new(Op::Create, self.describe(), name);
         let answer = if self.mutated(name, &bytes, fate) {
@@ -256,7 +269,10 @@ impl Store for SimulatedStore {
         self.life.step().await;
         let outcome = match &answer {
             Ok(()) => "done".to_owned(),
-            Err(StoreError::Exists(_)) => "exists".to_owned(),
+            Err(StoreError::Exists(_)) => {
+                self.world().meet("name taken");
+                "exists".to_owned()
+            }
             Err(_) => "no".to_owned(),
         };
         self.world().note(
@@ -265,7 +281,11 @@ impl Store for SimulatedStore {
             format_args!("{outcome} ({fate:?})"),
         );
         match answer {
-            Err(StoreError::Exists(_)) if self.world().is(Mutant::IgnoreTheFence) => Ok(()),
+            Err(StoreError::Exists(_))
+                if self.world().is(Mutant::IgnoreTheFence) && ChainId::parse_notes(name).is_some() =>
+            {
+                Ok(())
+            }
             answer => answer,
         }
     }
@@ -308,9 +328,14 @@ impl Store for SimulatedStore {
         self.reading(Op::Read, format!("look at {name}"), name, ask).await
     }
 
-    async fn replace(&self, name: &str, _: Bytes, _: &str) -> Result<(), StoreError> {
-        self.world().broken(format!("a stream replaced {name}"));
-        Ok(())
+    async fn replace(&self, name: &str, bytes: Bytes, version: &str) -> Result<(), StoreError> {
+        // Objects of the store's own may change; what readers see may not.
+        if !name.starts_with(".lethe/") {
+            self.world().broken(format!("a stream replaced {name}"));
+        }
+        let ask = self.disk.memory.replace(name, bytes, version);
+        self.reading(Op::Replace, format!("replace {name}"), name, ask)
+            .await
     }
 
     async fn delete(&self, name: &str) -> Result<(), StoreError> {

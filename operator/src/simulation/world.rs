@@ -1,5 +1,6 @@
 //! What everything in a schedule shares: chance, the clock, the trace, and the first violation.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
@@ -9,6 +10,9 @@ use tokio::time::Instant;
 use super::dice::Dice;
 use super::mutants::Mutant;
 
+/// How often each thing happened that schedules are for.
+pub(super) type Met = BTreeMap<&'static str, u64>;
+
 /// One simulated world. Everything in it runs on one thread, so its locks are never contended.
 pub(super) struct World {
     pub(super) mutant: Option<Mutant>,
@@ -17,6 +21,8 @@ pub(super) struct World {
     /// Lines of the trace, if it is wanted.
     trace: Option<Mutex<Vec<String>>>,
     violation: Mutex<Option<String>>,
+    /// How often what happened.
+    met: Mutex<Met>,
     weather: Mutex<Weather>,
 }
 
@@ -40,6 +46,7 @@ impl World {
             began: now,
             trace: traced.then(Mutex::default),
             violation: Mutex::default(),
+            met: Mutex::default(),
             weather: Mutex::new(Weather {
                 store_faults: 0,
                 fatal_faults: false,
@@ -78,6 +85,15 @@ impl World {
             .as_ref()
             .map(|trace| lock(trace).clone())
             .unwrap_or_default()
+    }
+
+    /// Counts something that schedules are for.
+    pub(super) fn meet(&self, what: &'static str) {
+        *lock(&self.met).entry(what).or_default() += 1;
+    }
+
+    pub(super) fn met(&self) -> Met {
+        lock(&self.met).clone()
     }
 
     /// A promise was broken. The first violation ends the schedule.

@@ -219,6 +219,11 @@ impl Board {
         self.polls.store(true, Relaxed);
     }
 
+    /// What reads waits for a store or a broker, which is progress: a restart would wait as well.
+    pub(crate) fn still_reading(&self) {
+        self.polled.store(self.clock.now(), Relaxed);
+    }
+
     /// The program can take records, or it is leaving.
     pub(crate) fn ready(&self, ready: bool) {
         self.ready.store(ready, Relaxed);

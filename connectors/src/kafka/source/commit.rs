@@ -1,4 +1,6 @@
 //! What is committed to Kafka: how far files are durable, as a hint for lag and autoscaling.
+//!
+//! A hint is worth no wait: no commit here blocks, and after a stop none is begun unless the coordinator answers.
 
 use std::time::Duration;
 
@@ -11,26 +13,52 @@ use crate::sink::Receipt;
 /// How often released offsets are committed.
 pub(super) const COMMIT_EVERY: Duration = Duration::from_secs(1);
 
-/// Commits what became durable while lanes drained, and waits for the broker's word.
-pub(super) fn commit_receipts(consumer: &BaseConsumer<Context>, receipts: Vec<Receipt>) {
-    {
-        let mut flow = consumer.context().flow();
-        receipts.iter().for_each(|receipt| flow.release(receipt));
-    }
-    commit(consumer, CommitMode::Sync);
+/// Begins to commit what became durable while lanes drained.
+pub(super) fn commit_receipts(consumer: &BaseConsumer<Context>, receipts: &[Receipt]) {
+    release(consumer, receipts);
+    commit(consumer);
 }
 
-/// Commits what was released. A failure costs nothing but an old hint, so it is only logged.
-pub(super) fn commit(consumer: &BaseConsumer<Context>, mode: CommitMode) {
+/// The same before the consumer leaves, if the coordinator answers within `patience`: closing a consumer waits for commits
+/// under way.
+pub(super) fn commit_last(consumer: &BaseConsumer<Context>, receipts: &[Receipt], patience: Duration) {
+    release(consumer, receipts);
+    let list = released(consumer);
+    if list.count() == 0 {
+        return;
+    }
+    match consumer.committed_offsets(list.clone(), patience) {
+        Ok(_) => begin(consumer, &list),
+        Err(error) => tracing::warn!(%error, "offset hints not committed: the coordinator does not answer"),
+    }
+}
+
+/// Begins to commit what was released. A failure costs nothing but an old hint, so it is only logged.
+pub(super) fn commit(consumer: &BaseConsumer<Context>) {
+    let list = released(consumer);
+    if list.count() > 0 {
+        begin(consumer, &list);
+    }
+}
+
+fn release(consumer: &BaseConsumer<Context>, receipts: &[Receipt]) {
+    let mut flow = consumer.context().flow();
+    receipts.iter().for_each(|receipt| flow.release(receipt));
+}
+
+/// Takes the offsets that were released and not committed yet.
+fn released(consumer: &BaseConsumer<Context>) -> TopicPartitionList {
     let mut list = TopicPartitionList::new();
     for ((topic, partition), next) in consumer.context().flow().take_released() {
         if let Err(error) = list.add_partition_offset(&topic, partition, Offset::Offset(next)) {
             tracing::warn!(%topic, partition, %error, "offset hint not committed");
         }
     }
-    if list.count() > 0
-        && let Err(error) = consumer.commit(&list, mode)
-    {
+    list
+}
+
+fn begin(consumer: &BaseConsumer<Context>, list: &TopicPartitionList) {
+    if let Err(error) = consumer.commit(list, CommitMode::Async) {
         tracing::warn!(%error, "offset hints not committed");
     }
 }

@@ -13,21 +13,24 @@ use rdkafka::{Offset, Statistics, TopicPartitionList};
 
 use super::commit::commit_receipts;
 use super::flow::{Flow, Flows};
-use super::{Begin, Lanes, LogRange, Partition, RawRecord, SourceError, fault};
+use super::{Begin, LaneError, Lanes, LogRange, Partition, RawRecord, SourceSettings};
+use crate::Stop;
 use crate::kafka::token::Login;
 
-/// How long metadata of one partition may take.
-const METADATA: Duration = Duration::from_secs(10);
-/// How often a partition's range is asked for before the run gives up, and the pause between. Far from the five minutes
-/// after which the group takes a consumer that does not poll for dead.
-const RANGE_TRIES: u32 = 4;
-const BETWEEN_TRIES: Duration = Duration::from_millis(500);
+/// How long brokers may take to give the ranges of an assignment before the run ends. Far from the five minutes after which
+/// the group takes a consumer that does not poll for dead.
+const RANGES: Duration = Duration::from_secs(60);
+/// How long one question may take at first and at most: no stop is heard meanwhile.
+const STEP: (Duration, Duration) = (Duration::from_millis(400), Duration::from_secs(1));
+/// The pause between two questions.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// The consumer's callbacks, and what they share with the poll loop.
 pub(super) struct Context {
     lanes: Arc<dyn Lanes>,
     flow: Mutex<Flows>,
     drain: Duration,
+    stop: Stop,
     login: Login,
 }
 
@@ -37,17 +40,23 @@ impl Context {
         self.lanes.as_ref()
     }
 
+    /// The stop that every wait hears.
+    pub(super) const fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
     /// What the consumer logs in with besides its settings.
     pub(super) const fn login(&self) -> &Login {
         &self.login
     }
 
     /// A context without lanes.
-    pub(super) fn new(lanes: Arc<dyn Lanes>, drain: Duration, login: Login) -> Self {
+    pub(super) fn new(lanes: Arc<dyn Lanes>, settings: &SourceSettings, login: Login) -> Self {
         Self {
             lanes,
             flow: Mutex::default(),
-            drain,
+            drain: settings.drain,
+            stop: settings.stop.clone(),
             login,
         }
     }
@@ -77,25 +86,42 @@ impl Context {
         }
     }
 
-    /// Asks for a partition's range, and again for a while if its broker does not answer.
-    fn range(consumer: &BaseConsumer<Self>, topic: &str, partition: i32) -> Result<LogRange, String> {
-        let mut tries = 1;
+    /// Asks for a partition's range until its broker answers, the deadline passes, or the stop is requested.
+    fn range(
+        &self,
+        consumer: &BaseConsumer<Self>,
+        topic: &str,
+        partition: i32,
+        deadline: Instant,
+    ) -> Result<LogRange, LaneError> {
+        let asked = self.persist(deadline, |step| consumer.fetch_watermarks(topic, partition, step));
+        let (low, high) = asked.map_err(|refused| refused.about("offsets", topic, partition))?;
+        Ok(LogRange {
+            partition: (topic.into(), partition),
+            low,
+            high,
+        })
+    }
+
+    /// Asks in short steps, between which the stop is heard. Waiting for a broker counts as progress.
+    fn persist<T>(
+        &self,
+        deadline: Instant,
+        mut ask: impl FnMut(Duration) -> Result<T, KafkaError>,
+    ) -> Result<T, Refused> {
+        let mut step = STEP.0;
         loop {
-            match consumer.fetch_watermarks(topic, partition, METADATA) {
-                Ok((low, high)) => {
-                    return Ok(LogRange {
-                        partition: (topic.into(), partition),
-                        low,
-                        high,
-                    });
-                }
-                Err(error) if tries < RANGE_TRIES => {
-                    tracing::warn!(%error, "offsets of {topic}/{partition}: trying again");
-                    std::thread::sleep(BETWEEN_TRIES);
-                    tries += 1;
-                }
-                Err(error) => return Err(format!("kafka: offsets of {topic}/{partition}: {error}")),
+            if self.stop.is_requested() {
+                return Err(Refused::Stopped);
             }
+            match ask(step) {
+                Ok(answer) => return Ok(answer),
+                Err(error) if Instant::now() >= deadline => return Err(Refused::Kafka(error)),
+                Err(error) => tracing::warn!(%error, "kafka; a broker does not answer, trying again"),
+            }
+            self.lanes.polled();
+            self.stop.sleep(PAUSE);
+            step = (step * 2).min(STEP.1);
         }
     }
 
@@ -104,27 +130,28 @@ impl Context {
         &self,
         consumer: &BaseConsumer<Self>,
         partition: &Partition,
-    ) -> Result<(), SourceError> {
+    ) -> Result<(), LaneError> {
         if !self.flow().lanes.contains_key(partition) {
             return Ok(());
         }
         self.lanes.lose(std::slice::from_ref(partition));
-        let range = Self::range(consumer, &partition.0, partition.1).map_err(SourceError::Sink)?;
+        let range = self.range(consumer, &partition.0, partition.1, Instant::now() + RANGES)?;
         let begins = self
             .lanes
             .assign(std::slice::from_ref(&range), &|(topic, partition)| {
-                Self::range(consumer, topic, *partition)
-            })
-            .map_err(SourceError::Sink)?;
+                self.range(consumer, topic, *partition, Instant::now() + RANGES)
+            })?;
         self.flow().stalled.retain(|stalled| stalled != partition);
         for begin in begins {
             self.flow().lanes.insert(partition.clone(), Flow::new(begin));
             match begin {
                 Begin::Halted => pause(consumer, partition, true),
                 Begin::At(offset) => {
-                    consumer
-                        .seek(&partition.0, partition.1, Offset::Offset(offset), METADATA)
-                        .map_err(|error| fault("seek", error))?;
+                    let (topic, number) = partition;
+                    self.persist(Instant::now() + RANGES, |step| {
+                        consumer.seek(topic, *number, Offset::Offset(offset), step)
+                    })
+                    .map_err(|refused| refused.about("seek", topic, *number))?;
                     pause(consumer, partition, false);
                 }
             }
@@ -136,13 +163,14 @@ impl Context {
         &self,
         consumer: &BaseConsumer<Self>,
         list: &TopicPartitionList,
-    ) -> Result<TopicPartitionList, String> {
+    ) -> Result<TopicPartitionList, LaneError> {
+        let deadline = Instant::now() + RANGES;
         let mut ranges = Vec::new();
         for element in list.elements() {
-            ranges.push(Self::range(consumer, element.topic(), element.partition())?);
+            ranges.push(self.range(consumer, element.topic(), element.partition(), deadline)?);
         }
         let begins = self.lanes.assign(&ranges, &|(topic, partition)| {
-            Self::range(consumer, topic, *partition)
+            self.range(consumer, topic, *partition, Instant::now() + RANGES)
         })?;
         let mut placed = TopicPartitionList::new();
         let mut flow = self.flow();
@@ -154,7 +182,7 @@ impl Context {
             };
             placed
                 .add_partition_offset(&range.partition.0, range.partition.1, Offset::Offset(offset))
-                .map_err(|error| format!("kafka: {error}"))?;
+                .map_err(|error| LaneError::Failed(format!("kafka: {error}")))?;
             flow.lanes.insert(range.partition.clone(), Flow::new(begin));
         }
         Ok(placed)
@@ -177,7 +205,7 @@ impl Context {
             self.lanes.lose(&held);
         } else {
             let receipts = self.lanes.revoke(&held, Instant::now() + self.drain);
-            commit_receipts(consumer, receipts);
+            commit_receipts(consumer, &receipts);
         }
         let mut flow = self.flow();
         flow.settled = false;
@@ -195,7 +223,8 @@ impl Context {
         };
         for element in positions.elements() {
             let partition: Partition = (element.topic().into(), element.partition());
-            let Ok((low, high)) = consumer.fetch_watermarks(element.topic(), element.partition(), METADATA)
+            // If no broker answers, the error comes again, and so does this question.
+            let Ok((low, high)) = consumer.fetch_watermarks(element.topic(), element.partition(), STEP.1)
             else {
                 continue;
             };
@@ -210,6 +239,23 @@ impl Context {
                 pause(consumer, &partition, true);
                 self.lanes.halt(&LogRange { partition, low, high });
             }
+        }
+    }
+}
+
+/// Why a broker gave no answer.
+enum Refused {
+    /// The stop was requested first.
+    Stopped,
+    /// It had none in time, or this one.
+    Kafka(KafkaError),
+}
+
+impl Refused {
+    fn about(self, what: &str, topic: &str, partition: i32) -> LaneError {
+        match self {
+            Self::Stopped => LaneError::Stopped,
+            Self::Kafka(error) => LaneError::Failed(format!("kafka: {what} of {topic}/{partition}: {error}")),
         }
     }
 }
@@ -316,7 +362,7 @@ impl ConsumerContext for Context {
             }
         };
         if let Err(error) = done {
-            self.flow().failed = Some(format!("kafka: rebalance: {error}"));
+            self.flow().failed = Some(LaneError::Failed(format!("kafka: rebalance: {error}")));
         }
     }
 }

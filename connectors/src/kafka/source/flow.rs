@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::{Begin, Lanes, Partition, RawRecord};
+use super::{Begin, LaneError, Lanes, Partition, RawRecord};
 use crate::sink::Receipt;
 
 /// One lane, as the poll thread sees it.
@@ -46,8 +46,8 @@ pub struct Flows {
     pub stalled: Vec<Partition>,
     /// Whether the group has given this member its share, be it nothing.
     pub settled: bool,
-    /// Why an assignment failed.
-    pub failed: Option<String>,
+    /// Why an assignment failed, or that it was stopped.
+    pub failed: Option<LaneError>,
 }
 
 impl Flows {

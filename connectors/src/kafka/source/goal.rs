@@ -11,7 +11,8 @@ use rdkafka::error::KafkaError;
 use rdkafka::{Message as _, Offset, TopicPartitionList};
 
 use super::context::Context;
-use super::{Credentials, LogRange, SourceError, fault};
+use super::{Credentials, LaneError, LogRange, SourceError, fault};
+use crate::Stop;
 use crate::kafka::token::Quiet;
 
 /// How often lanes are looked at.
@@ -77,7 +78,12 @@ impl Goal {
             // A member that waits for this one sees only what is written.
             context.lanes().flush();
         }
-        let written = context.lanes().written(&others).map_err(SourceError::Sink)?;
+        let written = match context.lanes().written(&others) {
+            Ok(written) => written,
+            // The poll loop hears the stop as well.
+            Err(LaneError::Stopped) => return Ok(false),
+            Err(LaneError::Failed(why)) => return Err(SourceError::Sink(why)),
+        };
         for (range, written) in others.into_iter().zip(written) {
             match written {
                 Some(next) if next < range.high => behind.push((range, next)),
@@ -85,7 +91,8 @@ impl Goal {
                 _ => self.open.retain(|open| open.partition != range.partition),
             }
         }
-        let reached = !holds_record(credentials, &behind).map_err(|error| fault("end of the log", error))?;
+        let held = holds_record(credentials, &behind, context.stop());
+        let reached = !held.map_err(|error| fault("end of the log", error))?;
         self.asked = Some(Instant::now());
         if !reached && !self.told {
             tracing::info!(
@@ -118,8 +125,9 @@ impl Goal {
 }
 
 /// Whether a log holds a record from an offset to before its range's end. Transactions' markers, aborted records and what
-/// compaction took away are offsets without a record: no reader ever comes by them. True if the brokers do not say.
-fn holds_record(credentials: &Credentials, behind: &[Behind]) -> Result<bool, KafkaError> {
+/// compaction took away are offsets without a record: no reader ever comes by them. True if the brokers
+/// do not answer, or if the stop is requested meanwhile.
+fn holds_record(credentials: &Credentials, behind: &[Behind], stop: &Stop) -> Result<bool, KafkaError> {
     let mut client = credentials.client.clone();
     // It joins no group: it is told what to read.
     client.remove("group.instance.id");
@@ -148,7 +156,7 @@ fn holds_record(credentials: &Credentials, behind: &[Behind]) -> Result<bool, Ka
         let mut open: Vec<i32> = these.iter().map(|(range, _)| range.partition.1).collect();
         let asked = Instant::now();
         while !open.is_empty() {
-            if asked.elapsed() > ANSWER {
+            if asked.elapsed() > ANSWER || stop.is_requested() {
                 return Ok(true);
             }
             match probe.poll(LOOK_EVERY) {

@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use lethe_adapt::corrections::{At, Positions};
+use lethe_connectors::Stop;
 use lethe_connectors::kafka::KafkaConfig;
 use lethe_connectors::kafka::source::{
-    self, Again, Begin, Command, Lanes, LogRange, Partition, RawRecord, SourceSettings,
+    self, Again, Begin, Command, LaneError, Lanes, LogRange, Partition, RawRecord, SourceSettings,
 };
 use lethe_connectors::sink::Receipt;
 
@@ -36,17 +37,18 @@ pub(super) fn learn(
     worker: Worker,
     commands: Sender<Command>,
     inbox: &Receiver<Command>,
+    stop: &Stop,
     until_end: bool,
 ) -> anyhow::Result<()> {
-    let stopped = || matches!(inbox.try_recv(), Ok(Command::Stop));
-    identity(kafka, stopped)?;
-    let until = until_end.then(|| logs(kafka, stopped)).transpose()?;
+    identity(kafka, stop, None)?;
+    let until = until_end.then(|| logs(kafka, stop)).transpose()?;
     let settings = SourceSettings {
         credentials: credentials(kafka, FETCH)?,
         refused: renewed_within(config, kafka),
         topics: kafka.topics.clone(),
         drain: config.resources.drain(),
         statistics: Duration::ZERO,
+        stop: stop.clone(),
         until,
     };
     let renewed = commands.clone();
@@ -120,16 +122,16 @@ impl Inlet {
     }
 
     /// Where reading a partition begins.
-    fn begin(&self, range: &LogRange, again: &Again<'_>) -> Result<Begin, String> {
+    fn begin(&self, range: &LogRange, again: &Again<'_>) -> Result<Begin, LaneError> {
         let (topic, partition) = &range.partition;
         let Some(next) = self.positions().offset(topic, *partition) else {
             return Ok(Begin::At(range.low));
         };
         if next > range.high && next > again(&range.partition)?.high {
-            return Err(format!(
+            return Err(LaneError::Failed(format!(
                 "{topic}/{partition}: the journal goes to offset {next}, and the log ends at {}: it was made anew, or is another cluster's; begin another state folder",
                 range.high
-            ));
+            )));
         }
         if next < range.low {
             tracing::error!(
@@ -147,7 +149,7 @@ fn size(record: &RawRecord) -> usize {
 }
 
 impl Lanes for Inlet {
-    fn assign(&self, ranges: &[LogRange], again: &Again<'_>) -> Result<Vec<Begin>, String> {
+    fn assign(&self, ranges: &[LogRange], again: &Again<'_>) -> Result<Vec<Begin>, LaneError> {
         ranges.iter().map(|range| self.begin(range, again)).collect()
     }
 
@@ -175,7 +177,7 @@ impl Lanes for Inlet {
         Vec::new()
     }
 
-    fn written(&self, ranges: &[LogRange]) -> Result<Vec<Option<i64>>, String> {
+    fn written(&self, ranges: &[LogRange]) -> Result<Vec<Option<i64>>, LaneError> {
         // No other process has this journal: what others of the group read is theirs.
         Ok(vec![None; ranges.len()])
     }

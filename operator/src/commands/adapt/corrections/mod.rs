@@ -8,13 +8,15 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use lethe_adapt::corrections::{At, CorrectionsError, Setup, Site, StateError};
+use lethe_connectors::Stop;
 use lethe_connectors::files::Follow;
 use lethe_connectors::kafka::source::{Command, commands};
 
 use crate::cli::CorrectionsArgs;
-use crate::commands::run::{runtime, stop_on_signal};
+use crate::commands::run::runtime;
 use crate::config::{Config, CorrectionSource, CorrectionsConfig, load};
 use crate::exit::usage;
+use crate::signals::{Overrun, stop_on_signal};
 use worker::Worker;
 
 /// How long it is waited for a line that is not there yet.
@@ -34,7 +36,8 @@ pub(crate) fn run(args: &CorrectionsArgs) -> anyhow::Result<()> {
     corrections.check(&config)?;
     let runtime = runtime()?;
     let (sender, inbox) = commands();
-    stop_on_signal(&runtime, sender.clone())?;
+    let stop = Stop::new(config.resources.drain());
+    stop_on_signal(&runtime, sender.clone(), &stop, Overrun::Wait)?;
     let site = site(&config, corrections)?;
     let mut worker = Worker::new(site, corrections.batch, corrections.max_wait());
     worker.begin()?;
@@ -44,7 +47,7 @@ pub(crate) fn run(args: &CorrectionsArgs) -> anyhow::Result<()> {
             let Some(kafka) = corrections.kafka(&config)? else {
                 return Ok(());
             };
-            kafka::learn(&kafka, &config, worker, sender, &inbox, args.until_end)
+            kafka::learn(&kafka, &config, worker, sender, &inbox, &stop, args.until_end)
         }
         CorrectionSource::Jsonl { input } => follow(input, worker, &inbox, args.until_end),
     }

@@ -1,16 +1,16 @@
-//! Ids of writers and of their attempts to write a file.
+//! Ids of writers, of their attempts to write a file, and of probes.
 
 use uuid::Uuid;
 
-/// Returns an id that no other writer or attempt has.
+/// Returns an id that nothing else has.
 #[cfg(not(feature = "fault-injection"))]
-pub(super) fn new_id() -> Uuid {
+pub(crate) fn new_id() -> Uuid {
     Uuid::new_v4()
 }
 
-/// Returns an id that no other writer or attempt has, or the next one of [`seed_ids`].
+/// Returns an id that nothing else has, or the next one of [`seed_ids`].
 #[cfg(feature = "fault-injection")]
-pub(super) fn new_id() -> Uuid {
+pub(crate) fn new_id() -> Uuid {
     SEEDED.with(|seeded| {
         seeded.take().map_or_else(Uuid::new_v4, |(seed, count)| {
             seeded.set(Some((seed, count + 1)));
