@@ -4,6 +4,7 @@ mod authority;
 pub mod emit;
 pub mod erase;
 pub mod files;
+mod id;
 pub mod inspect;
 pub mod kafka;
 pub mod registry;
@@ -13,6 +14,8 @@ mod stop;
 pub mod store;
 pub mod tables;
 
+#[cfg(feature = "fault-injection")]
+pub use id::seed_ids;
 pub use lethe_format as format;
 pub use lethe_format::secret;
 pub use stop::Stop;

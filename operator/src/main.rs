@@ -15,6 +15,8 @@ mod progress;
 mod renewal;
 mod replay;
 mod signals;
+#[cfg(test)]
+mod simulation;
 mod telemetry;
 
 use std::process::ExitCode;

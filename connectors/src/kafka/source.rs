@@ -8,7 +8,7 @@
 mod commit;
 mod context;
 mod faults;
-mod flow;
+pub mod flow;
 mod goal;
 mod unreadable;
 

@@ -1,13 +1,13 @@
 //! A file without rows that stands for offsets that nobody read, because somebody decided so.
 
 use lethe_core::RedactedBatch;
-use uuid::Uuid;
 
 use super::digest::digest_whole;
 use super::encode::{Sheet, kind};
 use super::{
     ChainError, ChainId, CommitError, Encoding, Fingerprints, Footer, Receipt, SealedFile, read_tail,
 };
+use crate::id::new_id;
 use crate::store::Store;
 
 const ATTEMPTS: u32 = 5;
@@ -46,7 +46,7 @@ pub async fn bridge(
     };
     let footer = Footer {
         chain: chain.clone(),
-        commit: Uuid::new_v4().to_string(),
+        commit: new_id().to_string(),
         writer: "bridge".into(),
         first: from,
         next: to,

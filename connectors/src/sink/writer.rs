@@ -7,7 +7,6 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array as _, RecordBatch};
 use lethe_core::{AuditBatch, RedactedBatch, RowKind};
 use parquet::file::metadata::KeyValue;
-use uuid::Uuid;
 
 use super::digest::{digest_of, digest_whole};
 use super::encode::{Sheet, kind};
@@ -15,6 +14,7 @@ use super::{
     ChainError, ChainId, CommitError, Encoding, FORMAT, Fingerprints, Footer, PushError, Receipt, SealedFile,
     bridge, read_tail,
 };
+use crate::id::new_id;
 use crate::store::Store;
 
 /// Rows by kind.
@@ -87,7 +87,7 @@ impl LaneWriter {
         };
         Ok(Self {
             chain,
-            writer: Uuid::new_v4().to_string(),
+            writer: new_id().to_string(),
             fingerprints,
             notes: Sheet::new(RedactedBatch::schema(), encoding),
             audit: Sheet::new(AuditBatch::schema(), encoding),
@@ -207,7 +207,7 @@ impl LaneWriter {
         if self.next == self.first {
             return Ok(None);
         }
-        let commit = Uuid::new_v4();
+        let commit = new_id();
         let audit_rows = self.audit.rows();
         let mut footer = Footer {
             chain: self.chain.clone(),

@@ -162,7 +162,7 @@ fn is_probe(name: &str) -> bool {
 /// The store's own error, or [`StoreError::Other`] if a name could be created twice or does not read back. After
 /// [`StoreError::Transient`] nothing is known: ask again.
 pub async fn verify(store: &dyn Store) -> Result<(), StoreError> {
-    let name = format!("{OWN}probe-{}", uuid::Uuid::new_v4());
+    let name = format!("{OWN}probe-{}", crate::id::new_id());
     let at = || At::new(Op::Create, store.describe(), "");
     let first = store.create(&name, Bytes::from_static(b"first")).await;
     match first {

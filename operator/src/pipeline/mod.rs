@@ -22,7 +22,7 @@ mod stride;
 mod transform;
 mod turns;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -65,7 +65,7 @@ pub(crate) struct Pipeline {
     start: Start,
     encoding: Encoding,
     stop: Stop,
-    lanes: Mutex<HashMap<Partition, Handles>>,
+    lanes: Mutex<BTreeMap<Partition, Handles>>,
     /// Set once the store was probed.
     probed: OnceCell<()>,
     /// Set once the policy was compared with those of the output's chains.
@@ -141,7 +141,7 @@ impl Pipeline {
         self.budget.peak()
     }
 
-    fn lanes(&self) -> MutexGuard<'_, HashMap<Partition, Handles>> {
+    fn lanes(&self) -> MutexGuard<'_, BTreeMap<Partition, Handles>> {
         // Each change is one insertion or removal: a panic leaves nothing half done.
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -182,7 +182,7 @@ impl Pipeline {
     }
 
     /// Asks the lane that holds the most to close its file, unless one is at it already.
-    fn relieve(&self, lanes: &HashMap<Partition, Handles>) {
+    fn relieve(&self, lanes: &BTreeMap<Partition, Handles>) {
         if let Some(lane) = lanes.values().max_by_key(|lane| lane.share.held())
             && let Some(relief) = self.budget.relief()
         {

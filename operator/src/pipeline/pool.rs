@@ -57,6 +57,9 @@ impl Drop for Busy<'_> {
 pub(crate) struct Pool {
     jobs: mpsc::Sender<Job>,
     load: Arc<Load>,
+    /// Runs jobs where they are given, so that nothing depends on how threads are scheduled.
+    #[cfg(test)]
+    inline: bool,
 }
 
 impl Pool {
@@ -85,7 +88,22 @@ impl Pool {
                     }
                 })?;
         }
-        Ok(Self { jobs, load })
+        Ok(Self {
+            jobs,
+            load,
+            #[cfg(test)]
+            inline: false,
+        })
+    }
+
+    /// A pool without threads that runs each job on the thread that gives it.
+    #[cfg(test)]
+    pub(crate) fn inline() -> Self {
+        Self {
+            jobs: mpsc::channel(1).0,
+            load: Arc::new(Load::new(1)),
+            inline: true,
+        }
     }
 
     /// Runs `work` on a worker and waits for its result.
@@ -96,6 +114,10 @@ impl Pool {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Panicked> {
+        #[cfg(test)]
+        if self.inline {
+            return catch_unwind(AssertUnwindSafe(work)).map_err(|_| Panicked);
+        }
         let (job, result) = answering(work);
         self.jobs.send(job).await.map_err(|_| Panicked)?;
         result.await.map_err(|_| Panicked)
@@ -110,6 +132,10 @@ impl Pool {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Panicked> {
+        #[cfg(test)]
+        if self.inline {
+            return catch_unwind(AssertUnwindSafe(work)).map_err(|_| Panicked);
+        }
         let (job, result) = answering(work);
         let thread = std::thread::Builder::new().name("tag-heavy".to_owned());
         let run = move || {

@@ -49,10 +49,8 @@ fn release(consumer: &BaseConsumer<Context>, receipts: &[Receipt]) {
 /// Takes the offsets that were released and not committed yet.
 fn released(consumer: &BaseConsumer<Context>) -> TopicPartitionList {
     let mut list = TopicPartitionList::new();
-    for ((topic, partition), lane) in &mut consumer.context().flow().lanes {
-        if let Some(next) = lane.released.take()
-            && let Err(error) = list.add_partition_offset(topic, *partition, Offset::Offset(next))
-        {
+    for ((topic, partition), next) in consumer.context().flow().take_released() {
+        if let Err(error) = list.add_partition_offset(&topic, partition, Offset::Offset(next)) {
             tracing::warn!(%topic, partition, %error, "offset hint not committed");
         }
     }

@@ -70,24 +70,9 @@ impl Context {
 
     /// Hands a record to its lane, or keeps it and pauses its partition.
     pub(super) fn deliver(&self, consumer: &BaseConsumer<Self>, record: RawRecord) {
-        let partition = (Arc::clone(&record.at.topic), record.at.partition);
-        let mut flow = self.flow();
-        let Some(lane) = flow.lanes.get_mut(&partition) else {
-            // Fetched before the partition was taken away; whoever has it now reads it again.
-            return;
-        };
-        if lane.halted {
-            return;
-        }
-        lane.next = record.at.offset + 1;
-        if !lane.waiting.is_empty() {
-            lane.waiting.push_back(record);
-            return;
-        }
-        if let Err(record) = self.lanes.offer(record) {
-            lane.waiting.push_back(record);
+        let full = self.flow().deliver(self.lanes.as_ref(), record);
+        if let Some(partition) = full {
             pause(consumer, &partition, true);
-            flow.stalled.push(partition);
         }
     }
 
@@ -96,24 +81,10 @@ impl Context {
     /// Pausing throws away what librdkafka has fetched ahead, so a lane is resumed only once it has room for a good
     /// deal more.
     pub(super) fn refill(&self, consumer: &BaseConsumer<Self>) {
-        let mut flow = self.flow();
-        let Flows { lanes, stalled, .. } = &mut *flow;
-        stalled.retain(|partition| {
-            let Some(lane) = lanes.get_mut(partition) else {
-                return false;
-            };
-            if !self.lanes.has_room(partition) {
-                return true;
-            }
-            while let Some(record) = lane.waiting.pop_front() {
-                if let Err(record) = self.lanes.offer(record) {
-                    lane.waiting.push_front(record);
-                    return true;
-                }
-            }
+        let resumed = self.flow().refill(self.lanes.as_ref());
+        for partition in &resumed {
             pause(consumer, partition, false);
-            false
-        });
+        }
     }
 
     /// Asks for a partition's range until its broker answers, the deadline passes, or the stop is requested.
@@ -239,10 +210,7 @@ impl Context {
         }
         let mut flow = self.flow();
         flow.settled = false;
-        for partition in &held {
-            flow.lanes.remove(partition);
-            flow.stalled.retain(|stalled| stalled != partition);
-        }
+        flow.remove(&held);
     }
 
     /// Halts the lanes whose next batch cannot be read, once they have written what comes before it.
@@ -432,12 +400,7 @@ impl ConsumerContext for Context {
             }
             other => {
                 tracing::warn!(code = ?other, "kafka; rebalance failed, trying again");
-                let held: Vec<Partition> = self
-                    .flow()
-                    .lanes
-                    .drain()
-                    .map(|(partition, _)| partition)
-                    .collect();
+                let held: Vec<Partition> = std::mem::take(&mut self.flow().lanes).into_keys().collect();
                 self.lanes.lose(&held);
                 consumer.unassign()
             }

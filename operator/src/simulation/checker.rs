@@ -1,0 +1,106 @@
+//! What must hold when a schedule is over: every record is one row, in order, wholly redacted, in a whole chain.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array as _, RecordBatch};
+use lethe_connectors::inspect::{Scope, inspect_within};
+use lethe_connectors::store::Store as _;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use super::broker::{Broker, chain};
+use super::notes::row;
+use super::store::Disk;
+
+/// A row as it was written.
+type Row = (i64, String, Option<String>);
+
+/// What is wrong, if anything is. Logs began at these offsets.
+pub(super) async fn check(disk: &Arc<Disk>, broker: &Broker, begins: &[i64]) -> Result<(), String> {
+    for (number, &begin) in (0..).zip(begins) {
+        let expected: Vec<Row> = (0..)
+            .zip(broker.entries(number))
+            .skip(begin as usize)
+            .filter_map(|(offset, entry)| {
+                let (kind, text) = row(&entry)?;
+                Some((offset, kind.to_owned(), text))
+            })
+            .collect();
+        compare(number, &expected, &rows(disk, number).await?)?;
+    }
+    let scope = Scope {
+        audit: true,
+        ..Scope::default()
+    };
+    let report = inspect_within(&disk.memory, scope, |_| {})
+        .await
+        .map_err(|error| error.to_string())?;
+    if report.is_intact() {
+        Ok(())
+    } else {
+        Err(format!("inspect: {report}"))
+    }
+}
+
+fn compare(number: i32, expected: &[Row], found: &[Row]) -> Result<(), String> {
+    let mut last = -1;
+    for (offset, ..) in found {
+        if *offset == last {
+            return Err(format!("duplicated: {number}/{offset}"));
+        }
+        if *offset < last {
+            return Err(format!("reordered: {number}/{offset} after {last}"));
+        }
+        last = *offset;
+    }
+    for row in expected {
+        match found.binary_search_by_key(&row.0, |found| found.0) {
+            Err(_) => return Err(format!("lost: {number}/{}", row.0)),
+            Ok(at) if found[at] != *row => {
+                return Err(format!("half-redacted or changed: {number}/{}", row.0));
+            }
+            Ok(_) => {}
+        }
+    }
+    if found.len() > expected.len() {
+        return Err(format!("partition {number} has rows of no record"));
+    }
+    Ok(())
+}
+
+/// The rows of a chain, file by file.
+async fn rows(disk: &Arc<Disk>, number: i32) -> Result<Vec<Row>, String> {
+    let mut rows = Vec::new();
+    let files = disk.memory.list(&chain(number).notes_folder()).await;
+    for file in files.map_err(|error| error.to_string())? {
+        let bytes = disk
+            .memory
+            .read(&file.name)
+            .await
+            .map_err(|error| error.to_string())?;
+        let reader = ParquetRecordBatchReaderBuilder::try_new(bytes)
+            .and_then(|builder| builder.build())
+            .map_err(|error| error.to_string())?;
+        for batch in reader {
+            take_rows(&batch.map_err(|error| error.to_string())?, &mut rows)?;
+        }
+    }
+    Ok(rows)
+}
+
+fn take_rows(batch: &RecordBatch, rows: &mut Vec<Row>) -> Result<(), String> {
+    let column = |name: &str| {
+        batch
+            .column_by_name(name)
+            .ok_or_else(|| format!("there is no column {name}"))
+    };
+    let offsets = column("offset")?.as_primitive::<Int64Type>();
+    let kinds = column("row_kind")?.as_string::<i32>();
+    let texts = column("text")?.as_string::<i32>();
+    for row in 0..batch.num_rows() {
+        let text = texts.is_valid(row).then(|| texts.value(row).to_owned());
+        rows.push((offsets.value(row), kinds.value(row).to_owned(), text));
+    }
+    Ok(())
+}
