@@ -33,7 +33,7 @@ pub(crate) fn parse() -> Cli {
 #[command(
     name = "lethe",
     version,
-    after_help = "Exit codes: 0 done; 1 failed at run time; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found something wrong, or a backfill data that it cannot read; 6 a run to the end wrote everything and quarantined more than half of a topic or source, a replay more than half of its records, or refused messages were left out.\nTry `lethe demo` first."
+    after_help = "Exit codes: 0 done; 1 failed at run time; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found something wrong or nothing to check, or a backfill data that it cannot read; 6 a run to the end wrote everything and quarantined more than half of a topic or source, a replay more than half of its records, or refused messages were left out; 7 an inspected backfill has not ended, and what is there is intact.\nTry `lethe demo` first."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -90,7 +90,11 @@ pub(crate) enum Command {
     Metrics,
     /// Ask a running program's page whether all is well: done if it answers so, else failed
     Probe(ProbeArgs),
-    /// Inspect an output dataset: chains and their digests, rows against offsets, audit against notes, and why
+    /// Inspect an output: chains, backfills or single files; digests, rows, audit, and on request the topic or tables that it came from
+    ///
+    /// Exit codes: 0 everything that was checked agrees; 4 something is wrong or missing, or there is nothing to check; 7 a
+    /// backfill has not ended, and what is there agrees. With --json, `verdict` says the same: `intact`, `not_intact`,
+    /// `nothing_to_check`, `unfinished`.
     Inspect(InspectArgs),
     /// Print schemas of what the program reads
     #[command(subcommand)]
@@ -357,12 +361,19 @@ pub(crate) struct CheckArgs {
 
 #[derive(Args)]
 pub(crate) struct InspectArgs {
-    /// A folder that holds the dataset; or give --config
-    #[arg(value_name = "DIR", required_unless_present = "config")]
+    /// A folder that holds the dataset, or one of its files; or give --config
+    #[arg(value_name = "PATH", required_unless_present = "config")]
     pub(crate) path: Option<PathBuf>,
-    /// Take the store from this configuration
-    #[arg(short, long, value_name = "FILE", conflicts_with = "path")]
+    /// Take the store from this configuration, unless a path is given too
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// Compare the dataset with the topics of the configuration as well: every record has one row, in order, and the text of each
+    /// note is its original with every audited span replaced. Reads both whole; joins no consumer group
+    #[arg(long, requires = "config")]
+    pub(crate) against_topic: bool,
+    /// Compare a backfill with the tables of the configuration as well: every table is there in its version, with all of its rows
+    #[arg(long, requires = "config")]
+    pub(crate) sources: bool,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -19,6 +19,8 @@ pub(crate) enum Failure {
     Worse = 5,
     /// A run to the end wrote everything, and more than half of the records are quarantined; or refused messages were left out.
     Quarantined = 6,
+    /// `inspect` found a backfill that has not ended, and nothing wrong with what is there.
+    Unfinished = 7,
 }
 
 /// An error with the exit code that it stands for. The default is [`Failure::Runtime`].

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::Schema;
+use arrow_schema::{Schema, SchemaRef};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -164,6 +164,17 @@ impl<'a> Batches<'a> {
         });
         reader.ok_or_else(|| damaged(self.name, "its columns cannot be read"))
     }
+}
+
+/// The columns that a file says it has.
+///
+/// # Errors
+/// [`ChainError::Footer`] if they cannot be read, or the store's error.
+pub(crate) async fn schema_of(store: &dyn Store, name: &str) -> Result<SchemaRef, ChainError> {
+    let (metadata, _) = read_metadata(store, name).await?;
+    let arrow = guarded(|| ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new()));
+    let arrow = arrow.ok_or_else(|| damaged(name, "its columns cannot be read"))?;
+    Ok(Arc::clone(arrow.schema()))
 }
 
 /// What the library makes of bytes that may be anybody's: an error or a panic of it is a damaged file.

@@ -91,6 +91,20 @@ pub enum Fault {
         /// What there is.
         found: u64,
     },
+    /// A file of a backfill that a manifest or another file names, and that is not there.
+    MissingPart {
+        /// The file.
+        file: String,
+        /// What names it.
+        by: String,
+    },
+    /// A file of a backfill that no manifest lists, and that no run at work can have written.
+    Added {
+        /// The file.
+        file: String,
+        /// How that is known.
+        why: &'static str,
+    },
     /// An audit file that is named and not there.
     NoAudit {
         /// The notes file.
@@ -150,6 +164,11 @@ impl fmt::Display for Fault {
                 footer,
                 found,
             } => write!(f, "{file}: {found} {of}, and its footer says {footer}"),
+            Self::MissingPart { file, by } => write!(f, "{file} is not there, and {by} names it"),
+            Self::Added { file, why } => write!(
+                f,
+                "{file}: {why}; if a backfill is running, inspect again when it has ended, else remove the file and find out who added it"
+            ),
             Self::NoAudit { file, audit } => write!(f, "{file}: its audit file {audit} is not there"),
         }
     }

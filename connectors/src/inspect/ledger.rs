@@ -14,7 +14,7 @@ use crate::sink::{ChainError, ChainId};
 use crate::store::Store;
 
 const NOTES: [&str; 3] = ["offset", "text", "redactions"];
-const AUDIT: [&str; 10] = [
+pub(super) const AUDIT: [&str; 10] = [
     "topic",
     "partition",
     "offset",
@@ -39,11 +39,7 @@ pub(super) async fn hold(
     notes: &str,
     audit: &str,
 ) -> Result<Vec<Fault>, ChainError> {
-    let mut told = Told {
-        audit,
-        kinds: BTreeSet::new(),
-        faults: Vec::new(),
-    };
+    let mut told = Told::new(audit);
     let wanted = Wanted {
         schema: &RedactedBatch::schema(),
         must: &NOTES,
@@ -97,14 +93,23 @@ pub(super) async fn hold(
 }
 
 /// Faults, one of a kind.
-struct Told<'a> {
+pub(super) struct Told<'a> {
     audit: &'a str,
     kinds: BTreeSet<&'static str>,
-    faults: Vec<Fault>,
+    pub(super) faults: Vec<Fault>,
 }
 
-impl Told<'_> {
-    fn tell(&mut self, offset: i64, why: &'static str) {
+impl<'a> Told<'a> {
+    /// No fault of this audit file yet.
+    pub(super) const fn new(audit: &'a str) -> Self {
+        Self {
+            audit,
+            kinds: BTreeSet::new(),
+            faults: Vec::new(),
+        }
+    }
+
+    pub(super) fn tell(&mut self, offset: i64, why: &'static str) {
         if self.kinds.insert(why) {
             self.faults.push(Fault::Row {
                 file: self.audit.to_owned(),
@@ -117,7 +122,7 @@ impl Told<'_> {
 
 /// How far the rows of a note have come.
 #[derive(Clone, Copy, Default)]
-struct Place {
+pub(super) struct Place {
     rows: u32,
     end: u32,
     out_end: u32,
@@ -172,7 +177,7 @@ impl Notes<'_> {
 }
 
 /// The columns of a batch of audit rows.
-struct Rows<'a> {
+pub(super) struct Rows<'a> {
     topics: &'a StringArray,
     partitions: &'a [i32],
     offsets: &'a [i64],
@@ -184,7 +189,7 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn of(batch: &'a RecordBatch) -> Self {
+    pub(super) fn of(batch: &'a RecordBatch) -> Self {
         let numbers = |name: &str| -> &'a [u32] { batch[name].as_primitive::<UInt32Type>().values() };
         Self {
             topics: batch["topic"].as_string(),
@@ -203,7 +208,7 @@ impl<'a> Rows<'a> {
         self.paths.is_some_and(|paths| paths.is_valid(row))
     }
 
-    fn place(&self, row: usize, rows: u32) -> Place {
+    pub(super) fn place(&self, row: usize, rows: u32) -> Place {
         let [_, end, _, out_end] = self.spans;
         Place {
             rows,
@@ -213,7 +218,7 @@ impl<'a> Rows<'a> {
     }
 
     /// What is wrong with a row, after the row before it.
-    fn wrong(&self, row: usize, before: &Place, text: Option<&str>) -> Option<&'static str> {
+    pub(super) fn wrong(&self, row: usize, before: &Place, text: Option<&str>) -> Option<&'static str> {
         let [start, end, out_start, out_end] = self.spans.map(|column| column[row]);
         let Some(text) = text else {
             return Some("its note has no text, so nothing of it is redacted");

@@ -3,16 +3,20 @@
 //!
 //! Memory holds the names of the files and one row group's share of the columns that count. No text of a note is given out.
 
+mod backfill;
 pub(crate) mod columns;
 mod fault;
 mod head;
 mod ledger;
+mod loose;
 mod made_by;
 mod members;
 mod orphans;
 mod place;
 mod replayed;
 mod report;
+mod topic;
+mod verdict;
 mod walk;
 mod why;
 
@@ -25,14 +29,20 @@ use crate::sink::ChainId;
 use crate::store::{Object, Store, StoreError};
 use walk::Walk;
 
+pub use backfill::BackfillReport;
 pub use fault::Fault;
 pub use head::Head;
+pub use loose::{FileReport, locate};
 pub use made_by::{Made, MadeReport, Maker, Source, made_by};
 pub use members::{ByMember, Caught, MemberReport, by_member};
 pub use orphans::remove_orphans;
 pub use place::Place;
 pub use replayed::Replayed;
 pub use report::{ChainReport, Change, Gap, Orphan, Report};
+pub use topic::{
+    Compared, Finding, Findings, Log, Original, PartitionReport, Suspects, TopicReport, chain_files,
+};
+pub use verdict::Verdict;
 pub use why::{Lost, Voter, Why, WhyField, WhySpan, why};
 
 /// How far an inspection has come.
@@ -89,7 +99,7 @@ pub async fn inspect_within(
 ) -> Result<Report, StoreError> {
     // Audit files first: of those listed now, whatever will be named is named by a notes file listed after them, or
     // lies at its chain's end.
-    let audits = store.list("audit").await?;
+    let mut audits = store.list("audit").await?;
     let replayed_audits = store.list(ReplayName::AUDIT_FOLDER).await?;
     let mut report = Report {
         store: store.describe(),
@@ -122,6 +132,15 @@ pub async fn inspect_within(
         named.extend(walk.named);
         report.chains.push(walk.report);
     }
+    let (files, rows) = (done.files, done.rows);
+    let backfill = |now: Progress| {
+        progress(Progress {
+            files: files + now.files,
+            of: of + now.of,
+            rows: rows + now.rows,
+        });
+    };
+    backfill::examine(store, &scope, &mut audits, &mut heads, &mut report, backfill).await?;
     if scope.digests {
         report.faults.extend(heads.into_iter().map(|head| Fault::Head {
             digest: head.digest,
@@ -147,6 +166,38 @@ pub async fn inspect_within(
     }
     replayed::examine(store, &scope, &erasures, replayed_audits, &mut report).await?;
     report.take_erasures(&erasures);
+    if report.chains.is_empty() && report.backfill.is_none() {
+        // A folder with some files of a dataset, or copies of them.
+        for object in store.list("").await? {
+            if object.name.ends_with(".parquet") {
+                report
+                    .files
+                    .push(loose::inspect_file(store, &object.name, &scope).await?);
+            }
+        }
+        if !report.files.is_empty() {
+            report.orphans.clear();
+            report.strays.clear();
+        }
+    }
+    report.settle();
+    Ok(report)
+}
+
+/// Inspects one file of a store as far as that goes without its neighbours: its footer, its rows against the footer's counts, and its
+/// audit file if that is at hand.
+///
+/// # Errors
+/// The store's error.
+pub async fn inspect_file(store: &dyn Store, name: &str, scope: &Scope) -> Result<Report, StoreError> {
+    let mut report = Report {
+        store: store.describe(),
+        digests: scope.digests,
+        audited: scope.audit,
+        files: vec![loose::inspect_file(store, name, scope).await?],
+        ..Report::default()
+    };
+    report.settle();
     Ok(report)
 }
 

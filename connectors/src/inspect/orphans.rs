@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Orphan, Report};
 use crate::replay::{ReplayName, read_replay};
-use crate::sink::{ChainError, ChainId, read_footer};
+use crate::sink::{ChainError, ChainId, PartName, read_footer, read_part};
 use crate::store::{Store, StoreError};
 
 /// Deletes the report's orphans and gives their names.
@@ -36,6 +36,9 @@ pub async fn remove_orphans(
             footer.map(|footer| footer.audit)
         } else if let Some(part) = ReplayName::parse_audit(name) {
             let footer = read_replay(store, &part.path()).await;
+            footer.map(|footer| footer.audit.map(|(audit, _)| audit))
+        } else if let Some(part) = PartName::parse_audit(name) {
+            let footer = read_part(store, &part.path()).await;
             footer.map(|footer| footer.audit.map(|(audit, _)| audit))
         } else {
             continue;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{Fault, Head, Replayed};
+use super::{BackfillReport, Fault, FileReport, Head, Replayed, Verdict};
 use crate::erase::{ErasureReport, Erasures};
 use crate::sink::ChainId;
 
@@ -14,12 +14,18 @@ use crate::sink::ChainId;
 pub struct Report {
     /// The store.
     pub store: String,
+    /// What it comes to.
+    pub verdict: Verdict,
     /// Whether every byte was looked at: whether files are what they were.
     pub digests: bool,
     /// Whether audit rows were held against their notes.
     pub audited: bool,
     /// Every chain, in order.
     pub chains: Vec<ChainReport>,
+    /// What a backfill wrote, if one did.
+    pub backfill: Option<BackfillReport>,
+    /// Files that were looked at each for itself, since nothing around them is a dataset.
+    pub files: Vec<FileReport>,
     /// Erasures, in their order.
     pub erasures: Vec<ErasureReport>,
     /// What is wrong that no chain answers for: heads that were kept and that no file has, records of erasures.
@@ -117,7 +123,27 @@ pub struct Orphan {
 impl Report {
     /// Whether every chain is whole and every count agrees. Orphans and strays harm nothing.
     pub fn is_intact(&self) -> bool {
-        self.faults.is_empty() && self.chains.iter().all(|chain| chain.faults.is_empty())
+        self.fault_count() == 0
+    }
+
+    /// How many faults there are.
+    fn fault_count(&self) -> usize {
+        let chains: usize = self.chains.iter().map(|chain| chain.faults.len()).sum();
+        let files: usize = self.files.iter().map(|file| file.faults.len()).sum();
+        let backfill = self.backfill.as_ref().map_or(0, |backfill| backfill.faults.len());
+        self.faults.len() + chains + files + backfill
+    }
+
+    /// Says what it comes to, once all is looked at.
+    pub(super) fn settle(&mut self) {
+        let unfinished = self.backfill.as_ref().is_some_and(|found| !found.is_finished());
+        let nothing = self.chains.is_empty() && self.files.is_empty() && self.backfill.is_none();
+        self.verdict = match (self.fault_count(), nothing) {
+            (1.., _) => Verdict::NotIntact,
+            (0, true) => Verdict::NothingToCheck,
+            (0, false) if unfinished => Verdict::Unfinished,
+            (0, false) => Verdict::Intact,
+        };
     }
 
     /// Takes what the records of erasures say. What does not add up in the files of an unfinished one is not reported apart.
@@ -198,9 +224,6 @@ impl ChainReport {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.store)?;
-        if self.chains.is_empty() {
-            writeln!(f, "no notes files")?;
-        }
         let (mut rows, mut labels) = (0, BTreeMap::<&str, u64>::new());
         let (mut quarantined, mut codes) = (0, BTreeMap::<&str, u64>::new());
         for chain in &self.chains {
@@ -214,7 +237,18 @@ impl fmt::Display for Report {
                 *labels.entry(label).or_default() += count;
             }
         }
-        writeln!(f, "{} rows in {} chains", rows, self.chains.len())?;
+        if !self.chains.is_empty() {
+            writeln!(f, "{} rows in {} chains", rows, self.chains.len())?;
+        }
+        if let Some(backfill) = &self.backfill {
+            write!(f, "{backfill}")?;
+            for (label, count) in &backfill.labels {
+                *labels.entry(label).or_default() += count;
+            }
+        }
+        for file in &self.files {
+            write!(f, "{file}")?;
+        }
         let written: u64 = codes.values().sum();
         if written > 0 {
             let replayed = written.saturating_sub(quarantined);
@@ -224,7 +258,9 @@ impl fmt::Display for Report {
             }
         }
         let redacted: u64 = labels.values().sum();
-        writeln!(f, "{redacted} spans redacted")?;
+        if self.files.is_empty() && self.verdict != Verdict::NothingToCheck {
+            writeln!(f, "{redacted} spans redacted")?;
+        }
         for (label, count) in labels {
             writeln!(f, "  {label:<24}{count:>12}")?;
         }
@@ -245,14 +281,23 @@ impl fmt::Display for Report {
         for fault in &self.faults {
             writeln!(f, "FAULT: {fault}")?;
         }
-        let faults: usize = self.chains.iter().map(|chain| chain.faults.len()).sum();
-        match faults + self.faults.len() {
+        match self.fault_count() {
+            0 if self.verdict == Verdict::NothingToCheck => {
+                writeln!(
+                    f,
+                    "NOTHING TO CHECK: no chain, no backfill and no Parquet file is here"
+                )
+            }
             0 => {
-                f.write_str("intact: every offset is accounted for once")?;
-                if self.digests {
+                f.write_str(match self.verdict {
+                    Verdict::Unfinished => "unfinished: what is there agrees",
+                    _ if self.chains.is_empty() => "intact: all that was checked agrees",
+                    _ => "intact: every offset is accounted for once",
+                })?;
+                if self.digests && self.files.is_empty() {
                     f.write_str("; every file that is answered for is what it was")?;
                 }
-                if self.audited {
+                if self.audited && self.files.is_empty() {
                     f.write_str("; every audit row fits its note")?;
                 }
                 writeln!(f)

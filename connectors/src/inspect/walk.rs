@@ -80,6 +80,17 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// Looks at a file without its neighbours, and at its audit file where that was found.
+    pub(super) async fn alone(&mut self, tail: &Tail, audit: Option<&str>) -> Result<(), StoreError> {
+        let counted = self.count_rows(tail).await;
+        self.readable(&tail.file, counted)?;
+        if let Some(audit) = audit {
+            let counted = self.look_at_audit(tail, audit, true).await;
+            self.readable(audit, counted)?;
+        }
+        Ok(())
+    }
+
     /// Holds the digest of a notes file against the one that the next file has; false if they are not the same.
     async fn digest(&mut self, file: &Object, tail: Option<&Tail>) -> Result<bool, StoreError> {
         if !self.scope.digests {

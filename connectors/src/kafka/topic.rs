@@ -3,6 +3,7 @@
 //! Topic ids (KIP-516) are not among it: librdkafka knows them, its safe Rust binding does not hand them out.
 
 mod reread;
+mod scan;
 
 use std::error::Error;
 use std::sync::Mutex;

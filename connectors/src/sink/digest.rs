@@ -45,11 +45,11 @@ pub(crate) async fn digest_file(store: &dyn Store, name: &str, size: u64) -> Res
     Ok(hex(&hash.finalize()))
 }
 
-/// The digest of a file of any size.
+/// The SHA-256 of a file of any size, hex.
 ///
 /// # Errors
 /// As [`digest_file`].
-pub(crate) async fn digest_whole(store: &dyn Store, name: &str) -> Result<String, StoreError> {
+pub async fn digest_whole(store: &dyn Store, name: &str) -> Result<String, StoreError> {
     loop {
         let before = store.look(name).await?;
         let digest = digest_file(store, name, before.size).await;

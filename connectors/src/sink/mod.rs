@@ -21,6 +21,7 @@ mod digest;
 mod encode;
 mod error;
 mod footer;
+mod manifest;
 mod part;
 mod roll;
 mod sealed;
@@ -31,12 +32,17 @@ pub use acknowledgement::Acknowledgement;
 pub use bridge::bridge;
 pub use chain::ChainId;
 pub use dataset::check_dataset;
-pub(crate) use digest::{digest_file, digest_of, digest_whole};
+pub use digest::digest_whole;
+pub(crate) use digest::{digest_file, digest_of};
 pub use encode::Encoding;
 pub(crate) use encode::{Sheet, kind as encode_kind};
 pub use error::{ChainError, CommitError, PushError};
 pub use footer::{FORMAT, Fingerprints, Footer, read_footer};
 pub(crate) use footer::{is_digest, read_metadata};
+pub use manifest::{
+    BEGUN, Entry, ShardManifest, Totals, WholeManifest, encode_manifest, object_id, shard_path, unit_id,
+};
+pub(crate) use manifest::{MANIFESTS, whole_path};
 pub use part::{EncodeError, Part, PartFooter, PartName, SealedPart, read_part};
 pub use roll::{Due, Held, Roll};
 pub use sealed::{Receipt, SealedFile};

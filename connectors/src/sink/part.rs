@@ -69,6 +69,17 @@ impl PartName {
         // What does not come out the same was not made here.
         (name.path() == path).then_some(name)
     }
+
+    /// The part that an audit file is of, by its name.
+    pub fn parse_audit(path: &str) -> Option<Self> {
+        let stem = path
+            .strip_prefix(AUDIT)?
+            .strip_prefix('/')?
+            .strip_suffix(".parquet")?;
+        let (stem, digest) = stem.rsplit_once('-')?;
+        let is_short = digest.len() == 16 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        Self::parse(&format!("{ROWS}/{stem}.parquet")).filter(|_| is_short)
+    }
 }
 
 /// What a part's file says of itself in its footer.
@@ -202,6 +213,7 @@ pub struct Part {
 #[derive(Debug)]
 pub struct SealedPart {
     path: String,
+    digest: String,
     rows: Bytes,
     audit: Option<(String, Bytes)>,
 }
@@ -255,15 +267,22 @@ impl Part {
             footer.audit = Some((path.clone(), digest));
             audit = Some((path, bytes));
         }
+        let rows = self.rows.finish(footer.to_pairs())?;
         Ok(SealedPart {
             path: name.path(),
-            rows: self.rows.finish(footer.to_pairs())?,
+            digest: digest_of(&rows),
+            rows,
             audit,
         })
     }
 }
 
 impl SealedPart {
+    /// The SHA-256 of its file of rows, hex.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
     /// Its size in bytes, audit and all.
     pub fn size(&self) -> u64 {
         (self.rows.len() + self.audit.as_ref().map_or(0, |(_, bytes)| bytes.len())) as u64

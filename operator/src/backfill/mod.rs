@@ -10,6 +10,7 @@ mod only;
 mod plan;
 mod progress;
 mod rows;
+mod sources;
 mod unit;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -21,7 +22,7 @@ use anyhow::Context as _;
 use lethe_connectors::Stop;
 use lethe_connectors::files::{Codes, Names};
 use lethe_connectors::kafka::source::Command;
-use lethe_connectors::sink::{Encoding, PartName};
+use lethe_connectors::sink::{BEGUN, Encoding, PartName, encode_manifest};
 use lethe_connectors::store::{Store, StoreError};
 use lethe_connectors::tables::{TableError, Tables, TablesConfig};
 use lethe_core::{LabelId, LabelSet};
@@ -36,9 +37,7 @@ use crate::telemetry::Telemetry;
 pub(crate) use only::Only;
 use plan::{Job, Plan};
 use progress::Reached;
-
-/// What the dataset says of the configuration that made it.
-const BEGUN: &str = "backfill.json";
+pub(crate) use sources::{SourcesReport, compare_sources};
 
 /// What those who work need of the program.
 struct Shop {
@@ -54,6 +53,8 @@ struct Shop {
     max_note_bytes: usize,
     limits: Limits,
     stopped: AtomicBool,
+    /// SHA-256 of the parts that this run made, by their names.
+    digests: Mutex<BTreeMap<String, String>>,
 }
 
 impl Shop {
@@ -172,6 +173,7 @@ pub(crate) fn run(
         runtime: runtime.clone(),
         telemetry,
         stopped: AtomicBool::new(false),
+        digests: Mutex::default(),
     });
     listen(Arc::clone(&shop), inbox);
     shop.telemetry.board().ready(true);
@@ -210,7 +212,12 @@ fn finish(
         whole.push(job);
     }
     let failed = broken.len();
-    let written = manifest::write(&shop.store, &whole, broken, &plan.digest, shard);
+    let digests = shop
+        .digests
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
+    let written = manifest::write(&shop.store, &whole, broken, &plan.digest, shard, &digests);
     let totals = runtime.block_on(written)?;
     let told = format!(
         "{}; the dataset has {} rows in {} files ({} redacted, {} quarantined) of {} rows in {} units{}",
@@ -293,9 +300,7 @@ async fn begin(
         begun.insert("names".to_owned(), "codes".into());
     }
     begun.insert("digest".to_owned(), digest.into());
-    let mut bytes = serde_json::to_vec_pretty(&begun)?;
-    bytes.push(b'\n');
-    match store.create(BEGUN, bytes.into()).await {
+    match store.create(BEGUN, encode_manifest(&begun)?).await {
         Ok(()) => return Ok(()),
         Err(StoreError::Exists(_)) => {}
         Err(error) => return Err(error).context("the store of the output"),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lethe_connectors::files::Names;
-use lethe_connectors::sink::{Fingerprints, PartName};
+use lethe_connectors::sink::{Fingerprints, PartName, object_id, unit_id};
 use lethe_connectors::tables::{TablesConfig, Unit};
 use lethe_core::hex;
 use sha2::{Digest as _, Sha256};
@@ -72,10 +72,6 @@ pub(super) fn digest(fingerprints: &Fingerprints, tables: &TablesConfig) -> Stri
     hex(&hash.finalize())
 }
 
-fn short(text: &str) -> String {
-    hex(&Sha256::digest(text.as_bytes())).chars().take(16).collect()
-}
-
 /// The row groups of a unit, in words.
 pub(super) fn groups(unit: &Unit) -> String {
     unit.groups
@@ -94,13 +90,8 @@ pub(super) fn plan(units: Vec<Unit>, digest: &str, there: &[PartName], shard: Sh
     let mut all = Sha256::new();
     let (mut jobs, mut objects, mut ids) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
     for (at, unit) in units.into_iter().enumerate() {
-        // Of a code it tells nothing of the name (45 CFR 164.514(c)).
-        let object = short(&unit.shown);
-        let groups = groups(&unit);
-        let id = short(&format!(
-            "{}\n{}\n{groups}\n{digest}",
-            unit.shown, unit.object.version
-        ));
+        let object = object_id(&unit.shown);
+        let id = unit_id(&unit.shown, &unit.object.version, &groups(&unit), digest);
         all.update(id.as_bytes());
         objects.insert(object.clone(), unit.shown.to_string());
         ids.insert(id.clone());

@@ -1,6 +1,6 @@
 //! One unit, from the first row that is not durable to its end.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -116,7 +116,10 @@ fn commit(
         let created = shop.runtime.block_on(sealed.create(shop.store.as_ref()));
         created.map_err(Trouble::Store)
     })?;
-    if !is_new {
+    if is_new {
+        let mut digests = shop.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        digests.insert(name.path(), sealed.digest().to_owned());
+    } else {
         tracing::debug!(file = name.path(), "was there: another run is at this unit too");
     }
     shop.telemetry.measures().stage(Stage::Store, sealed_at.elapsed());

@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use lethe_connectors::inspect::{
-    self, Caught, Head, Made, MadeReport, Maker, MemberReport, Report, Scope, Why,
+    self, Caught, Head, Made, MadeReport, Maker, MemberReport, Report, Scope, Verdict, Why,
 };
 use lethe_connectors::store::{FolderConfig, Store, StoreConfig};
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 
+use super::against;
 use super::run::runtime;
+use crate::backfill::{SourcesReport, compare_sources};
 use crate::cli::InspectArgs;
-use crate::config::load;
+use crate::config::{Config, load};
 use crate::exit::{Coded, Failure, usage};
 use crate::progress::Progress;
 
@@ -23,19 +25,8 @@ const ORPHAN_AGE: Duration = Duration::from_secs(3600);
 
 /// Inspects a dataset, or answers questions about it.
 pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
-    let store = match (&args.path, &args.config) {
-        (Some(path), _) if !path.is_dir() => {
-            return Err(usage(format!("{} is not a folder", path.display())));
-        }
-        (Some(path), _) => StoreConfig::Folder(FolderConfig { path: path.clone() }),
-        (None, Some(config)) => {
-            load(config)?
-                .sink
-                .ok_or_else(|| usage("the configuration has no `[sink]`"))?
-                .store
-        }
-        (None, None) => return Err(usage("give a folder or --config")),
-    };
+    let config = args.config.as_ref().map(|config| load(config)).transpose()?;
+    let (store, file) = place(args, config.as_ref())?;
     let heads = heads(&args.heads)?;
     let runtime = runtime()?;
     let store = store.build()?;
@@ -43,22 +34,37 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
     let asked = args.why.is_some() || args.by_member || args.only_by.is_some() || args.made_by.is_some();
     let mut answers = Answers {
         json: args.json,
-        alone: !asked && !args.remove_orphans,
+        alone: !asked && !args.remove_orphans && !args.against_topic && !args.sources,
         values: Map::new(),
     };
     let mut intact = true;
+    let mut verdict = Verdict::Intact;
     if !asked || args.audit || args.remove_orphans || !heads.is_empty() {
         let scope = Scope {
             digests: !args.quick,
             audit: args.audit,
             heads,
         };
-        let report = look(&runtime, store, scope)?;
+        let report = match &file {
+            Some(file) => runtime.block_on(inspect::inspect_file(store, file, &scope))?,
+            None => look(&runtime, store, scope)?,
+        };
+        verdict = report.verdict;
         intact = report.is_intact();
         answers.give("report", &report)?;
         if args.remove_orphans {
             answers.give("removed", &remove(&runtime, store, &report)?)?;
         }
+    }
+    if let (true, Some(config)) = (args.against_topic, &config) {
+        let topic = against::compare(config, store, &runtime)?;
+        intact &= topic.verdict == Verdict::Intact;
+        answers.give("topic", &topic)?;
+    }
+    if let (true, Some(config)) = (args.sources, &config) {
+        let sources = sources(config, store, &runtime)?;
+        intact &= sources.is_intact();
+        answers.give("sources", &sources)?;
     }
     if let Some(place) = &args.why {
         let why = runtime.block_on(inspect::why(store, place))?;
@@ -75,10 +81,53 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
         answers.give("made_by", &made(&runtime, store, maker, args.json)?)?;
     }
     answers.end()?;
-    match intact {
-        true => Ok(()),
-        false => Err(Coded(Failure::Found, "the dataset is not intact; see above".to_owned()).into()),
+    let coded = |failure, message: &str| Err(Coded(failure, message.to_owned()).into());
+    match verdict {
+        Verdict::NothingToCheck => coded(
+            Failure::Found,
+            "there is nothing to check: neither chains, nor a backfill, nor Parquet files; is this the folder or the store of the output?",
+        ),
+        _ if !intact => coded(Failure::Found, "the dataset is not intact; see above"),
+        Verdict::Unfinished => coded(
+            Failure::Unfinished,
+            "the backfill has not ended: run the same `lethe backfill` again; what is there is intact",
+        ),
+        Verdict::Intact | Verdict::NotIntact => Ok(()),
     }
+}
+
+/// The store to look into, and the file in it, if one was given.
+fn place(args: &InspectArgs, config: Option<&Config>) -> anyhow::Result<(StoreConfig, Option<String>)> {
+    let folder = |path: &Path| {
+        StoreConfig::Folder(FolderConfig {
+            path: path.to_owned(),
+        })
+    };
+    match (&args.path, config) {
+        (Some(path), _) if path.is_dir() => Ok((folder(path), None)),
+        (Some(path), _) if path.is_file() => {
+            let path = std::path::absolute(path).with_context(|| path.display().to_string())?;
+            let (root, name) = inspect::locate(&path);
+            Ok((folder(&root), Some(name)))
+        }
+        (Some(path), _) => Err(usage(format!(
+            "{}: there is no such folder or file",
+            path.display()
+        ))),
+        (None, Some(config)) => match &config.sink {
+            Some(sink) => Ok((sink.store.clone(), None)),
+            None => Err(usage("the configuration has no `[sink]`")),
+        },
+        (None, None) => Err(usage("give a folder, a file or --config")),
+    }
+}
+
+/// Checks a backfill against the tables that it was made of.
+fn sources(config: &Config, store: &dyn Store, runtime: &Runtime) -> anyhow::Result<SourcesReport> {
+    let tables = config.backfill.as_ref().ok_or_else(|| {
+        usage("--sources needs `[backfill]` in the configuration: it says where the tables are")
+    })?;
+    compare_sources(tables, store, runtime.handle())
 }
 
 /// Inspects the dataset.

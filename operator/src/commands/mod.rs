@@ -1,6 +1,7 @@
 //! One file a command; this list is all of them.
 
 mod adapt;
+mod against;
 mod annotate;
 mod backfill;
 mod check;

@@ -18,9 +18,11 @@ use super::process::Life;
 use super::store::{Disk, SimulatedStore};
 use super::world::{World, lock};
 use crate::config::TelemetryConfig;
-use crate::pipeline::{Budget, Counters, Current, Edition, Pipeline, Pool, Shop, Tallied};
+use crate::pipeline::{Budget, Counters, Current, Edition, Limits, Pipeline, Pool, Shop, Tallied, Turns};
 use crate::telemetry::Telemetry;
 
+/// What one record may take, in bytes: no record here comes near it.
+const RECORD_BYTES: usize = 64 << 20;
 /// Processes at the same time, at most.
 const MOST: usize = 4;
 

@@ -90,7 +90,7 @@ impl Cluster {
 }
 
 /// Whether waiting does not help.
-const fn is_final(code: Code) -> bool {
+pub(super) const fn is_final(code: Code) -> bool {
     matches!(
         code,
         Code::Authentication
@@ -104,7 +104,7 @@ const fn is_final(code: Code) -> bool {
     )
 }
 
-fn failed(error: &KafkaError) -> KafkaProblem {
+pub(super) fn failed(error: &KafkaError) -> KafkaProblem {
     KafkaProblem::Broker {
         what: "reading records again",
         code: code(error),

@@ -1,0 +1,74 @@
+//! All records of a partition, in their order, outside any group.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use rdkafka::Message as _;
+use rdkafka::consumer::Consumer as _;
+use rdkafka::error::KafkaError;
+use rdkafka::{Offset, TopicPartitionList};
+
+use super::reread::{failed, is_final};
+use super::{Cluster, KafkaProblem, code};
+use crate::kafka::source::{LogRange, RawRecord, raw};
+
+/// How long one poll waits for a record.
+const POLL: Duration = Duration::from_millis(100);
+
+impl Cluster {
+    /// Reads the records of a range and hands each to `take` in the order of offsets until that breaks. Offsets without a record
+    /// (markers and aborted records of transactions, compacted records) are left out. Nothing is committed and no group is joined.
+    ///
+    /// # Errors
+    /// [`KafkaProblem`], also if no record comes for as long as the cluster's timeout.
+    pub fn scan(
+        &self,
+        log: &LogRange,
+        mut take: impl FnMut(RawRecord) -> ControlFlow<()>,
+    ) -> Result<(), KafkaProblem> {
+        if log.low >= log.high {
+            return Ok(());
+        }
+        let (topic, partition) = &log.partition;
+        let mut list = TopicPartitionList::new();
+        list.add_partition_offset(topic, *partition, Offset::Offset(log.low))
+            .and_then(|()| self.client.assign(&list))
+            .map_err(|error| failed(&error))?;
+        let read = self.read_all(log, &mut take);
+        let unassigned = self.client.unassign().map_err(|error| failed(&error));
+        read.and(unassigned)
+    }
+
+    fn read_all(
+        &self,
+        log: &LogRange,
+        take: &mut impl FnMut(RawRecord) -> ControlFlow<()>,
+    ) -> Result<(), KafkaProblem> {
+        let (topic, partition) = &log.partition;
+        let mut heard = Instant::now();
+        loop {
+            match self.client.poll(POLL) {
+                Some(Ok(message)) if message.topic() == &**topic && message.partition() == *partition => {
+                    let offset = message.offset();
+                    if offset >= log.high || take(raw(&message)).is_break() || offset + 1 == log.high {
+                        return Ok(());
+                    }
+                    // After `take`, which may last.
+                    heard = Instant::now();
+                }
+                // The last offsets of the log may be markers of transactions, which nobody sees.
+                Some(Err(KafkaError::PartitionEOF(of))) if of == *partition => return Ok(()),
+                Some(Err(error)) if is_final(code(&error)) => return Err(failed(&error)),
+                Some(Ok(_) | Err(_)) | None => {}
+            }
+            if heard.elapsed() > self.timeout {
+                let reported = self.client.context().last();
+                return Err(KafkaProblem::Unreachable {
+                    brokers: self.brokers.clone(),
+                    seconds: self.timeout.as_secs(),
+                    reason: reported.map_or_else(|| "no record came".to_owned(), |(_, reason)| reason),
+                });
+            }
+        }
+    }
+}
