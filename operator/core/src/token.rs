@@ -49,8 +49,7 @@ pub struct Token {
 /// # Panics
 /// If `text` is longer than 4 GiB; the note decoder refuses such notes.
 pub fn tokenize(text: &str, mut emit: impl FnMut(Token)) {
-    // It never breaks, so there is nothing in the answer.
-    let _ = tokenize_until(text, |token| {
+    tokenize_until(text, |token| {
         emit(token);
         ControlFlow::Continue(())
     });
@@ -75,8 +74,7 @@ pub fn count_tokens(text: &str, limit: usize) -> usize {
     if limit == 0 {
         return 0;
     }
-    // The count says whether the limit was reached.
-    let _ = tokenize_until(text, |_| {
+    tokenize_until(text, |_| {
         count += 1;
         if count < limit {
             ControlFlow::Continue(())
@@ -88,7 +86,12 @@ pub fn count_tokens(text: &str, limit: usize) -> usize {
 }
 
 /// Calls `emit` with each token of `text`, in order, until it breaks.
-fn tokenize_until(text: &str, mut emit: impl FnMut(Token) -> ControlFlow<()>) -> ControlFlow<()> {
+fn tokenize_until(text: &str, emit: impl FnMut(Token) -> ControlFlow<()>) {
+    // Who breaks knows that it did.
+    let (ControlFlow::Continue(()) | ControlFlow::Break(())) = scan(text, emit);
+}
+
+fn scan(text: &str, mut emit: impl FnMut(Token) -> ControlFlow<()>) -> ControlFlow<()> {
     assert!(
         u32::try_from(text.len()).is_ok(),
         "a text of {} bytes does not fit 32-bit offsets",

@@ -202,7 +202,7 @@ impl Extractor {
             let tokens = start..(start + size).min(count);
             let all = around(&tokens, count);
             // Forgets words of which there are too many.
-            let _ = words.begin(0);
+            drop(words.begin(0));
             near.clear();
             find(words, &note, all.clone(), &lists, |words, _, word| {
                 near.push(*words.word(word));
