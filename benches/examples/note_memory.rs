@@ -42,6 +42,7 @@ struct Args {
     kinds: Vec<String>,
 }
 
+#[expect(clippy::print_stdout, reason = "the table goes there")]
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     if let Some(kind) = &args.one {
@@ -85,6 +86,7 @@ fn measured(args: &Args, kind: &str) -> anyhow::Result<(f64, usize, f64)> {
     Ok((next()?.parse()?, next()?.parse()?, next()?.parse()?))
 }
 
+#[expect(clippy::print_stdout, reason = "the process that measures reads it there")]
 fn one(bundle: &Path, kind: &str, bytes: usize) -> anyhow::Result<()> {
     let text = text(kind, bytes)?;
     let bundle = Bundle::open(bundle, &Dictionary::builtin())?;

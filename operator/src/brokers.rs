@@ -76,9 +76,13 @@ pub(crate) fn identity(
     })
 }
 
-/// Every partition's log as it is now.
-pub(crate) fn logs(kafka: &KafkaConfig, stop: &Stop) -> anyhow::Result<Vec<LogRange>> {
-    ask(kafka, stop, None, |cluster| {
+/// Every partition's log as it is now. Brokers that are down are waited for, for `patience` if that is given.
+pub(crate) fn logs(
+    kafka: &KafkaConfig,
+    stop: &Stop,
+    patience: Option<Duration>,
+) -> anyhow::Result<Vec<LogRange>> {
+    ask(kafka, stop, patience, |cluster| {
         let mut logs = Vec::new();
         for topic in &kafka.topics {
             let name: Arc<str> = topic.as_str().into();

@@ -87,7 +87,9 @@ fn a_changed_removed_added_or_swapped_file_is_named() {
         .as_str()
         .unwrap()
         .to_owned();
-    let cases: [(&str, &dyn Fn(&Path) -> Vec<PathBuf>); 9] = [
+    /// Changes a dataset; returns the files that a report must name.
+    type Change = dyn Fn(&Path) -> Vec<PathBuf>;
+    let cases: [(&str, &Change); 9] = [
         ("rows-byte", &|out| {
             let file = files(out, "rows").remove(1);
             flip(&file, 40);

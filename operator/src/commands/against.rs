@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use lethe_connectors::Stop;
 use lethe_connectors::inspect::{Compared, Log, Original, Suspects, TopicReport, chain_files};
 use lethe_connectors::kafka::source::{LogRange, RawRecord};
 use lethe_connectors::kafka::{Cluster, KafkaConfig, KafkaProblem};
@@ -82,8 +83,8 @@ pub(super) fn compare(config: &Config, store: &dyn Store, runtime: &Runtime) -> 
 }
 
 fn logs_now(kafka: &KafkaConfig) -> anyhow::Result<Vec<LogRange>> {
-    let started = Instant::now();
-    logs(kafka, || started.elapsed() > PATIENCE)
+    // A signal ends this command by itself: nobody requests this stop.
+    logs(kafka, &Stop::new(Duration::ZERO), Some(PATIENCE))
 }
 
 /// Reads a partition and hands on each record, up to the first error.

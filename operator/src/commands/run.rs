@@ -126,7 +126,7 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
     let (start, cluster, until) = match source {
         SourceConfig::Kafka(kafka) => {
             let cluster = identity(kafka, &stop, None)?;
-            let until = until_end.then(|| logs(kafka, &stop)).transpose()?;
+            let until = until_end.then(|| logs(kafka, &stop, None)).transpose()?;
             (kafka.start, cluster, until)
         }
         SourceConfig::Files(_) | SourceConfig::Messages(_) => (Start::Earliest, None, None),

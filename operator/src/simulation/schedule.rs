@@ -38,7 +38,7 @@ pub(super) fn run(seed: u64, mutant: Option<Mutant>, traced: bool) -> Outcome {
     seed_ids(seed);
     // A consumer stays on its thread, as in the program.
     let local = tokio::task::LocalSet::new();
-    let outcome = local.block_on(&runtime, async {
+    local.block_on(&runtime, async {
         let world = Arc::new(World::new(seed, mutant, traced));
         let schedule = Schedule::new(&world);
         if let Err(violation) = schedule.play().await {
@@ -49,8 +49,7 @@ pub(super) fn run(seed: u64, mutant: Option<Mutant>, traced: bool) -> Outcome {
             trace: world.trace(),
             met: world.met(),
         }
-    });
-    outcome
+    })
 }
 
 struct Schedule {

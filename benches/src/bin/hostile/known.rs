@@ -16,7 +16,9 @@ use crate::measure::{Make, Subject, Work, timed};
 use crate::texts::{self, word};
 
 /// Identifiers of one kind: its name, the kind, and one at random.
-const KINDS: [(&str, KnownKind, fn(&mut Dice) -> String); 8] = [
+type Kind = (&'static str, KnownKind, fn(&mut Dice) -> String);
+
+const KINDS: [Kind; 8] = [
     ("birth dates", KnownKind::BirthDate, date),
     ("names", KnownKind::Patient, name),
     ("names of five initials", KnownKind::Clinician, initials),

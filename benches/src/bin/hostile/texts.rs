@@ -85,6 +85,8 @@ const REPEATED: [(&str, &str); 77] = [
 
 /// A way to make a text of about so many bytes.
 pub(crate) type Text = Box<dyn Fn(usize) -> String>;
+/// Writes one more piece of a text.
+type Write = fn(&mut Dice, &mut String);
 
 /// All of them.
 pub(crate) fn all() -> Vec<(&'static str, Text)> {
@@ -97,7 +99,7 @@ pub(crate) fn all() -> Vec<(&'static str, Text)> {
             )
         })
         .collect();
-    let made: [(&str, fn(&mut Dice, &mut String)); 10] = [
+    let made: [(&str, Write); 10] = [
         ("accented words", |_, out| out.push_str("ñandú ")),
         ("emoji", |_, out| out.push_str("👩🏽\u{200d}⚕️")),
         ("zero-width blanks", |_, out| out.push_str("a\u{200b}")),

@@ -41,7 +41,7 @@ pub(super) fn learn(
     until_end: bool,
 ) -> anyhow::Result<()> {
     identity(kafka, stop, None)?;
-    let until = until_end.then(|| logs(kafka, stop)).transpose()?;
+    let until = until_end.then(|| logs(kafka, stop, None)).transpose()?;
     let settings = SourceSettings {
         credentials: credentials(kafka, FETCH)?,
         refused: renewed_within(config, kafka),
