@@ -361,6 +361,6 @@ mod tests {
 
     #[test]
     fn id_and_secret_are_encoded_as_forms_are() {
-        assert_eq!(encoded("a-b_c.d*e f:g%é"), "a-b_c.d*e+f%3Ag%25%C3%A9");
+        assert_eq!(*encoded("a-b_c.d*e f:g%é"), "a-b_c.d*e+f%3Ag%25%C3%A9");
     }
 }
