@@ -83,8 +83,10 @@ impl Schedule {
             let mut dice = world.dice();
             let fault_rate = dice.pick(&[0, 50, 200, 400]);
             let fatal = dice.chance(300);
+            let zombies = dice.pick(&[0, 30, 100]);
             world.change_weather(|weather| {
                 weather.store_faults = fault_rate;
+                weather.zombies = zombies;
                 weather.fatal_faults = fatal;
             });
             Settings {
@@ -119,7 +121,8 @@ impl Schedule {
             self.fleet.add();
         }
         self.storm().await;
-        self.world.change_weather(|weather| weather.store_faults = 0);
+        self.world
+            .change_weather(|weather| (weather.store_faults, weather.zombies) = (0, 0));
         self.fleet.calm();
         let calm = Instant::now();
         while !self.is_written() {

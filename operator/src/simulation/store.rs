@@ -140,6 +140,17 @@ impl SimulatedStore {
         }
     }
 
+    /// Freezes the process where a zombie does the most harm: when it wakes, it writes what another may be writing.
+    async fn maybe_freeze(&self) {
+        let zombies = self.world().weather().zombies;
+        let freeze = self.world().dice().chance(zombies);
+        if freeze {
+            let time = self.world().dice().between(1_000, 15_000);
+            self.life.freeze(0, Duration::from_millis(time));
+            self.life.step().await;
+        }
+    }
+
     /// How long a request is on its way, in ms.
     fn delay(&self, fate: Fate) -> Duration {
         let mut dice = self.world().dice();
@@ -228,6 +239,7 @@ impl SimulatedStore {
 impl Store for SimulatedStore {
     async fn create(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
         self.life.step().await;
+        self.maybe_freeze().await;
         let fate = self.fate(Op::Create);
         self.world().meet(match fate {
             Fate::Done => "create done",

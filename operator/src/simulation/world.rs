@@ -31,6 +31,8 @@ pub(super) struct World {
 pub(super) struct Weather {
     /// How many of 1,000 requests to the store meet a fault.
     pub(super) store_faults: u64,
+    /// How many of 1,000 creates find their process frozen just before they are sent.
+    pub(super) zombies: u64,
     /// Whether some faults are of a kind that a process does not survive.
     pub(super) fatal_faults: bool,
     /// Until when the store refuses everything.
@@ -49,6 +51,7 @@ impl World {
             met: Mutex::default(),
             weather: Mutex::new(Weather {
                 store_faults: 0,
+                zombies: 0,
                 fatal_faults: false,
                 store_away: now,
             }),
