@@ -68,7 +68,7 @@ const REPEATED: [(&str, &str); 77] = [
     ("titles", "Dr. "),
     ("names", "Pierce "),
     ("titled names", "Dr. Pierce "),
-    ("names and commas", "Pierce, Justin, "),
+    ("names and commas", "Quillfeather, Ada, "),
     ("particles", "de la "),
     ("hospitals", "General Hospital of "),
     ("professions", "retired teacher "),
