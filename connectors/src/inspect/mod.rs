@@ -176,7 +176,6 @@ pub async fn inspect_within(
             }
         }
         if !report.files.is_empty() {
-            report.orphans.clear();
             report.strays.clear();
         }
     }
