@@ -231,7 +231,8 @@ fn every_bad_record_becomes_one_row_of_the_right_kind_and_its_partition_goes_on(
     let place = Place::new();
     let out = place.at("out");
     // By default, 512 MiB, a record may take less than the note of 20 MB does.
-    let limit = "[format]\nkind = \"json\"\nmax_note_bytes = 21000000\n[resources]\nmemory_bytes = 1073741824\n";
+    let limit =
+        "[format]\nkind = \"json\"\nmax_note_bytes = 21000000\n[resources]\nmemory_bytes = 1073741824\n";
     // Networks that were built for tests take minutes for 20 MB.
     let rules = "[engine]\nmembers = [{ kind = \"known\" }, { kind = \"pattern\" }, { kind = \"gazetteer\" }, { kind = \"context\" }]\n";
     let config = place.write(

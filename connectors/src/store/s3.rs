@@ -134,6 +134,12 @@ impl S3 {
                        s3:PutObject are needed"
                     .into(),
             },
+            // A store that was trusted before is having its certificate replaced, or `ca` is.
+            _ if cause.untrusted && !self.admission.has_let_in() => StoreError::Denied {
+                at,
+                detail,
+                hint: "name the certificate's authority in the key `ca`, or correct the endpoint".into(),
+            },
             (_, Some(507), _) => StoreError::Full { at, detail },
             (_, Some(501), _) => other(detail, "the store does not know If-None-Match on PUT: use one that does"),
             (_, Some(408 | 429 | 500..), _) => StoreError::Transient { at, detail },

@@ -113,7 +113,7 @@ impl Careful {
         }
     }
 
-    /// A part is done. One that was alone is told at once: from now on a death is another's.
+    /// A part is done. The end of one that was alone is written at once: from now on a death is another record's.
     pub(super) async fn done(&self, alone: bool) {
         if alone {
             self.marker.done().await;

@@ -216,7 +216,7 @@ impl Marker {
         }
     }
 
-    /// Writes the mark as it is now. What fails is told and passed over: a lane must not wait for a hint.
+    /// Writes the mark as it is now. A failure is logged and passed over: a lane must not wait for a hint.
     async fn write(&self) {
         match tokio::time::timeout(PATIENCE, self.put()).await {
             Ok(Ok(())) => {}
@@ -243,7 +243,7 @@ impl Marker {
     }
 
     fn warn(&self, error: &StoreError) {
-        tracing::warn!(%error, "a record that kills the process cannot be found out for now");
+        tracing::warn!(%error, "cannot read or write the mark of records in hand; a record that kills the process would not be found");
     }
 }
 

@@ -61,7 +61,7 @@ impl Turns {
     }
 
     /// Waits until `bytes` are free, in the order in which lanes ask. At most two records have a turn at a time, however little
-    /// they take: they run beside the workers, and must not crowd them out.
+    /// they take: they share the processors with the workers, and must not crowd them out.
     pub(crate) async fn take(&self, bytes: usize) -> Option<Turn> {
         let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
         let units = units.clamp(self.units.div_ceil(2), self.units);

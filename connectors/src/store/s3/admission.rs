@@ -40,6 +40,12 @@ impl Admission {
         })
     }
 
+    /// Whether the store ever did anything.
+    pub(super) fn has_let_in(&self) -> bool {
+        let states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        states.iter().any(|state| state.let_in)
+    }
+
     fn with<T>(&self, op: Op, act: impl FnOnce(&mut State) -> T) -> T {
         // Each change is one assignment: a panic leaves nothing half done.
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)[op as usize])
@@ -55,6 +61,7 @@ mod tests {
         let admission = Admission::default();
         let now = Instant::now();
         admission.let_in(Op::Create);
+        assert!(admission.has_let_in() && !Admission::default().has_let_in());
         assert!(admission.may_pass(Op::Create, now));
         assert!(admission.may_pass(Op::Create, now + PATIENCE / 2));
         assert!(!admission.may_pass(Op::Create, now + PATIENCE));

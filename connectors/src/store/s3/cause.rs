@@ -7,12 +7,15 @@ pub(super) struct Cause {
     pub(super) status: Option<u16>,
     pub(super) code: String,
     pub(super) detail: String,
+    /// Whether the server's certificate is not trusted.
+    pub(super) untrusted: bool,
 }
 
 impl Cause {
     pub(super) fn of(error: &object_store::Error) -> Self {
         let mut innermost: &dyn std::error::Error = error;
         let mut http = None;
+        let mut untrusted = false;
         while let Some(source) = innermost.source() {
             innermost = source;
             if let Some(error) = innermost.downcast_ref::<object_store::client::HttpError>() {
@@ -21,13 +24,18 @@ impl Cause {
         }
         // The TLS library's own words, which quote nothing of the store's.
         if innermost.to_string().contains("invalid peer certificate") {
-            http = Some("the server's certificate is of no authority that is trusted, or not for this name; name its authority in the key `ca`".to_owned());
+            untrusted = true;
+            http = Some(
+                "the server's certificate is of no authority that is trusted, or not for this name"
+                    .to_owned(),
+            );
         }
         if let Some(http) = http {
             return Self {
                 status: None,
                 code: String::new(),
                 detail: http,
+                untrusted,
             };
         }
         Self::of_text(&error.to_string())
@@ -50,12 +58,18 @@ impl Cause {
                     status: Some(301),
                     code,
                     detail: "HTTP 301".into(),
+                    untrusted: false,
                 };
             }
             // Without an answer of the store, the text is the library's own.
             (None, _) => text.to_owned(),
         };
-        Self { status, code, detail }
+        Self {
+            status,
+            code,
+            detail,
+            untrusted: false,
+        }
     }
 }
 
