@@ -226,8 +226,9 @@ fn connect(path: &Path, wait: Duration) -> Result<Connection, VaultError> {
     let open = || {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(wait)?;
-        // Asked before anything is set: what belongs to another program stays as it is.
-        if !is_vault(&connection)? && !is_empty(&connection)? {
+        // Checked before anything is set: what belongs to another program stays as it is. In this order, since another process may
+        // make the vault between the two reads, in one transaction.
+        if !is_empty(&connection)? && !is_vault(&connection)? {
             return Ok((connection, None));
         }
         // The first process turns logging on, which does not wait for a lock as other statements do.
