@@ -26,7 +26,10 @@ fuzz_target!(|text: &str| {
 
     let mut last = None;
     let column = |of: fn(&Token) -> u32| tokens.iter().map(of).collect::<Vec<_>>();
-    let (starts, ends) = (column(|token| token.span.start() as u32), column(|token| token.span.end() as u32));
+    let (starts, ends) = (
+        column(|token| token.span.start() as u32),
+        column(|token| token.span.end() as u32),
+    );
     let kinds: Vec<u8> = tokens.iter().map(|token| token.kind as u8).collect();
     let columns = Tokens {
         starts: &starts,

@@ -48,7 +48,7 @@ pub(crate) async fn digest_file(store: &dyn Store, name: &str, size: u64) -> Res
 /// The SHA-256 of a file of any size, hex.
 ///
 /// # Errors
-/// As [`digest_file`].
+/// The store's error; [`StoreError::Other`] if the file is shorter than its size says.
 pub async fn digest_whole(store: &dyn Store, name: &str) -> Result<String, StoreError> {
     loop {
         let before = store.look(name).await?;
