@@ -9,6 +9,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use lethe_connectors::format::registry::{Language, RegistryConfig, SchemaError, Schemas as _};
 use lethe_connectors::format::{Format, FormatConfig, FormatError, Problem};
@@ -272,6 +273,27 @@ fn who_does_not_answer_as_a_registry_does_is_away_and_its_words_are_not_repeated
         // No redirect was followed.
         assert_eq!(server.asked.lock().unwrap().len(), 2);
     }
+}
+
+#[test]
+fn a_schema_whose_references_come_slowly_is_given_up_in_time() {
+    // Each answer comes within the limit of one request, and names one more schema: half a minute in all.
+    let server = Server::start(|path| {
+        std::thread::sleep(Duration::from_millis(500));
+        let depth = path.matches('x').count() + 1;
+        let name = "x".repeat(depth);
+        let references = json!([{"name": name, "subject": name, "version": 1}]);
+        (200, json!({"schema": "{}", "references": references}).to_string())
+    });
+    let mut settings = server.settings();
+    settings["timeout_seconds"] = json!(1);
+    let config: RegistryConfig = serde_json::from_value(settings).unwrap();
+    let answer = Registry::open(&config).unwrap().schema(7);
+    let Err(SchemaError::Unavailable(away)) = answer else {
+        panic!("all references were asked for");
+    };
+    assert!(away.to_string().contains("does not answer in time"), "{away}");
+    assert!(server.asked.lock().unwrap().len() < 60);
 }
 
 #[test]
