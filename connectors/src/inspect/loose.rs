@@ -150,7 +150,7 @@ impl FileReport {
         Ok(())
     }
 
-    /// Where an audit file lies: where the footer says, or beside the file.
+    /// Returns the audit file's name: the one in the footer, or a file of that name in the same folder.
     async fn find(&self, store: &dyn Store, audit: &str) -> Result<Option<String>, StoreError> {
         let base = audit.rsplit('/').next().unwrap_or(audit);
         let beside = match self.file.rsplit_once('/') {

@@ -63,7 +63,7 @@ pub(super) async fn examine(
         done.files += 1;
         let Some(name) = PartName::parse(&object.name) else {
             match object.name.ends_with(".parquet") {
-                // Whoever reads the folder reads it.
+                // Every reader of the folder would read it as rows of the backfill.
                 true => found.faults.push(Fault::Added {
                     file: object.name.clone(),
                     why: "its name is not that of a part",
