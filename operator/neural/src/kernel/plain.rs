@@ -32,6 +32,8 @@ pub fn add_outer(
             && c.len() >= m * width,
         "the product's sides have all their rows"
     );
+    // One pointer for reads and writes: a shared one, taken before, would end with the mutable borrow.
+    let c = c.as_mut_ptr();
     let task = Task {
         rows: m,
         k: rows,
@@ -42,9 +44,9 @@ pub fn add_outer(
         b_step: width,
         b_panel: panel,
         panels: width / panel,
-        first: c.as_ptr(),
+        first: c.cast_const(),
         first_stride: width,
-        c: c.as_mut_ptr(),
+        c,
         c_stride: width,
     };
     // SAFETY: the task reads `a[row * a_stride + i]` for rows below `rows` and `i` below `m`, whole rows of `b`, and
