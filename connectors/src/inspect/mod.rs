@@ -15,6 +15,7 @@ mod orphans;
 mod place;
 mod replayed;
 mod report;
+mod tally;
 mod topic;
 mod verdict;
 mod walk;

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Int64Type, UInt32Type};
-use lethe_core::{AuditBatch, RedactedBatch};
+use lethe_core::RedactedBatch;
 
 use super::columns::{Batches, Wanted};
+use super::tally::{count_audit, hold, readable};
 use super::{ChainReport, Change, Fault, Gap, Head, Scope, add, ledger};
 use crate::erase::{ERASED, Erasures};
 use crate::sink::{ChainError, ChainId, Footer, Tail, digest_file, read_link};
@@ -61,7 +62,7 @@ impl<'a> Walk<'a> {
             self.ahead = Some(read_link(self.store, &self.report.chain, &after.name).await);
         }
         let sound = self.digest(file, link.as_ref().ok()).await?;
-        let Some(tail) = self.readable(&file.name, link)? else {
+        let Some(tail) = readable(&mut self.report.faults, &file.name, link)? else {
             return Ok(());
         };
         self.place(&tail);
@@ -69,12 +70,12 @@ impl<'a> Walk<'a> {
         self.links(&tail);
         if sound {
             let counted = self.count_rows(&tail).await;
-            self.readable(&file.name, counted)?;
+            readable(&mut self.report.faults, &file.name, counted)?;
         }
         if let Some(audit) = tail.footer.audit.clone() {
             self.named.push(audit.clone());
             let counted = self.look_at_audit(&tail, &audit, sound).await;
-            self.readable(&audit, counted)?;
+            readable(&mut self.report.faults, &audit, counted)?;
         }
         self.last = Some(tail);
         Ok(())
@@ -83,10 +84,10 @@ impl<'a> Walk<'a> {
     /// Looks at a file without its neighbours, and at its audit file where that was found.
     pub(super) async fn alone(&mut self, tail: &Tail, audit: Option<&str>) -> Result<(), StoreError> {
         let counted = self.count_rows(tail).await;
-        self.readable(&tail.file, counted)?;
+        readable(&mut self.report.faults, &tail.file, counted)?;
         if let Some(audit) = audit {
             let counted = self.look_at_audit(tail, audit, true).await;
-            self.readable(audit, counted)?;
+            readable(&mut self.report.faults, audit, counted)?;
         }
         Ok(())
     }
@@ -128,21 +129,6 @@ impl<'a> Walk<'a> {
             file: Some(file.name.clone()),
         });
         Ok(sound)
-    }
-
-    /// Passes the store's errors on and notes all others as faults.
-    fn readable<T>(&mut self, file: &str, result: Result<T, ChainError>) -> Result<Option<T>, StoreError> {
-        let why = match result {
-            Ok(value) => return Ok(Some(value)),
-            Err(ChainError::Store(error)) => return Err(error),
-            Err(ChainError::Footer { why, .. }) => why,
-            Err(error) => error.to_string(),
-        };
-        self.report.faults.push(Fault::Unreadable {
-            file: file.to_owned(),
-            why,
-        });
-        Ok(None)
     }
 
     /// Holds the file's first offset against the end of the one before, and its fingerprints too.
@@ -296,7 +282,7 @@ impl<'a> Walk<'a> {
             ),
             ("notes to review", footer.review, review),
         ] {
-            self.hold(&tail.file, of, footer, found);
+            hold(&mut self.report.faults, &tail.file, of, footer, found);
         }
         Ok(())
     }
@@ -328,52 +314,20 @@ impl<'a> Walk<'a> {
                 return Ok(());
             }
         }
-        self.count_audit(tail, audit).await?;
+        let report = &mut self.report;
+        count_audit(
+            self.store,
+            audit,
+            tail.first..tail.next,
+            tail.footer.audit_rows,
+            &mut report.labels,
+            &mut report.faults,
+        )
+        .await?;
         if self.scope.audit && sound {
             let faults = ledger::hold(self.store, &self.report.chain, &tail.file, audit).await?;
             self.report.faults.extend(faults);
         }
         Ok(())
-    }
-
-    /// Counts the labels of an audit file and holds its rows against the notes file's footer.
-    async fn count_audit(&mut self, tail: &Tail, audit: &str) -> Result<(), ChainError> {
-        let wanted = Wanted {
-            schema: &AuditBatch::schema(),
-            must: &["offset", "label"],
-            may: &[],
-        };
-        let mut batches = Batches::open(self.store, audit, &wanted).await?;
-        let (mut rows, mut misplaced) = (0, None);
-        while let Some(batch) = batches.next().await? {
-            rows += batch.num_rows() as u64;
-            for &offset in batch["offset"].as_primitive::<Int64Type>().values() {
-                if !(tail.first..tail.next).contains(&offset) && misplaced.is_none() {
-                    misplaced = Some(offset);
-                }
-            }
-            for label in batch["label"].as_string::<i32>().iter().flatten() {
-                add(&mut self.report.labels, label);
-            }
-        }
-        if let Some(offset) = misplaced {
-            self.report.faults.push(Fault::Offset {
-                file: audit.to_owned(),
-                offset,
-            });
-        }
-        self.hold(audit, "audit rows", tail.footer.audit_rows, rows);
-        Ok(())
-    }
-
-    fn hold(&mut self, file: &str, of: &'static str, footer: u64, found: u64) {
-        if footer != found {
-            self.report.faults.push(Fault::Count {
-                file: file.to_owned(),
-                of,
-                footer,
-                found,
-            });
-        }
     }
 }

@@ -6,10 +6,11 @@ use arrow_array::Array as _;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Int64Type, UInt32Type};
 use arrow_schema::{DataType, Field, Schema};
-use lethe_core::{AuditBatch, RowKind};
+use lethe_core::RowKind;
 
 use super::ledger;
 use crate::inspect::columns::{Batches, Wanted};
+use crate::inspect::tally::{count_audit, hold, readable};
 use crate::inspect::{Fault, Scope, add};
 use crate::sink::{ChainError, PartFooter, digest_file, read_part};
 use crate::store::{Store, StoreError};
@@ -58,7 +59,7 @@ impl<'a> Look<'a> {
     pub(in crate::inspect) async fn part(&mut self, sound: bool) -> Result<(), StoreError> {
         let name = self.name.clone();
         let footer = read_part(self.store, &name).await;
-        let Some(footer) = self.readable(&name, footer)? else {
+        let Some(footer) = readable(&mut self.faults, &name, footer)? else {
             return Ok(());
         };
         self.footer = Some(footer.clone());
@@ -66,7 +67,7 @@ impl<'a> Look<'a> {
             return Ok(());
         }
         let counted = self.count(&footer).await;
-        if self.readable(&name, counted)?.is_none() {
+        if readable(&mut self.faults, &name, counted)?.is_none() {
             return Ok(());
         }
         let Some((audit, digest)) = footer.audit.clone() else {
@@ -77,19 +78,8 @@ impl<'a> Look<'a> {
         };
         let at = self.audit_at.clone().unwrap_or_else(|| audit.clone());
         let looked = self.audit(&footer, &at, &digest).await;
-        self.readable(&at, looked)?;
+        readable(&mut self.faults, &at, looked)?;
         Ok(())
-    }
-
-    fn readable<T>(&mut self, file: &str, result: Result<T, ChainError>) -> Result<Option<T>, StoreError> {
-        let why = match result {
-            Ok(value) => return Ok(Some(value)),
-            Err(ChainError::Store(error)) => return Err(error),
-            Err(ChainError::Footer { why, .. }) => why,
-            Err(error) => error.to_string(),
-        };
-        self.wrong(file, &why);
-        Ok(None)
     }
 
     fn wrong(&mut self, file: &str, why: &str) {
@@ -97,17 +87,6 @@ impl<'a> Look<'a> {
             file: file.to_owned(),
             why: why.to_owned(),
         });
-    }
-
-    fn hold(&mut self, file: &str, of: &'static str, footer: u64, found: u64) {
-        if footer != found {
-            self.faults.push(Fault::Count {
-                file: file.to_owned(),
-                of,
-                footer,
-                found,
-            });
-        }
     }
 
     /// Counts the rows.
@@ -174,7 +153,7 @@ impl<'a> Look<'a> {
             ("redacted spans", footer.spans, redactions),
             ("rows to review", footer.review, review),
         ] {
-            self.hold(&name, of, footer, found);
+            hold(&mut self.faults, &name, of, footer, found);
         }
         Ok(())
     }
@@ -207,31 +186,15 @@ impl<'a> Look<'a> {
                 return Ok(());
             }
         }
-        let wanted = Wanted {
-            schema: &AuditBatch::schema(),
-            must: &["offset", "label"],
-            may: &[],
-        };
-        let mut batches = Batches::open(self.store, audit, &wanted).await?;
-        let (mut rows, mut misplaced) = (0, None);
-        while let Some(batch) = batches.next().await? {
-            rows += batch.num_rows() as u64;
-            for &row in batch["offset"].as_primitive::<Int64Type>().values() {
-                if !self.rows.contains(&row) {
-                    misplaced.get_or_insert(row);
-                }
-            }
-            for label in batch["label"].as_string::<i32>().iter().flatten() {
-                add(&mut self.labels, label);
-            }
-        }
-        if let Some(offset) = misplaced {
-            self.faults.push(Fault::Offset {
-                file: audit.to_owned(),
-                offset,
-            });
-        }
-        self.hold(audit, "audit rows", footer.spans, rows);
+        count_audit(
+            self.store,
+            audit,
+            self.rows.clone(),
+            footer.spans,
+            &mut self.labels,
+            &mut self.faults,
+        )
+        .await?;
         if self.scope.audit {
             let faults = ledger::hold(self.store, &self.name, audit).await?;
             self.faults.extend(faults);

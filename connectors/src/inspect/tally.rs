@@ -1,0 +1,82 @@
+//! What looks at files of a stream and of a backfill have in common: noting faults, and counting an audit file.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::Int64Type;
+use lethe_core::AuditBatch;
+
+use super::columns::{Batches, Wanted};
+use super::{Fault, add};
+use crate::sink::ChainError;
+use crate::store::{Store, StoreError};
+
+/// Passes the store's errors on and notes all others as faults.
+pub(super) fn readable<T>(
+    faults: &mut Vec<Fault>,
+    file: &str,
+    result: Result<T, ChainError>,
+) -> Result<Option<T>, StoreError> {
+    let why = match result {
+        Ok(value) => return Ok(Some(value)),
+        Err(ChainError::Store(error)) => return Err(error),
+        Err(ChainError::Footer { why, .. }) => why,
+        Err(error) => error.to_string(),
+    };
+    faults.push(Fault::Unreadable {
+        file: file.to_owned(),
+        why,
+    });
+    Ok(None)
+}
+
+/// Notes a number of a footer that the rows do not have.
+pub(super) fn hold(faults: &mut Vec<Fault>, file: &str, of: &'static str, footer: u64, found: u64) {
+    if footer != found {
+        faults.push(Fault::Count {
+            file: file.to_owned(),
+            of,
+            footer,
+            found,
+        });
+    }
+}
+
+/// Counts the rows of an audit file, which its notes file's footer gives as `footer`, and adds their labels to `labels`.
+/// A row of a note outside `notes` is a fault.
+pub(super) async fn count_audit(
+    store: &dyn Store,
+    audit: &str,
+    notes: Range<i64>,
+    footer: u64,
+    labels: &mut BTreeMap<String, u64>,
+    faults: &mut Vec<Fault>,
+) -> Result<(), ChainError> {
+    let wanted = Wanted {
+        schema: &AuditBatch::schema(),
+        must: &["offset", "label"],
+        may: &[],
+    };
+    let mut batches = Batches::open(store, audit, &wanted).await?;
+    let (mut rows, mut misplaced) = (0, None);
+    while let Some(batch) = batches.next().await? {
+        rows += batch.num_rows() as u64;
+        for &offset in batch["offset"].as_primitive::<Int64Type>().values() {
+            if !notes.contains(&offset) {
+                misplaced.get_or_insert(offset);
+            }
+        }
+        for label in batch["label"].as_string::<i32>().iter().flatten() {
+            add(labels, label);
+        }
+    }
+    if let Some(offset) = misplaced {
+        faults.push(Fault::Offset {
+            file: audit.to_owned(),
+            offset,
+        });
+    }
+    hold(faults, audit, "audit rows", footer, rows);
+    Ok(())
+}
