@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use fst::raw::Fst;
 
-use crate::entry::Entry;
+use crate::entry::{Entry, EntryId};
 use crate::fold::fold_char;
 use crate::key::SEPARATOR;
 use crate::list::{ListId, ListInfo, ListSet};
@@ -158,6 +158,11 @@ impl Dictionary {
     pub fn word(&self, word: &str) -> Entry<'_> {
         let found = self.step_word(self.root(), word).and_then(|at| self.record(at));
         self.entry(found.unwrap_or(NONE), |form| form == word)
+    }
+
+    /// What the lists say of a single word whose entry had this id.
+    pub fn entry_of(&self, id: EntryId, word: &str) -> Entry<'_> {
+        self.entry(id.0, |form| form == word)
     }
 
     /// A matcher over this dictionary. It remembers the words it has seen: keep it for as many notes as you can.

@@ -5,6 +5,18 @@ use std::fmt;
 use crate::dictionary::{Dictionary, NONE};
 use crate::list::{ListId, ListSet};
 
+/// Names the key of an [`Entry`] in four bytes: for callers who keep one for every token of a note.
+/// [`Dictionary::entry_of`](crate::Dictionary::entry_of) gives the entry back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryId(pub(crate) u32);
+
+impl Default for EntryId {
+    /// That of no key.
+    fn default() -> Self {
+        Self(NONE)
+    }
+}
+
 /// What the lists say of a key.
 #[derive(Clone, Copy)]
 pub struct Entry<'d> {
@@ -34,6 +46,11 @@ impl<'d> Entry<'d> {
             lists: self.lists & lists,
             ..self
         }
+    }
+
+    /// The id of its key.
+    pub const fn id(self) -> EntryId {
+        EntryId(self.record)
     }
 
     /// The lists that hold it.

@@ -25,7 +25,7 @@ mod source;
 pub use builtin::LISTS as BUILTIN_LISTS;
 pub use compile::{CompileError, MAX_LISTS, compile};
 pub use dictionary::{Dictionary, UnknownList};
-pub use entry::Entry;
+pub use entry::{Entry, EntryId};
 pub use fold::{fold, fold_into};
 pub use list::{ListId, ListInfo, ListSet};
 pub use matcher::{Match, Matcher};

@@ -3,6 +3,8 @@
 //! Notes repeat their words, so what a word alone leads to is remembered in a small direct-mapped cache keyed by the word's
 //! bytes as written; most words then cost one look-up and never touch the automaton.
 
+mod cache;
+
 use std::ops::Range;
 
 use lethe_core::{NoteView, Span, TokenKind};
@@ -11,6 +13,8 @@ use crate::dictionary::{At, Dictionary, NONE, class};
 use crate::entry::Entry;
 use crate::joint::{is_written, next_word};
 use crate::list::ListSet;
+pub(crate) use cache::Cache;
+use cache::{SLOTS, STEPS, Slot, State, Step, place_of, short_key};
 
 /// An entry found in a note.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +39,9 @@ pub struct Matcher<'d> {
 
 impl<'d> Matcher<'d> {
     pub(crate) fn new(dictionary: &'d Dictionary, mut cache: Cache) -> Self {
-        if cache.0.is_empty() {
-            cache.0 = vec![Slot::EMPTY; SLOTS];
+        if cache.words.is_empty() {
+            cache.words = vec![Slot::EMPTY; SLOTS];
+            cache.steps = vec![Step::EMPTY; STEPS];
         }
         Self { dictionary, cache }
     }
@@ -145,13 +150,30 @@ impl<'d> Matcher<'d> {
             return Slot::of(self.dictionary, note, i, 0);
         };
         let place = place_of(key);
-        let slot = self.cache.0[place];
+        let slot = self.cache.words[place];
         if slot.key == key {
             return slot;
         }
         let slot = Slot::of(self.dictionary, note, i, key);
-        self.cache.0[place] = slot;
+        self.cache.words[place] = slot;
         slot
+    }
+
+    /// Where token `i` leads from `at`: the record of the key that ends with it or [`NONE`], and what can follow.
+    #[inline]
+    fn follow(&mut self, note: &NoteView<'_>, at: At, i: usize) -> Option<(u32, State)> {
+        let (start, end) = (note.tokens.starts[i] as usize, note.tokens.ends[i] as usize);
+        let Some(key) = short_key(note.text.as_bytes(), start, end) else {
+            return Step::of(self.dictionary, note, at.node, i, 0).from(at);
+        };
+        let place = place_of(key ^ u128::from(at.node) << 64) % STEPS;
+        let step = self.cache.steps[place];
+        if step.key == key && step.node == at.node {
+            return step.from(at);
+        }
+        let step = Step::of(self.dictionary, note, at.node, i, key);
+        self.cache.steps[place] = step;
+        step.from(at)
     }
 }
 
@@ -179,7 +201,6 @@ struct Walk<'m, 'd, 'n, 'f, F> {
 impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
     /// Follows the text from token `last`, after which the automaton stands as `state` says.
     fn go_on(&mut self, state: &State, mut last: usize, distance: u8) {
-        let dictionary = self.matcher.dictionary;
         let mut state = *state;
         while let Some((next, apart)) = next_word(self.note, last) {
             let (at, classes) = if apart {
@@ -192,21 +213,21 @@ impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
             // A letter outside ASCII may fold into it.
             let possible = classes & begins != 0 || (begins == class(0) && classes != 0);
             let after = if possible {
-                dictionary.step_word(at, self.note.word(next))
+                self.matcher.follow(self.note, at, next)
             } else {
                 None
             };
-            let Some(after) = after else {
+            let Some((record, after)) = after else {
                 if apart && distance == 0 && state.takes_near {
                     let near = self.matcher.slot(self.note, next).near;
                     self.try_near(at, near, next);
                 }
                 return;
             };
-            if let Some(record) = dictionary.record(after) {
+            if record != NONE {
                 self.emit(record, next, distance);
             }
-            state = State::after(dictionary, after);
+            state = after;
             last = next;
         }
     }
@@ -252,133 +273,4 @@ impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
             });
         }
     }
-}
-
-/// Words remembered; a power of two. With 64 bytes each they fill a second-level cache and spare
-/// nearly all walks.
-const SLOTS: usize = 32768;
-
-/// Remembered words. Holds note text: never printed, never written.
-#[derive(Default)]
-pub(crate) struct Cache(Vec<Slot>);
-
-/// Where the automaton stands after some words, and what it can go on with.
-#[derive(Clone, Copy)]
-struct State {
-    tight: At,
-    apart: At,
-    classes_tight: u32,
-    classes_apart: u32,
-    takes_near: bool,
-}
-
-impl State {
-    fn after(dictionary: &Dictionary, tight: At) -> Self {
-        let apart = dictionary.step_apart(tight);
-        Self {
-            tight,
-            apart: apart.unwrap_or(tight),
-            classes_tight: dictionary.classes(tight),
-            classes_apart: apart.map_or(0, |at| dictionary.classes(at)),
-            takes_near: apart.is_some_and(|at| dictionary.takes_near(at)),
-        }
-    }
-}
-
-/// What one word leads to. Packed to 64 bytes, a cache line.
-#[derive(Clone, Copy)]
-struct Slot {
-    /// The word's bytes, padded with zeros; 0 for an empty slot.
-    key: u128,
-    /// Where the automaton stands after it, and after it and a separator.
-    tight: At,
-    apart: At,
-    /// First bytes of what can follow, by [`class`].
-    classes_tight: u32,
-    classes_apart: u32,
-    /// Its own record.
-    record: u32,
-    /// Words of distance-1 lists that it may be a misspelling of.
-    near: [u32; 2],
-    /// Whether a misspelt word can follow.
-    takes_near: bool,
-}
-
-impl Slot {
-    const EMPTY: Self = Self {
-        key: 0,
-        tight: At { node: 0, sum: 0 },
-        apart: At { node: 0, sum: 0 },
-        classes_tight: 0,
-        classes_apart: 0,
-        record: NONE,
-        near: [NONE; 2],
-        takes_near: false,
-    };
-
-    fn of(dictionary: &Dictionary, note: &NoteView<'_>, i: usize, key: u128) -> Self {
-        let word = note.word(i);
-        let at = dictionary.step_word(dictionary.root(), word);
-        let record = at.and_then(|at| dictionary.record(at)).unwrap_or(NONE);
-        let letters = note.tokens.kinds[i] == TokenKind::Letters as u8;
-        // A known word is no misspelling.
-        let near = if record == NONE && letters {
-            dictionary.near().find(word)
-        } else {
-            [NONE; 2]
-        };
-        let empty = Self {
-            key,
-            record,
-            near,
-            ..Self::EMPTY
-        };
-        at.map_or(empty, |at| {
-            let state = State::after(dictionary, at);
-            Self {
-                tight: state.tight,
-                apart: state.apart,
-                classes_tight: state.classes_tight,
-                classes_apart: state.classes_apart,
-                takes_near: state.takes_near,
-                ..empty
-            }
-        })
-    }
-
-    const fn state(&self) -> State {
-        State {
-            tight: self.tight,
-            apart: self.apart,
-            classes_tight: self.classes_tight,
-            classes_apart: self.classes_apart,
-            takes_near: self.takes_near,
-        }
-    }
-}
-
-/// The bytes of a word of at most sixteen as one number.
-#[inline]
-fn short_key(text: &[u8], start: usize, end: usize) -> Option<u128> {
-    let len = end - start;
-    if len > 16 {
-        return None;
-    }
-    let mut word = [0; 16];
-    match text.get(start..start + 16) {
-        Some(bytes) => word.copy_from_slice(bytes),
-        None => word[..len].copy_from_slice(&text[start..end]),
-    }
-    let mask = if len == 16 {
-        u128::MAX
-    } else {
-        (1u128 << (8 * len)) - 1
-    };
-    Some(u128::from_le_bytes(word) & mask)
-}
-
-#[inline]
-fn place_of(key: u128) -> usize {
-    let mixed = (key as u64 ^ ((key >> 64) as u64).rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> (64 - SLOTS.trailing_zeros())) as usize
 }

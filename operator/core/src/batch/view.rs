@@ -26,6 +26,7 @@ impl<'a> NoteView<'a> {
     ///
     /// # Panics
     /// If there is no such token.
+    #[inline]
     pub fn word(&self, i: usize) -> &'a str {
         self.tokens.span(i).of(self.text)
     }
@@ -34,6 +35,7 @@ impl<'a> NoteView<'a> {
     ///
     /// # Panics
     /// If there is no token `i`.
+    #[inline]
     pub fn gap_after(&self, i: usize) -> &'a str {
         let end = self
             .tokens
@@ -47,6 +49,7 @@ impl<'a> NoteView<'a> {
     ///
     /// # Panics
     /// If there is no such token.
+    #[inline]
     pub fn tokens_span(&self, first: usize, last: usize) -> Span {
         Span::between(self.tokens.starts[first], self.tokens.ends[last])
     }
@@ -99,6 +102,7 @@ impl<'a> Tokens<'a> {
     ///
     /// # Panics
     /// If there is none.
+    #[inline]
     pub fn span(&self, i: usize) -> Span {
         Span::between(self.starts[i], self.ends[i])
     }
@@ -107,11 +111,13 @@ impl<'a> Tokens<'a> {
     ///
     /// # Panics
     /// If there is none.
+    #[inline]
     pub fn kind(&self, i: usize) -> TokenKind {
         TokenKind::from_u8(self.kinds[i])
     }
 
     /// Token `i`, if there is one.
+    #[inline]
     pub fn get(&self, i: usize) -> Option<Token> {
         (i < self.len()).then(|| Token {
             span: self.span(i),

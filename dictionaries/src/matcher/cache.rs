@@ -1,0 +1,201 @@
+//! What a matcher remembers: where single words lead, and where a further word leads within a key.
+
+use lethe_core::{NoteView, TokenKind};
+
+use crate::dictionary::{At, Dictionary, NONE};
+
+/// Words remembered; a power of two. With 64 bytes each they fill a second-level cache and spare
+/// nearly all walks.
+pub(super) const SLOTS: usize = 32768;
+
+/// Steps remembered from one word of a key to the next; a power of two.
+pub(super) const STEPS: usize = 4096;
+
+/// Remembered words and steps. Holds note text: never printed, never written.
+#[derive(Default)]
+pub(crate) struct Cache {
+    pub(super) words: Vec<Slot>,
+    pub(super) steps: Vec<Step>,
+}
+
+/// Where the automaton stands after some words, and what it can go on with.
+#[derive(Clone, Copy)]
+pub(super) struct State {
+    pub(super) tight: At,
+    pub(super) apart: At,
+    pub(super) classes_tight: u32,
+    pub(super) classes_apart: u32,
+    pub(super) takes_near: bool,
+}
+
+impl State {
+    pub(super) fn after(dictionary: &Dictionary, tight: At) -> Self {
+        let apart = dictionary.step_apart(tight);
+        Self {
+            tight,
+            apart: apart.unwrap_or(tight),
+            classes_tight: dictionary.classes(tight),
+            classes_apart: apart.map_or(0, |at| dictionary.classes(at)),
+            takes_near: apart.is_some_and(|at| dictionary.takes_near(at)),
+        }
+    }
+}
+
+/// What one word leads to. Packed to 64 bytes, a cache line.
+#[derive(Clone, Copy)]
+pub(super) struct Slot {
+    /// The word's bytes, padded with zeros; 0 for an empty slot.
+    pub(super) key: u128,
+    /// Where the automaton stands after it, and after it and a separator.
+    pub(super) tight: At,
+    pub(super) apart: At,
+    /// First bytes of what can follow, by [`class`].
+    pub(super) classes_tight: u32,
+    pub(super) classes_apart: u32,
+    /// Its own record.
+    pub(super) record: u32,
+    /// Words of distance-1 lists that it may be a misspelling of.
+    pub(super) near: [u32; 2],
+    /// Whether a misspelt word can follow.
+    pub(super) takes_near: bool,
+}
+
+impl Slot {
+    pub(super) const EMPTY: Self = Self {
+        key: 0,
+        tight: At { node: 0, sum: 0 },
+        apart: At { node: 0, sum: 0 },
+        classes_tight: 0,
+        classes_apart: 0,
+        record: NONE,
+        near: [NONE; 2],
+        takes_near: false,
+    };
+
+    pub(super) fn of(dictionary: &Dictionary, note: &NoteView<'_>, i: usize, key: u128) -> Self {
+        let word = note.word(i);
+        let at = dictionary.step_word(dictionary.root(), word);
+        let record = at.and_then(|at| dictionary.record(at)).unwrap_or(NONE);
+        let letters = note.tokens.kinds[i] == TokenKind::Letters as u8;
+        // A known word is no misspelling.
+        let near = if record == NONE && letters {
+            dictionary.near().find(word)
+        } else {
+            [NONE; 2]
+        };
+        let empty = Self {
+            key,
+            record,
+            near,
+            ..Self::EMPTY
+        };
+        at.map_or(empty, |at| {
+            let state = State::after(dictionary, at);
+            Self {
+                tight: state.tight,
+                apart: state.apart,
+                classes_tight: state.classes_tight,
+                classes_apart: state.classes_apart,
+                takes_near: state.takes_near,
+                ..empty
+            }
+        })
+    }
+
+    pub(super) const fn state(&self) -> State {
+        State {
+            tight: self.tight,
+            apart: self.apart,
+            classes_tight: self.classes_tight,
+            classes_apart: self.classes_apart,
+            takes_near: self.takes_near,
+        }
+    }
+}
+
+/// What one word leads to from a place within a key. Sums and the record count from the sum at that place.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    /// The word's bytes, as in [`Slot`]; 0 for an empty step.
+    pub(super) key: u128,
+    /// The place.
+    pub(super) node: u32,
+    /// Whether it leads anywhere.
+    pub(super) found: bool,
+    pub(super) record: u32,
+    pub(super) state: State,
+}
+
+impl Step {
+    pub(super) const EMPTY: Self = Self {
+        key: 0,
+        node: 0,
+        found: false,
+        record: NONE,
+        state: State {
+            tight: At { node: 0, sum: 0 },
+            apart: At { node: 0, sum: 0 },
+            classes_tight: 0,
+            classes_apart: 0,
+            takes_near: false,
+        },
+    };
+
+    pub(super) fn of(dictionary: &Dictionary, note: &NoteView<'_>, node: u32, i: usize, key: u128) -> Self {
+        let empty = Self {
+            key,
+            node,
+            ..Self::EMPTY
+        };
+        let after = dictionary.step_word(At { node, sum: 0 }, note.word(i));
+        after.map_or(empty, |after| Self {
+            found: true,
+            record: dictionary.record(after).unwrap_or(NONE),
+            state: State::after(dictionary, after),
+            ..empty
+        })
+    }
+
+    /// The step taken from `at`, which stands at its place.
+    #[inline]
+    pub(super) fn from(&self, at: At) -> Option<(u32, State)> {
+        if !self.found {
+            return None;
+        }
+        let record = if self.record == NONE {
+            NONE
+        } else {
+            self.record + at.sum
+        };
+        let mut state = self.state;
+        state.tight.sum += at.sum;
+        state.apart.sum += at.sum;
+        Some((record, state))
+    }
+}
+
+/// The bytes of a word of at most sixteen as one number.
+#[inline]
+pub(super) fn short_key(text: &[u8], start: usize, end: usize) -> Option<u128> {
+    let len = end - start;
+    if len > 16 {
+        return None;
+    }
+    let mut word = [0; 16];
+    match text.get(start..start + 16) {
+        Some(bytes) => word.copy_from_slice(bytes),
+        None => word[..len].copy_from_slice(&text[start..end]),
+    }
+    let mask = if len == 16 {
+        u128::MAX
+    } else {
+        (1u128 << (8 * len)) - 1
+    };
+    Some(u128::from_le_bytes(word) & mask)
+}
+
+#[inline]
+pub(super) fn place_of(key: u128) -> usize {
+    let mixed = (key as u64 ^ ((key >> 64) as u64).rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> (64 - SLOTS.trailing_zeros())) as usize
+}
