@@ -23,7 +23,14 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
         return;
     }
     let spelled = s.tok(i).letters();
-    if let Some((score, rule)) = old(s, last) {
+    let next = s.tok(last + 1);
+    let worded = next.letters() || matches!(next.mark, b'-' | b'\'');
+    if !worded {
+        // All forms but one have a word behind the number.
+        if let Some(score) = cued(s, i, last, value).filter(|&score| !spelled || score > 0.8) {
+            out.push(i, last, Kind::Age, score, "age.cue");
+        }
+    } else if let Some((score, rule)) = old(s, last) {
         out.push(i, last, Kind::Age, score, rule);
     } else if let Some((unit, score)) = spanish(s, i, last) {
         out.push(i, unit, Kind::Age, score, "age.spanish");
@@ -191,9 +198,10 @@ fn cued(s: &Scan<'_>, i: usize, last: usize, value: u32) -> Option<f32> {
     let mut steps = 0;
     while steps < 3
         && (matches!(s.tok(at).mark, b':' | b'-' | b'~' | b'=' | b'(' | b',' | b'.')
-            || ["of", "at", "is", "was", "approximately", "about", "to", "the"]
-                .iter()
-                .any(|word| s.word_is(at, word)))
+            || s.word_among(
+                at,
+                &["of", "at", "is", "was", "approximately", "about", "to", "the"],
+            ))
     {
         at -= 1;
         steps += 1;
@@ -244,8 +252,8 @@ fn decade(s: &Scan<'_>, i: usize) -> bool {
 /// "53M with", "53 F who", "a 53F admitted": a number, a sex, and a verb or preposition of a history.
 fn sex_behind(s: &Scan<'_>, i: usize, value: u32) -> bool {
     let sex = s.tok(i + 1);
-    let good = (s.word_is(i + 1, "m") || s.word_is(i + 1, "f"))
-        && sex.capital()
+    let good = sex.capital()
+        && (s.word_is(i + 1, "m") || s.word_is(i + 1, "f"))
         && sex.gap <= Gap::Blank
         && (18..=110).contains(&value);
     good && [

@@ -116,21 +116,19 @@ pub(crate) fn nass(number: &[u8]) -> bool {
 
 /// IBAN (ISO 13616): the country and check digits moved behind, letters as numbers from 10, modulo 97 is 1.
 pub(crate) fn iban(number: &[u8]) -> bool {
-    let solid: Vec<u8> = number.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
-    let [a, b, c, d, body @ ..] = solid.as_slice() else {
+    let mut solid = number.iter().filter(|byte| byte.is_ascii_alphanumeric());
+    let (Some(a), Some(b), Some(c), Some(d)) = (solid.next(), solid.next(), solid.next(), solid.next())
+    else {
         return false;
     };
     let head = a.is_ascii_alphabetic() && b.is_ascii_alphabetic() && c.is_ascii_digit() && d.is_ascii_digit();
-    if !head || body.len() < 11 || body.len() > 30 {
+    if !head || !(11..=30).contains(&solid.clone().count()) {
         return false;
     }
-    let rest = body
-        .iter()
-        .chain([a, b, c, d])
-        .fold(0u64, |rest, byte| match byte {
-            b'0'..=b'9' => (rest * 10 + u64::from(byte - b'0')) % 97,
-            letter => (rest * 100 + u64::from(letter.to_ascii_uppercase() - b'A') + 10) % 97,
-        });
+    let rest = solid.chain([a, b, c, d]).fold(0u64, |rest, byte| match byte {
+        b'0'..=b'9' => (rest * 10 + u64::from(byte - b'0')) % 97,
+        letter => (rest * 100 + u64::from(letter.to_ascii_uppercase() - b'A') + 10) % 97,
+    });
     rest == 1
 }
 

@@ -21,6 +21,12 @@ pub(crate) const YEAR: std::ops::RangeInclusive<u32> = 1850..=2100;
 
 /// Adds the date in figures that starts at digit run `i`.
 pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
+    if separator(s, i).is_none() {
+        if compact(s, i) {
+            out.push(i, i, Kind::Date, 0.9, "date.compact");
+        }
+        return;
+    }
     if let Some(date) = whole(s, i) {
         out.push(
             with_short_weekday(s, i),

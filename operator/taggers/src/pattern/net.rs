@@ -182,6 +182,10 @@ pub(crate) fn hexadecimal(s: &Scan<'_>, i: usize, out: &mut Hits) {
         } else if tok.mark(b':') || tok.mark(b'-') {
             pairs &= group == 2;
             dashes += u32::from(tok.mark(b'-'));
+            // No address from here on: hyphens part pairs alone, and none has more groups than IPv6.
+            if !pairs && dashes > 0 || groups > 8 {
+                return;
+            }
             if tok.mark(b':') && s.tok(at + 1).mark(b':') && s.tok(at + 1).glued() {
                 double = true;
                 at += 1;

@@ -30,9 +30,14 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
     {
         return;
     }
-    let found = american(s, i)
-        .or_else(|| spanish(s, i))
-        .or_else(|| international(s, i));
+    let found = if tok.digits() && tok.len == 1 {
+        // Only a country code has one digit.
+        american(s, i)
+    } else {
+        american(s, i)
+            .or_else(|| spanish(s, i))
+            .or_else(|| international(s, i))
+    };
     let (mut last, bare, rule) = match found {
         Some(found) => found,
         None => {
@@ -307,7 +312,7 @@ fn spanish(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
 /// `+` or `00`, a country code, and groups: seven to fifteen digits (ITU-T E.164).
 fn international(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
     // "011 44 20 7946 0958": dialled from America; "00 44 ...": from most other places.
-    let dialled = (s.bytes(i) == b"011" || s.bytes(i) == b"00")
+    let dialled = (s.tok(i).number(3..=3, 11..=11) || s.tok(i).number(2..=2, 0..=0))
         && s.tok(i + 1).digits()
         && s.tok(i + 1).gap == Gap::Blank
         && s.tok(i + 2).digits();

@@ -1,5 +1,7 @@
 //! A note's tokens with what every pattern asks of them: word class, number, gap before, case.
 
+use std::cell::Cell;
+
 use lethe_core::{NoteView, Span, TokenKind};
 
 use super::fold::{Case, Key, fold, fold_at};
@@ -119,9 +121,12 @@ pub(crate) struct Scan<'a> {
     pub(crate) spanish: bool,
     /// Where cues look up their phrases.
     pub(crate) lexicon: &'a Lexicon,
+    /// The words that end an American street's name, and the first of them that was not passed.
+    streets: Vec<u32>,
+    next_street: Cell<usize>,
     /// Tokens asked for, which bounds the work done.
     #[cfg(test)]
-    pub(crate) steps: std::cell::Cell<u64>,
+    pub(crate) steps: Cell<u64>,
 }
 
 impl<'a> Scan<'a> {
@@ -132,6 +137,7 @@ impl<'a> Scan<'a> {
         toks.resize(FIRST, OUTSIDE);
         let bytes = note.text.as_bytes();
         let (mut lower, mut title, mut upper, mut end) = (0u32, 0u32, 0u32, 0usize);
+        let mut streets = Vec::new();
         for (i, token) in note.tokens.iter().enumerate() {
             let span = token.span;
             let body = &bytes[span.start()..span.end()];
@@ -154,6 +160,9 @@ impl<'a> Scan<'a> {
                     tok.value = u32::from(entry.value);
                     tok.cue = entry.cue;
                     tok.case = case;
+                    if tok.is(class::STREET | class::STREET_WEAK) {
+                        streets.push((i + FIRST) as u32);
+                    }
                     if body.len() > 1 {
                         match case {
                             Case::Lower => lower += 1,
@@ -182,8 +191,10 @@ impl<'a> Scan<'a> {
             caseless: (title + upper) * 40 < lower || (title + lower) * 12 < upper,
             spanish: false,
             lexicon,
+            streets,
+            next_street: Cell::new(0),
             #[cfg(test)]
-            steps: std::cell::Cell::new(0),
+            steps: Cell::new(0),
         }
     }
 
@@ -205,8 +216,36 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether token `i` is this word, in any ASCII case.
+    #[inline(always)]
     pub(crate) fn word_is(&self, i: usize, word: &str) -> bool {
-        usize::from(self.tok(i).len) == word.len() && self.bytes(i).eq_ignore_ascii_case(word.as_bytes())
+        let tok = self.tok(i);
+        usize::from(tok.len) == word.len() && tok.letters() && self.reads(i, word)
+    }
+
+    fn reads(&self, i: usize, word: &str) -> bool {
+        self.bytes(i).eq_ignore_ascii_case(word.as_bytes())
+    }
+
+    /// Whether token `i` is one of these words, in any ASCII case.
+    pub(crate) fn word_among(&self, i: usize, words: &[&str]) -> bool {
+        self.tok(i).letters() && words.iter().any(|word| self.word_is(i, word))
+    }
+
+    /// Whether a word that ends an American street's name stands at one of the tokens `from..to`. `from` must not fall from
+    /// call to call.
+    pub(crate) fn has_street(&self, from: usize, to: usize) -> bool {
+        let mut next = self.next_street.get();
+        while self
+            .streets
+            .get(next)
+            .is_some_and(|&street| (street as usize) < from)
+        {
+            next += 1;
+        }
+        self.next_street.set(next);
+        self.streets
+            .get(next)
+            .is_some_and(|&street| (street as usize) < to)
     }
 
     /// Token `i`, folded.
@@ -215,9 +254,12 @@ impl<'a> Scan<'a> {
     }
 
     /// The characters of token `i`; none beyond the ends.
+    #[inline]
     pub(crate) fn bytes(&self, i: usize) -> &'a [u8] {
         if self.positions().contains(&i) {
-            self.note.word(i - FIRST).as_bytes()
+            let tokens = self.note.tokens;
+            let (start, end) = (tokens.starts[i - FIRST] as usize, tokens.ends[i - FIRST] as usize);
+            &self.note.text.as_bytes()[start..end]
         } else {
             &[]
         }

@@ -147,6 +147,10 @@ fn iban(s: &Scan<'_>, i: usize, out: &mut Hits) -> bool {
 
 /// Numbers in groups with blanks that a check digit proves: payment cards, IBAN without its country, NASS.
 fn groups(s: &Scan<'_>, i: usize, out: &mut Hits) -> bool {
+    // Too few digits for any, however the next groups stand.
+    if (i..i + 4).map(|at| usize::from(s.tok(at).len)).sum::<usize>() < 12 {
+        return false;
+    }
     let (mut last, mut digits) = (i, usize::from(s.tok(i).len));
     while last < i + 5
         && s.tok(last + 1).digits()

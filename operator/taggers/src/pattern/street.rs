@@ -23,6 +23,9 @@ pub(crate) fn american(s: &Scan<'_>, i: usize, out: &mut Hits) {
         }
     }
     let start = at;
+    if !s.has_street(i + 1, start + 7) {
+        return;
+    }
     let mut named = 0;
     while at < start + 7 {
         let tok = s.tok(at);
