@@ -30,6 +30,8 @@ impl Flags {
     pub(crate) const NO_PROFESSION: Self = Self(1 << 9);
     /// The last word of occupations whose names are made freely: "exhibitions officer".
     pub(crate) const OCCUPATION: Self = Self(1 << 10);
+    /// Not looked up yet.
+    pub(crate) const UNREAD: Self = Self(1 << 15);
 
     /// Whether one of `others` is among them.
     pub(crate) const fn any(self, others: Self) -> bool {

@@ -1,7 +1,9 @@
 //! A note as the rule members read it: folded words, what the dictionary says of each, and how its lines are laid out.
 
+use std::cell::Cell;
+
 use lethe_core::NoteView;
-use lethe_dictionaries::{Entry, Matcher};
+use lethe_dictionaries::{Entry, EntryId, Matcher};
 
 use crate::lexicon::Flags;
 use crate::vocabulary::{Traits, Vocabulary};
@@ -11,19 +13,18 @@ use crate::words::{Case, Words};
 pub(crate) struct Reading<'d, 'n> {
     pub(crate) words: Words<'n>,
     pub(crate) vocabulary: &'d Vocabulary,
-    /// What the lists say of the capitalised tokens, and the place of each token's entry among them.
-    entries: Vec<Entry<'d>>,
-    places: Vec<u32>,
-    traits: Vec<Traits>,
+    /// The entries of the capitalised tokens.
+    entries: Vec<EntryId>,
+    /// Of a word in lower case, looked up when a rule first asks.
+    traits: Vec<Cell<Traits>>,
+    /// What the lexicon says of each token, looked up when a rule first asks.
+    flags: Vec<Cell<Flags>>,
     layout: Vec<u8>,
     /// Whether the note has no capitals at all: then capitalisation can be asked of nothing.
     pub(crate) all_lower: bool,
     /// Whether the note is in Spanish, as its little words tell.
     pub(crate) spanish: bool,
 }
-
-/// Stands for a token whose entry was not looked up.
-const NO_ENTRY: u32 = u32::MAX;
 
 /// A line ends after the token, and no wrapped one.
 const ENDS_LINE: u8 = 1;
@@ -38,9 +39,9 @@ impl<'d, 'n> Reading<'d, 'n> {
             layout: vec![0; words.len()],
             all_lower: false,
             spanish: false,
-            entries: Vec::with_capacity(words.len() / 4),
-            places: vec![NO_ENTRY; words.len()],
-            traits: vec![Traits::default(); words.len()],
+            entries: vec![EntryId::default(); words.len()],
+            traits: vec![Cell::default(); words.len()],
+            flags: vec![Cell::new(Flags::UNREAD); words.len()],
             words,
             vocabulary,
         };
@@ -49,11 +50,10 @@ impl<'d, 'n> Reading<'d, 'n> {
             // Most words are in lower case, and few rules ask about those: they are looked up when one does.
             if reading.is_capital(i) {
                 let entry = matcher.word(&note, i);
-                reading.places[i] = reading.entries.len() as u32;
-                reading.entries.push(entry);
-                reading.traits[i] = vocabulary.traits(entry);
+                reading.entries[i] = entry.id();
+                reading.traits[i].set(vocabulary.traits(entry));
             } else if reading.case(i) == Case::Lower {
-                reading.traits[i] = Traits::UNREAD;
+                reading.traits[i].set(Traits::UNREAD);
             }
         }
         reading
@@ -119,27 +119,37 @@ impl<'d, 'n> Reading<'d, 'n> {
     }
 
     /// Token `i`, folded; empty where there is none.
+    #[inline]
     pub(crate) fn get(&self, i: usize) -> &str {
         self.words.get(i)
     }
 
     /// How token `i` is written.
+    #[inline]
     pub(crate) fn case(&self, i: usize) -> Case {
         self.words.case(i)
     }
 
     /// What the lists say of token `i`.
     pub(crate) fn traits(&self, i: usize) -> Traits {
-        match self.traits.get(i) {
-            Some(&Traits::UNREAD) => self.vocabulary.traits(self.entry(i)),
-            Some(&traits) => traits,
-            None => Traits::default(),
+        let Some(cell) = self.traits.get(i) else {
+            return Traits::default();
+        };
+        if cell.get() == Traits::UNREAD {
+            cell.set(self.vocabulary.traits(self.entry(i)));
         }
+        cell.get()
     }
 
     /// Whether token `i` has one of these flags.
     pub(crate) fn flag(&self, i: usize, flags: Flags) -> bool {
-        self.vocabulary.lexicon.flags(self.get(i)).any(flags)
+        let Some(cell) = self.flags.get(i) else {
+            return false;
+        };
+        if cell.get() == Flags::UNREAD {
+            cell.set(self.vocabulary.lexicon.flags(self.get(i)));
+        }
+        cell.get().any(flags)
     }
 
     /// Whether token `i` has one of these traits.
@@ -152,9 +162,11 @@ impl<'d, 'n> Reading<'d, 'n> {
     /// # Panics
     /// If there is no such token.
     pub(crate) fn entry(&self, i: usize) -> Entry<'d> {
-        match self.entries.get(self.places[i] as usize) {
-            Some(entry) => *entry,
-            None => self.vocabulary.dictionary.word(self.words.note.word(i)),
+        let (dictionary, word) = (&self.vocabulary.dictionary, self.words.note.word(i));
+        if self.is_capital(i) {
+            dictionary.entry_of(self.entries[i], word)
+        } else {
+            dictionary.word(word)
         }
     }
 
@@ -169,6 +181,7 @@ impl<'d, 'n> Reading<'d, 'n> {
     }
 
     /// Whether token `i` and the next stand apart like columns of a form: a tab or two blanks, or a line's end.
+    #[inline]
     pub(crate) fn ends_field(&self, i: usize) -> bool {
         if self.words.glued(i) {
             return false;
@@ -194,6 +207,7 @@ impl<'d, 'n> Reading<'d, 'n> {
     }
 
     /// Whether token `i` is written as a name is: with a capital, or anyhow in a note that has none.
+    #[inline]
     pub(crate) fn is_capital(&self, i: usize) -> bool {
         self.case(i).is_capital() || (self.all_lower && self.case(i) == Case::Lower)
     }

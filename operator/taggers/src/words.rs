@@ -1,7 +1,7 @@
 //! A note's tokens folded once, with their case: what the rule members read instead of the raw text.
 
-use lethe_core::{NoteView, TokenKind};
-use lethe_dictionaries::fold;
+use lethe_core::{NoteView, Span, TokenKind};
+use lethe_dictionaries::fold_into;
 
 /// How a token is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +36,10 @@ pub(crate) struct Words<'a> {
     pub(crate) note: NoteView<'a>,
     /// The whole text with its ASCII letters in lower case: every offset stays where it was.
     lower: String,
-    /// The folded forms of the tokens that are not ASCII, by token.
-    special: Vec<(u32, String)>,
+    /// The folded forms of the tokens that are not ASCII, one after another.
+    special: String,
+    /// For each token up to the last that is not ASCII, where its folded form begins and ends.
+    places: Vec<(u32, u32)>,
     /// Whether a token's folded form is among `special`, beside how the token is written.
     cases: Vec<(Case, bool)>,
     /// Tokens asked for, which bounds the work done.
@@ -52,7 +54,8 @@ impl<'a> Words<'a> {
         let mut words = Self {
             note,
             lower: note.text.to_ascii_lowercase(),
-            special: Vec::new(),
+            special: String::new(),
+            places: Vec::new(),
             cases: Vec::with_capacity(tokens.len()),
             #[cfg(test)]
             steps: std::cell::Cell::default(),
@@ -76,7 +79,10 @@ impl<'a> Words<'a> {
                 TokenKind::Punctuation => Case::Mark,
             };
             if special {
-                words.special.push((i as u32, fold(note.word(i))));
+                let start = words.special.len() as u32;
+                fold_into(note.word(i), &mut words.special);
+                words.places.resize(i, (0, 0));
+                words.places.push((start, words.special.len() as u32));
             }
             words.cases.push((case, special));
         }
@@ -100,12 +106,9 @@ impl<'a> Words<'a> {
         }
     }
 
-    #[cold]
     fn folded(&self, i: usize) -> &str {
-        let at = self
-            .special
-            .binary_search_by_key(&(i as u32), |(token, _)| *token);
-        at.map_or("", |at| &self.special[at].1)
+        let (start, end) = self.places[i];
+        Span::between(start, end).of(&self.special)
     }
 
     /// The bytes of token `i`, its ASCII letters in lower case: for comparing with words that have no accents.
@@ -121,6 +124,7 @@ impl<'a> Words<'a> {
     }
 
     /// How token `i` is written; [`Case::Mark`] where there is none.
+    #[inline]
     pub(crate) fn case(&self, i: usize) -> Case {
         #[cfg(test)]
         self.steps.set(self.steps.get() + 1);
@@ -128,6 +132,7 @@ impl<'a> Words<'a> {
     }
 
     /// Whether nothing lies between token `i` and the next.
+    #[inline]
     pub(crate) fn glued(&self, i: usize) -> bool {
         let tokens = self.note.tokens;
         tokens
@@ -141,14 +146,10 @@ impl<'a> Words<'a> {
         if i + 1 >= self.len() {
             return 2;
         }
-        if self.glued(i) {
-            return 0;
-        }
-        self.note
-            .gap_after(i)
-            .bytes()
-            .filter(|&byte| byte == b'\n')
-            .count()
+        let tokens = self.note.tokens;
+        let (end, start) = (tokens.ends[i] as usize, tokens.starts[i + 1] as usize);
+        let between = &self.note.text.as_bytes()[end..start];
+        between.iter().filter(|&&byte| byte == b'\n').count()
     }
 }
 
