@@ -1,9 +1,12 @@
 //! What a written name of a person looks like: words, initials, particles, and how far it goes.
 
+mod run;
+
 use crate::lexicon::Flags;
 use crate::reading::Reading;
 use crate::vocabulary::Traits;
 use crate::words::Case;
+pub(crate) use run::Run;
 
 /// How much the surroundings say that a name stands here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -192,22 +195,27 @@ impl Reading<'_, '_> {
         // "McLean" is two tokens, "O'Brien" three, "Smith-Jones" and "Soo-jin" three.
         while words.glued(last) && last < i + LONGEST_UNIT {
             let next = last + 1;
-            let binds = words.glued(next) && words.get(next + 1) != "s";
             if self.case(next) == Case::Title && self.case(last).is_word() {
                 (last, humps) = (next, true);
-            } else if words.get(next) == "-"
-                && binds
-                && (self.is_capital(next + 1) || self.is_second_syllable(i, next + 1))
-            {
-                (last, hyphens) = (next + 1, true);
-            } else if matches!(words.get(next), "'" | "’")
-                && binds
-                && self.is_capital(next + 1)
-                && self.get(last).len() <= 2
-            {
-                (last, humps) = (next + 1, true);
-            } else {
+                continue;
+            }
+            if self.case(next) != Case::Mark || !words.glued(next) {
                 break;
+            }
+            match words.get(next) {
+                "-" if words.get(next + 1) != "s"
+                    && (self.is_capital(next + 1) || self.is_second_syllable(i, next + 1)) =>
+                {
+                    (last, hyphens) = (next + 1, true);
+                }
+                "'" | "’"
+                    if self.is_capital(next + 1)
+                        && words.get(next + 1) != "s"
+                        && self.get(last).len() <= 2 =>
+                {
+                    (last, humps) = (next + 1, true);
+                }
+                _ => break,
             }
         }
         let goes_on = words.glued(last) && self.case(last + 1).is_word();
@@ -219,19 +227,10 @@ impl Reading<'_, '_> {
                 .filter(|&at| self.is(at, Traits::NAME) && !self.is(at, Traits::CREDENTIAL))
                 .count();
             let other = (i..=last).any(|at| self.kind(at) == Kind::Other && self.get(at).len() > 1);
-            // "Epstein-Barr" stands in the lists as two words.
-            let whole = words
-                .note
-                .tokens_span(i, last)
-                .of(words.note.text)
-                .replace('-', " ");
-            let eponym = self
-                .vocabulary
-                .traits(self.vocabulary.dictionary.word(&whole))
-                .any(Traits::MEDICAL);
             match names {
-                _ if other || eponym => Kind::Other,
+                _ if other => Kind::Other,
                 0 if self.get(i).len() < 3 => Kind::Other,
+                _ if self.is_hyphenated_eponym(i, last) => Kind::Other,
                 0 => Kind::Unknown,
                 _ => Kind::Name,
             }
@@ -254,6 +253,14 @@ impl Reading<'_, '_> {
             self.kind(i)
         };
         Some(Unit { last, kind })
+    }
+
+    /// Whether the lists have the tokens `first` to `last` as an eponym: "Epstein-Barr" stands in them as two words.
+    fn is_hyphenated_eponym(&self, first: usize, last: usize) -> bool {
+        let words = &self.words;
+        let whole = words.note.tokens_span(first, last).of(words.note.text);
+        let entry = self.vocabulary.dictionary.word(&whole.replace('-', " "));
+        self.vocabulary.traits(entry).any(Traits::MEDICAL)
     }
 
     /// The lower-case half of "Soo-jin" or "Jean-luc": short, and no word.

@@ -4,7 +4,7 @@ use lethe_core::Collector;
 
 use crate::gazetteer::Gazetteer;
 use crate::gazetteer::places::Taken;
-use crate::person::{Evidence, Name};
+use crate::person::{Evidence, Name, Run};
 use crate::reading::Reading;
 use crate::vocabulary::Traits;
 use crate::words::Case;
@@ -15,9 +15,10 @@ const RARE: u32 = 2;
 impl Gazetteer {
     pub(super) fn people(&self, note: &Reading<'_, '_>, places: &Taken, out: &mut Collector<'_>) {
         let mut found = Vec::new();
+        let mut run = Run::default();
         let mut i = 0;
         while i < note.len() {
-            if places.covers(i) {
+            if places.covers(i) || note.is_single_letter(i) && run.is_long_from(i, note) {
                 i += 1;
                 continue;
             }

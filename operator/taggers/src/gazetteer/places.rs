@@ -36,14 +36,22 @@ impl Sort {
     }
 }
 
-/// Tokens that an entry has taken, as sorted ranges.
-#[derive(Default)]
-pub(super) struct Taken(Vec<(usize, usize)>);
+/// Tokens that an entry has taken, a bit a token.
+pub(super) struct Taken(Vec<u64>);
 
 impl Taken {
+    fn of(tokens: usize) -> Self {
+        Self(vec![0; tokens.div_ceil(64)])
+    }
+
+    fn take(&mut self, first: usize, last: usize) {
+        for i in first..=last {
+            self.0[i / 64] |= 1 << (i % 64);
+        }
+    }
+
     pub(super) fn covers(&self, i: usize) -> bool {
-        let after = self.0.partition_point(|&(first, _)| first <= i);
-        after > 0 && self.0[after - 1].1 >= i
+        self.0[i / 64] >> (i % 64) & 1 == 1
     }
 }
 
@@ -54,7 +62,7 @@ impl Gazetteer {
         matcher: &mut Matcher<'d>,
         out: &mut Collector<'_>,
     ) -> Taken {
-        let mut taken = Taken::default();
+        let mut taken = Taken::of(note.len());
         let mut i = 0;
         while i < note.len() {
             // What the lists hold is written with a capital.
@@ -70,7 +78,7 @@ impl Gazetteer {
             if found.entry.lists().intersects(self.medical) {
                 // "Bence Jones", "Ortho Tri-Cyclen": nothing in it is anybody's name.
                 if found.last > i {
-                    taken.0.push((i, found.last));
+                    taken.take(i, found.last);
                     i = found.last + 1;
                     continue;
                 }
@@ -84,7 +92,7 @@ impl Gazetteer {
                 .and_then(|(sort, score, rule)| Some((self.label_of(found.entry, sort)?, score, rule)));
             if let Some((label, score, rule)) = accepted {
                 out.tokens(found.first, found.last, label, score, rule);
-                taken.0.push((found.first, found.last));
+                taken.take(found.first, found.last);
                 i = found.last;
             }
             i += 1;

@@ -1,0 +1,128 @@
+//! Long runs of single letters, in which no name begins.
+
+use super::{LONGEST_UNIT, MOST_UNITS};
+use crate::reading::Reading;
+use crate::words::Case;
+
+/// Letters that stand alone, one after another: "J. J. J.", "o'o'o'", "a-a-a-". The names that begin in the midst of many are
+/// none, and need not be tried one by one.
+#[derive(Default)]
+pub(crate) struct Run {
+    /// A letter, and how many after it are joined to the one before alike.
+    next: usize,
+    left: usize,
+}
+
+/// What joins a single letter to the next one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Join {
+    None,
+    /// It is an initial: a blank, or a stop.
+    Initial,
+    /// A mark that binds, with nothing before and behind it.
+    Mark,
+}
+
+impl Run {
+    /// Whether so many letters follow the one at token `i` that no name begins there which has two words, nor one that is
+    /// written with small letters too. Calls must go from the note's start to its end.
+    ///
+    /// A name has five words at most: five initials leave no room for any. One word has [`LONGEST_UNIT`] tokens behind its
+    /// first at most: in a longer chain, a mark stands behind it, with which no further word begins.
+    pub(crate) fn is_long_from(&mut self, i: usize, note: &Reading<'_, '_>) -> bool {
+        while self.left > 0 && self.next < i {
+            self.next = note.join(self.next).1;
+            self.left -= 1;
+        }
+        if self.next != i || self.left == 0 {
+            (self.next, self.left) = (i, 0);
+            let (first, mut next) = note.join(i);
+            let mut join = first;
+            while join != Join::None && join == first {
+                self.left += 1;
+                (join, next) = note.join(next);
+            }
+        }
+        self.left >= MOST_UNITS.max(LONGEST_UNIT / 2 + 1)
+    }
+}
+
+impl Reading<'_, '_> {
+    /// Whether token `i` is one letter, and not a capital with small letters behind it.
+    pub(crate) fn is_single_letter(&self, i: usize) -> bool {
+        self.get(i).len() == 1 && matches!(self.case(i), Case::Upper | Case::Lower)
+    }
+
+    /// What joins the single letter `i` to another, and that one's token.
+    fn join(&self, i: usize) -> (Join, usize) {
+        const NOTHING: (Join, usize) = (Join::None, 0);
+        if !self.is_single_letter(i) || !self.is_capital(i) {
+            return NOTHING;
+        }
+        let mut last = i;
+        if self.words.glued(i) {
+            let binds = self.words.glued(i + 1);
+            match self.get(i + 1) {
+                "." if !binds => last = i + 1,
+                "-" | "'" | "’"
+                    if binds
+                        && self.is_single_letter(i + 2)
+                        && self.is_capital(i + 2)
+                        && self.get(i + 2) != "s" =>
+                {
+                    return (Join::Mark, i + 2);
+                }
+                _ => return NOTHING,
+            }
+        }
+        if self.ends_name(last) {
+            return NOTHING;
+        }
+        (Join::Initial, last + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_core::NoteBatch;
+    use lethe_dictionaries::Dictionary;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::person::Evidence;
+    use crate::vocabulary::Vocabulary;
+
+    /// The tokens of a text from which a long run goes on.
+    fn long(text: &str) -> Vec<usize> {
+        let (batch, vocabulary) = (
+            NoteBatch::from_texts([text]).unwrap(),
+            Vocabulary::new(&Dictionary::builtin()),
+        );
+        let mut matcher = vocabulary.dictionary.matcher();
+        let note = Reading::new(batch.note(0), &vocabulary, &mut matcher);
+        let mut run = Run::default();
+        let letters = (0..note.len()).filter(|&i| note.is_single_letter(i));
+        let long: Vec<usize> = letters.filter(|&i| run.is_long_from(i, &note)).collect();
+        for &i in &long {
+            let name = note.name_at(i, Evidence::None);
+            assert!(name.is_none_or(|name| name.words < 2), "{text:?}: {i}");
+        }
+        long
+    }
+
+    #[test]
+    fn five_letters_that_follow_make_a_run_long_and_four_do_not() {
+        assert_eq!(long("J. J. J. J. J. Hale"), [0]);
+        assert!(long("J. J. J. J. Hale and O'Hale").is_empty());
+        assert_eq!(long("o'o'o'o'o'o'o"), [0, 2]);
+        assert_eq!(long("A-A-A-A-A-A B"), [0]);
+        assert!(long("A-A-A'A-A. A A").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_of_two_words_begins_in_a_long_run(text in "([AJOaos]|[AJos][.'-]|[AJ][.] |Hale|McKay|, | |\n){0,60}") {
+            long(&text);
+        }
+    }
+}
