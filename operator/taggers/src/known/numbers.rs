@@ -10,10 +10,23 @@ const SHORTEST: usize = 4;
 /// Tokens that one written number may have: a UUID, whose letters and digits alternate, stays below it.
 const MOST_TOKENS: usize = 40;
 
-/// The numbers that one event carries, without separators, sorted.
+/// The numbers that one event carries, without separators.
 #[derive(Default)]
 pub(super) struct Numbers {
     keys: Vec<(String, LabelId)>,
+    /// The same as a trie over their bytes, the root first: one step a byte, however many numbers there are.
+    nodes: Vec<Node>,
+}
+
+/// The beginning of some of the numbers. Its children stand side by side.
+#[derive(Clone, Copy, Default)]
+struct Node {
+    /// Its last byte.
+    byte: u8,
+    children: u8,
+    first_child: u32,
+    /// What it is, if it is a whole number.
+    label: Option<LabelId>,
 }
 
 impl Numbers {
@@ -58,20 +71,53 @@ impl Numbers {
         }
     }
 
-    /// Sorts the table for look-ups.
+    /// Builds the trie.
     pub(super) fn finish(&mut self) {
-        self.keys.sort_by(|a, b| a.0.cmp(&b.0));
-        self.keys.dedup_by(|a, b| a.0 == b.0);
+        let (keys, nodes) = (&mut self.keys, &mut self.nodes);
+        if keys.is_empty() {
+            return;
+        }
+        keys.sort_by(|a, b| a.0.cmp(&b.0));
+        keys.dedup_by(|a, b| a.0 == b.0);
+        nodes.push(Node::default());
+        // The numbers that begin as each node says, and its length.
+        let mut ranges = vec![(0, keys.len(), 0)];
+        let mut at = 0;
+        while let Some(&(mut from, to, depth)) = ranges.get(at) {
+            let byte = |at: usize| keys[at].0.as_bytes().get(depth);
+            nodes[at].first_child = nodes.len() as u32;
+            while from < to {
+                let Some(&next) = byte(from) else {
+                    nodes[at].label = Some(keys[from].1);
+                    from += 1;
+                    continue;
+                };
+                let end =
+                    from + keys[from..to].partition_point(|key| key.0.as_bytes().get(depth) == Some(&next));
+                nodes.push(Node {
+                    byte: next,
+                    ..Node::default()
+                });
+                ranges.push((from, end, depth + 1));
+                // Letters and digits alone: 36 at most.
+                nodes[at].children += 1;
+                from = end;
+            }
+            at += 1;
+        }
+    }
+
+    /// The node that one more byte leads to.
+    fn step(&self, node: &Node, byte: u8) -> Option<&Node> {
+        let mut children = self.nodes[node.first_child as usize..][..usize::from(node.children)].iter();
+        children.find(|child| child.byte == byte)
     }
 
     pub(super) fn find(&self, words: &Words<'_>, out: &mut Collector<'_>) {
-        if self.keys.is_empty() {
-            return;
-        }
-        let mut written = String::new();
+        let Some(root) = self.nodes.first() else { return };
         let mut i = 0;
         while i < words.len() {
-            match self.longest(i, words, &mut written) {
+            match self.longest(i, words, root) {
                 Some((last, label)) => {
                     let (first, last) = with_brackets(i, last, words);
                     out.tokens(first, last, label, 1.0, "known.number");
@@ -82,30 +128,27 @@ impl Numbers {
         }
     }
 
-    fn longest(&self, i: usize, words: &Words<'_>, written: &mut String) -> Option<(usize, LabelId)> {
+    fn longest(&self, i: usize, words: &Words<'_>, root: &Node) -> Option<(usize, LabelId)> {
         if !starts_number(i, words) {
             return None;
         }
-        written.clear();
-        let mut found = None;
+        let (mut found, mut node) = (None, root);
         for at in i..words.len().min(i + MOST_TOKENS) {
             if words.case(at) == Case::Mark {
                 if !matches!(words.get(at), "-" | "." | "/" | "(" | ")" | "–" | "·" | "#") {
                     break;
                 }
             } else {
-                written.push_str(words.get(at));
-                let from = self
-                    .keys
-                    .partition_point(|(key, _)| key.as_str() < written.as_str());
-                match self.keys.get(from) {
-                    Some((key, label)) if key == written => {
-                        if !continues(at, words) {
-                            found = Some((at, *label));
-                        }
-                    }
-                    Some((key, _)) if key.starts_with(written.as_str()) => {}
-                    _ => break,
+                let after = words
+                    .get(at)
+                    .bytes()
+                    .try_fold(node, |node, byte| self.step(node, byte));
+                let Some(after) = after else { break };
+                node = after;
+                if let Some(label) = node.label
+                    && !continues(at, words)
+                {
+                    found = Some((at, label));
                 }
             }
             if words.breaks_after(at) > 0 {
