@@ -31,6 +31,14 @@ impl Chain {
     /// Goes on with the paths of a stretch, whose best one [`Chain::settle_path`] and [`Chain::finish_path`] give;
     /// `before` is the state before the stretch. A stretch begins with `scratch.tokens` at 0.
     pub(crate) fn forward_paths(&self, before: Option<u8>, scores: &[f32], scratch: &mut Scratch) {
+        kernel::widely(
+            #[inline(always)]
+            || self.forward_paths_by_lanes(before, scores, scratch),
+        );
+    }
+
+    #[inline(always)]
+    fn forward_paths_by_lanes(&self, before: Option<u8>, scores: &[f32], scratch: &mut Scratch) {
         let Layout { width, free } = self.layout;
         let (first, tokens) = (scratch.tokens, scores.len() / width);
         scratch.tokens += tokens;

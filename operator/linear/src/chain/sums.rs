@@ -21,8 +21,10 @@ impl Chain {
         scratch.by_exact = false;
         let log_sum = if self.local {
             self.forward_local(before, scores, scratch)
-        } else if let Some(log_sum) = self.forward(before, scores, scratch) {
-            self.backward(scores.len() / self.layout.width, scratch);
+        } else if let Some(log_sum) = kernel::widely(
+            #[inline(always)]
+            || self.forward_backward(before, scores, scratch),
+        ) {
             log_sum
         } else {
             scratch.by_exact = true;
@@ -32,6 +34,7 @@ impl Chain {
     }
 
     /// One step of forward mass: `now` = what `before` passes on, not yet times the token's factors.
+    #[inline(always)]
     fn pass_on(&self, before: &[f32], now: &mut [f32]) {
         let free = self.layout.free;
         let (begin, inside) = Self::inner_steps(&self.factors, self.layout);
@@ -57,6 +60,14 @@ impl Chain {
     }
 
     /// `None` where masses lie so far apart that what was dropped may count.
+    #[inline(always)]
+    fn forward_backward(&self, before: Option<u8>, scores: &[f32], scratch: &mut Scratch) -> Option<f64> {
+        let log_sum = self.forward(before, scores, scratch)?;
+        self.backward(scores.len() / self.layout.width, scratch);
+        Some(log_sum)
+    }
+
+    #[inline(always)]
     fn forward(&self, before: Option<u8>, scores: &[f32], scratch: &mut Scratch) -> Option<f64> {
         let width = self.layout.width;
         for rows in [
@@ -105,6 +116,7 @@ impl Chain {
         Some(log_sum)
     }
 
+    #[inline(always)]
     fn backward(&self, tokens: usize, scratch: &mut Scratch) {
         let Layout { width, free } = self.layout;
         let (begin, inside) = Self::inner_steps(&self.factors, self.layout);

@@ -90,11 +90,12 @@ impl Laid for Near<'_> {
 
     #[inline]
     fn gap(&self, token: usize) -> Gap {
-        if token == 0 || token == self.note.tokens.len() {
-            Gap::Edge
-        } else {
-            gap_of(self.note.gap_after(token - 1).as_bytes())
+        let tokens = self.note.tokens;
+        if token == 0 || token == tokens.len() {
+            return Gap::Edge;
         }
+        let (end, start) = (tokens.ends[token - 1] as usize, tokens.starts[token] as usize);
+        gap_of(&self.note.text.as_bytes()[end..start])
     }
 
     #[inline]

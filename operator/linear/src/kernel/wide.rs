@@ -1,6 +1,6 @@
 //! What plain safe loops cannot ask of a processor: to read ahead without waiting, and its wider registers.
 //!
-//! The only file of the crate with `unsafe`. Both functions are safe to call and give the same numbers on every machine.
+//! The only file of the crate with `unsafe`. All functions are safe to call and give the same numbers on every machine.
 #![allow(
     unsafe_code,
     reason = "a prefetch takes a pointer, and wider instructions must be looked for before they run; each block says why it is sound"
@@ -24,6 +24,24 @@ pub(crate) fn fetch<T>(slice: &[T]) {
     let _ = slice;
 }
 
+/// Does some work with the machine's wider registers, where it has them. The numbers are the same: no operation is fused or
+/// moved. What `work` calls must be inlined into it.
+#[inline(always)]
+pub(crate) fn widely<T>(work: impl FnOnce() -> T) -> T {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2")]
+        fn wide<T>(work: impl FnOnce() -> T) -> T {
+            work()
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has just been found to have these instructions.
+            return unsafe { wide(work) };
+        }
+    }
+    work()
+}
+
 /// A sum held to the range of 16 bits.
 #[inline(always)]
 pub(crate) fn narrow(sum: i32) -> i16 {
@@ -43,19 +61,10 @@ pub(crate) struct Rows<'r> {
 /// If one names a row that there is not, or `sum` and `out` are not of one width.
 #[inline]
 pub(crate) fn sum_rows<const R: usize>(rows: [Rows<'_>; R], sum: &[i32], out: &mut [i16]) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx2")]
-        fn wide<const R: usize>(rows: [Rows<'_>; R], sum: &[i32], out: &mut [i16]) {
-            plain(rows, sum, out);
-        }
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has just been found to have these instructions.
-            unsafe { wide(rows, sum, out) };
-            return;
-        }
-    }
-    plain(rows, sum, out);
+    widely(
+        #[inline(always)]
+        || plain(rows, sum, out),
+    );
 }
 
 #[inline(always)]
