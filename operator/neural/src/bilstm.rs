@@ -1,5 +1,7 @@
 //! A bidirectional LSTM layer over a bucket, forward and backward, on the kernels.
 
+use std::ops::Range;
+
 use crate::bucket::Bucket;
 use crate::kernel::{Affine, Back, Buffer, Gates, Isa, Matrix, Step, add_outer, back_step, step};
 
@@ -116,29 +118,80 @@ impl BiLstm {
 
     /// Runs over a bucket whose gates' inputs are in the trace.
     pub fn recur(&self, bucket: &Bucket, keep: bool, trace: &mut Trace) {
-        let (rows, padded) = (bucket.rows(), self.gates.padded());
+        self.run(bucket, trace, |side, direction, rows, from, trace| {
+            let to = rows.start;
+            self.step(side, direction, rows, from, trace, to, keep);
+        });
+    }
+
+    /// Runs over a bucket without keeping the gates: `fill` writes what the inputs put into those of some rows of a direction
+    /// (0 forward, 1 backward), a row of [`BiLstm::gates_width`] each. So the gates take the room of one step.
+    pub fn recur_filled(
+        &self,
+        bucket: &Bucket,
+        trace: &mut Trace,
+        mut fill: impl FnMut(usize, Range<usize>, &mut [f32]),
+    ) {
+        let width = self.gates.width();
+        self.run(bucket, trace, |side, direction, rows, from, trace| {
+            let gates = &mut trace.gates[direction];
+            gates.reuse(rows.len() * width);
+            fill(direction, rows.clone(), gates);
+            self.step(side, direction, rows, from, trace, 0, false);
+        });
+    }
+
+    /// Calls `each` with each step's rows and the first row of the step before it.
+    fn run(
+        &self,
+        bucket: &Bucket,
+        trace: &mut Trace,
+        mut each: impl FnMut(&Side, usize, Range<usize>, Option<usize>, &mut Trace),
+    ) {
+        let rows = bucket.rows();
         trace.hidden.reuse(rows * self.width());
         for (direction, side) in self.sides.iter().enumerate() {
-            trace.cells[direction].reuse(rows * padded);
-            let mut run = |rows: usize, from: Option<usize>, to: usize| {
-                step(
-                    self.gates,
-                    &side.recurrent,
-                    Step {
-                        rows,
-                        from,
-                        to,
-                        hidden: &mut trace.hidden,
-                        stride: 2 * padded,
-                        column: direction * padded,
-                        cells: &mut trace.cells[direction],
-                        gates: &mut trace.gates[direction],
-                        keep,
-                    },
-                );
-            };
-            each_step(bucket, direction, &mut run);
+            trace.cells[direction].reuse(rows * self.gates.padded());
+            each_step(
+                bucket,
+                direction,
+                &mut |rows: usize, from: Option<usize>, to: usize| {
+                    if rows > 0 {
+                        each(side, direction, to..to + rows, from, trace);
+                    }
+                },
+            );
         }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the operands of a step")]
+    fn step(
+        &self,
+        side: &Side,
+        direction: usize,
+        rows: Range<usize>,
+        from: Option<usize>,
+        trace: &mut Trace,
+        gates_at: usize,
+        keep: bool,
+    ) {
+        let padded = self.gates.padded();
+        step(
+            self.gates,
+            &side.recurrent,
+            Step {
+                rows: rows.len(),
+                from,
+                to: rows.start,
+                hidden: &mut trace.hidden,
+                stride: 2 * padded,
+                column: direction * padded,
+                cells: &mut trace.cells[direction],
+                gates: &mut trace.gates[direction],
+                gates_at,
+                keep,
+            },
+        );
     }
 
     /// The gradient of the layer: `above` is that of its hidden states ([`BiLstm::width`] a row). Adds to the

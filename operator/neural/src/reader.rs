@@ -16,6 +16,7 @@ use lethe_dictionaries::{Dictionary, ListSet, Matcher, UnknownList, fold_into};
 
 use crate::model::{Architecture, Model};
 use crate::types::{Casing, Types, Vocabulary, WordHasher};
+pub(crate) use parts::LONGEST;
 use parts::Sequences;
 
 /// Rows a list has: beginning and inside of an exact match, beginning and inside of a partial one.
@@ -316,7 +317,6 @@ pub(crate) fn lists(dictionary: &Dictionary, architecture: &Architecture) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use super::parts::LONGEST;
     use super::*;
 
     #[test]

@@ -15,16 +15,20 @@ use crate::bucket::Bucket;
 use crate::crf::{Allowed, Crf};
 use crate::kernel::{Affine, Buffer, Isa, Matrix, tanh_in_place};
 use crate::model::{Architecture, Model, Params, slot};
-use crate::reader::{Memory, Read, Reader};
+use crate::reader::{LONGEST, Memory, Read, Reader};
 use crate::rows::Rows;
 use crate::tape::{Spelling, lstm, softmax};
 
-/// Rows of a bucket, about: what its gates take fits the second-level cache.
+/// Rows of a bucket, about: what its states take fits the second-level cache.
 const ROWS: usize = 512;
+/// Sequences of a bucket at least, where there are as many: a step of few rows takes as long as one of many, since it
+/// waits for the weights.
+const SIDE_BY_SIDE: usize = 12;
 /// Tokens that are read at once, about: word types take some kilobytes each, and a note may have any number of them.
 const WINDOW: usize = 1 << 15;
-/// Tokens of a part of a long note, about, and word types and contexts that are kept from part to part.
-const PART: usize = 1 << 12;
+/// Tokens of a part of a long note, about: as many sequences as stand side by side. So many word types and contexts are kept
+/// from part to part.
+const PART: usize = SIDE_BY_SIDE * LONGEST;
 /// Rows that are kept of word types and of contexts; beyond, all are forgotten before the next batch.
 const KEPT: usize = 1 << 14;
 
@@ -270,26 +274,30 @@ impl Runner {
     /// The tags' scores of a bucket, into `kept.scores`.
     fn scores(&self, bucket: &Bucket, group: &[Range<usize>], read: &Read, kept: &mut Kept) {
         let (rows, width) = (bucket.rows(), self.word_lstm.gates_width());
-        let gates = self.word_lstm.gates_of(rows, &mut kept.trace);
-        for (direction, gates) in gates.into_iter().enumerate() {
-            for t in 0..bucket.steps() {
-                for (s, row) in bucket.step(t).enumerate() {
-                    let token = group[s].start + t;
-                    let to = &mut gates[row * width..(row + 1) * width];
-                    let own = kept.types.get(direction, read.types[token], width);
+        let steps = (0..bucket.steps()).flat_map(|t| (0..bucket.step(t).len()).map(move |s| (s, t)));
+        let tokens: Vec<usize> = steps.map(|(s, t)| group[s].start + t).collect();
+        let Kept {
+            memory,
+            types,
+            contexts,
+            trace,
+            ..
+        } = kept;
+        self.word_lstm
+            .recur_filled(bucket, trace, |direction, rows, gates| {
+                for (&token, to) in tokens[rows].iter().zip(gates.chunks_exact_mut(width)) {
+                    let own = types.get(direction, read.types[token], width);
                     let context = read.contexts[token];
-                    if kept.memory.contexts.rows(context).is_empty() {
+                    if memory.contexts.rows(context).is_empty() {
                         to.copy_from_slice(own);
                     } else {
-                        let more = kept.contexts.get(direction, context, width);
+                        let more = contexts.get(direction, context, width);
                         to.iter_mut()
                             .zip(own.iter().zip(more))
                             .for_each(|(to, (a, b))| *to = a + b);
                     }
                 }
-            }
-        }
-        self.word_lstm.recur(bucket, false, &mut kept.trace);
+            });
         let (mut top, mut stride) = (&kept.trace.hidden[..], self.word_lstm.width());
         if let Some(layer) = &self.layer {
             layer.apply(rows, top, stride, &mut kept.layer);
@@ -395,7 +403,7 @@ pub(crate) fn buckets(sequences: &[Range<usize>]) -> Vec<Vec<Range<usize>>> {
     let mut rows = 0;
     for range in order {
         match groups.last_mut() {
-            Some(group) if rows < ROWS => group.push(range.clone()),
+            Some(group) if rows < ROWS || group.len() < SIDE_BY_SIDE => group.push(range.clone()),
             _ => {
                 groups.push(vec![range.clone()]);
                 rows = 0;

@@ -70,6 +70,8 @@ pub struct Step<'a> {
     pub cells: &'a mut [f32],
     /// The gates' input, [`Gates::width`] a row.
     pub gates: &'a mut [f32],
+    /// The row of `gates` that is this step's first.
+    pub gates_at: usize,
     /// Whether to leave the gates in `gates`, for [`back_step`].
     pub keep: bool,
 }
@@ -93,7 +95,7 @@ pub fn step(gates: Gates, recurrent: &Matrix, s: Step<'_>) {
         s.column + padded <= s.stride
             && s.hidden.len() >= last * s.stride
             && s.cells.len() >= last * padded
-            && s.gates.len() >= (s.to + s.rows) * width
+            && s.gates.len() >= (s.gates_at + s.rows) * width
             && recurrent.width() == width
             && recurrent.k() == gates.hidden
             && recurrent.isa() == gates.isa
@@ -108,7 +110,7 @@ pub fn step(gates: Gates, recurrent: &Matrix, s: Step<'_>) {
             s.rows,
             hidden.add(before * s.stride + s.column),
             s.stride,
-            s.gates.as_mut_ptr().add(s.to * width),
+            s.gates.as_mut_ptr().add(s.gates_at * width),
             width,
         );
         if s.from.is_none() {

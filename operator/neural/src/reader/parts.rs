@@ -8,7 +8,7 @@ use lethe_dictionaries::Matcher;
 use super::{Form, Memory, Read, Reader};
 
 /// Tokens of a sequence at most: a longer sentence is read in parts.
-pub(super) const LONGEST: usize = 300;
+pub(crate) const LONGEST: usize = 300;
 
 impl Reader {
     /// Reads a long note part by part.
