@@ -1,6 +1,8 @@
-//! Times work at growing sizes.
+//! Times work at growing sizes, in processor time of the thread: other load on the machine disturbs it least.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
 
 /// Work of one size.
 pub(crate) struct Work {
@@ -60,11 +62,17 @@ pub(crate) fn measure(make: &Make, sizes: &[usize], limit: Duration) -> Vec<Meas
     all
 }
 
-/// Times a call.
+/// Times a call that does all of its work on this thread.
 pub(crate) fn timed<T>(call: impl FnOnce() -> T) -> Duration {
-    let started = Instant::now();
+    let started = thread_time();
     let done = call();
-    let took = started.elapsed();
+    let took = thread_time().saturating_sub(started);
     drop(std::hint::black_box(done));
     took
+}
+
+/// How long this thread has run.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }

@@ -55,8 +55,8 @@ fn subject(name: String, scale: usize, run: impl Fn(&NoteBatch) + Clone + 'stati
     }
 }
 
-fn member(member: Arc<dyn Tagger>, scale: usize) -> Subject {
-    subject(format!("member {}", member.name()), scale, move |batch| {
+fn member(name: String, member: Arc<dyn Tagger>, scale: usize) -> Subject {
+    subject(name, scale, move |batch| {
         for answer in member.tag(batch) {
             answer.expect("members fail on no text");
         }
@@ -82,19 +82,16 @@ pub(crate) fn subjects(wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<Vec<Subj
         .iter()
         .map(|config| config.build(&labels, &dictionary))
         .collect::<Result<Vec<_>, _>>()?;
-    all.extend(rules.iter().map(|rule| member(Arc::clone(rule), 1)));
+    let of_rule = |rule: &Arc<dyn Tagger>| member(format!("member {}", rule.name()), Arc::clone(rule), 1);
+    all.extend(rules.iter().map(of_rule));
     let models = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../models"));
-    for bundle in ["en-clinical", "es-meddocan"] {
-        let bundle = Bundle::open(&models.join(bundle), &dictionary)?;
+    for folder in ["en-clinical", "es-meddocan"] {
+        let bundle = Bundle::open(&models.join(folder), &dictionary)?;
         let is_rule = |one: &Arc<dyn Tagger>| rules.iter().any(|rule| rule.name() == one.name());
         let learned = bundle.members.iter().filter(|one| !is_rule(one));
         for one in learned {
-            if all
-                .iter()
-                .all(|subject| subject.name != format!("member {}", one.name()))
-            {
-                all.push(member(Arc::clone(one), 8));
-            }
+            let name = format!("member {} of {folder}", one.name());
+            all.push(member(name, Arc::clone(one), 8));
         }
     }
     let tag = Redactor::new(&labels, Action::Tag, Carried::default());
