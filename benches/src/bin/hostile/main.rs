@@ -1,16 +1,26 @@
-//! What hostile text costs: `hostile [--only WORD] [--sizes KIB,...]`.
+//! What hostile text costs: `hostile [--only WORD] [--sizes KIB,...] [--memory]`.
 //!
 //! Runs each rule member, each learned member, the whole engine and each parser on texts and payloads that are made to be
 //! bad for it, and compares the cost a byte with that of ordinary notes and messages. Exits with 1 if a text costs more than
 //! five times as much, or if the cost a byte grows with the size.
 //!
+//! A parser is bound by what an ordinary message of its format costs in all: the parser, and the engine of the rule members
+//! over its note. Ordinary JSON, Avro and Protobuf are little more than a copy of the text, so that a multiple of that says
+//! nothing about how long a payload holds up a partition; a multiple of the whole does. Both multiples are printed. Hostile
+//! messages are run through parser and engine too (`message NAME`), and compared with ordinary ones.
+//!
 //! Learned members and the engine get an eighth of each size.
+//!
+//! With `--memory`, parsers are run once over each payload of the largest size, each in a process of its own, and the bound is on
+//! the memory that reading takes beside the payload.
 
 mod known;
 mod measure;
 mod members;
+mod memory;
 mod parsers;
 mod payloads;
+mod tables;
 mod texts;
 
 use std::io::Write as _;
@@ -18,7 +28,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use measure::{Measured, Subject, measure};
+use measure::{Make, Measured, Subject, measure};
 
 #[derive(Parser)]
 #[command(about = "Compares the cost a byte of hostile texts with that of ordinary notes")]
@@ -35,12 +45,21 @@ struct Args {
     /// Does not try a larger size after one run took this many seconds
     #[arg(long, default_value_t = 4.0)]
     limit: f64,
-    /// The highest cost a byte, as a multiple of the plain cost
+    /// The highest cost a byte, as a multiple of the plain cost; of parsers, of the cost of an ordinary message in all
     #[arg(long, default_value_t = 5.0)]
     most: f64,
     /// The most that the cost a byte may grow from the smallest to the largest size
     #[arg(long, default_value_t = 2.5)]
     growth: f64,
+    /// Measures the peak memory of parsers instead of times
+    #[arg(long)]
+    memory: bool,
+    /// The most memory that a payload may take beside itself, as a multiple of its bytes; 32 MiB are always within it
+    #[arg(long, default_value_t = 40.0)]
+    most_memory: f64,
+    /// Reads one payload in this process, of this parser and shape
+    #[arg(long, hide = true)]
+    one: Option<String>,
     /// Prints every shape; by default only the five worst of each subject and those over a bound
     #[arg(long)]
     all: bool,
@@ -57,13 +76,26 @@ struct Row {
 fn main() -> anyhow::Result<ExitCode> {
     let args = Args::parse();
     let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|word| name.contains(word));
-    let mut subjects = members::subjects(&wanted)?;
-    subjects.extend(known::subjects(&wanted)?);
-    subjects.extend(parsers::subjects(&wanted)?);
     let mut to = std::io::stdout().lock();
     let mut over = 0;
-    for subject in subjects {
-        over += report(&args, &subject, &mut to)?;
+    if args.memory {
+        over += memory::report(&args, &wanted, &mut to)?;
+        if args.one.is_some() {
+            return Ok(ExitCode::SUCCESS);
+        }
+    } else {
+        let mut subjects = members::subjects(&wanted)?;
+        subjects.extend(known::subjects(&wanted)?);
+        for subject in subjects {
+            over += report(&args, &subject, None, &mut to)?;
+        }
+        for parser in parsers::subjects(&wanted)? {
+            for (subject, whole) in [(&parser.alone, Some(&parser.whole)), (&parser.messages, None)] {
+                if wanted(&subject.name) {
+                    over += report(&args, subject, whole, &mut to)?;
+                }
+            }
+        }
     }
     writeln!(to, "\n{over} over a bound")?;
     Ok(if over == 0 {
@@ -74,14 +106,28 @@ fn main() -> anyhow::Result<ExitCode> {
 }
 
 /// Measures one subject and prints its table. Returns how many shapes are over a bound.
-fn report(args: &Args, subject: &Subject, to: &mut impl std::io::Write) -> anyhow::Result<usize> {
+///
+/// `whole` is the work that shapes are bound by; without it they are bound by the subject's own plain work.
+fn report(
+    args: &Args,
+    subject: &Subject,
+    whole: Option<&Make>,
+    to: &mut impl std::io::Write,
+) -> anyhow::Result<usize> {
     let limit = Duration::from_secs_f64(args.limit);
     let sizes: Vec<usize> = args.sizes.iter().map(|kib| (kib << 10) / subject.scale).collect();
     let middle = sizes.get(sizes.len() / 2).copied().unwrap_or(1 << 18);
-    let plain = measure(&subject.plain, &[middle], limit)
-        .first()
-        .map_or(f64::NAN, |one| one.per_byte);
-    writeln!(to, "\n{}: plain {:.1} ns a byte", subject.name, plain * 1e9)?;
+    let one = |make: &Make| {
+        let sizes = measure(make, &[middle], limit);
+        sizes.first().map_or(f64::NAN, |one| one.per_byte)
+    };
+    let plain = one(&subject.plain);
+    let whole = whole.map(one);
+    write!(to, "\n{}: plain {:.1} ns a byte", subject.name, plain * 1e9)?;
+    match whole {
+        Some(whole) => writeln!(to, ", {:.1} with the engine of rules", whole * 1e9)?,
+        None => writeln!(to)?,
+    }
     let mut rows = Vec::new();
     for (shape, make) in &subject.shapes {
         if args.shape.as_ref().is_some_and(|word| !shape.contains(word)) {
@@ -102,7 +148,8 @@ fn report(args: &Args, subject: &Subject, to: &mut impl std::io::Write) -> anyho
     rows.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
     let mut over = 0;
     for (i, row) in rows.iter().enumerate() {
-        let costly = row.ratio > args.most;
+        let bound = whole.map_or(row.ratio, |whole| row.ratio * plain / whole);
+        let costly = bound > args.most;
         // A cheap text that becomes dearer is no danger: caches explain it.
         let grows = row.growth > args.growth && row.ratio > 1.0;
         over += usize::from(costly || grows);
@@ -116,10 +163,11 @@ fn report(args: &Args, subject: &Subject, to: &mut impl std::io::Write) -> anyho
             .collect();
         writeln!(
             to,
-            "  {:<28} {} ns a byte, {:6.2} times plain, growth {:5.2}{}{}",
+            "  {:<28} {} ns a byte, {:6.2} times plain{}, growth {:5.2}{}{}",
             row.shape,
             figures.join(" "),
             row.ratio,
+            whole.map_or(String::new(), |_| format!(", {bound:5.2} times the whole")),
             row.growth,
             if costly { "  COSTLY" } else { "" },
             if grows { "  GROWS" } else { "" },

@@ -1,4 +1,5 @@
-//! Times work at growing sizes, in processor time of the thread: other load on the machine disturbs it least.
+//! Times work at growing sizes. Times are those that the process had a processor for: what else runs on the machine does not
+//! count.
 
 use std::time::Duration;
 
@@ -62,17 +63,18 @@ pub(crate) fn measure(make: &Make, sizes: &[usize], limit: Duration) -> Vec<Meas
     all
 }
 
-/// Times a call that does all of its work on this thread.
-pub(crate) fn timed<T>(call: impl FnOnce() -> T) -> Duration {
-    let started = thread_time();
-    let done = call();
-    let took = thread_time().saturating_sub(started);
-    drop(std::hint::black_box(done));
-    took
+/// What the process has had of processors so far, all of its threads together.
+fn used() -> Duration {
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    let nanoseconds = u32::try_from(used.tv_nsec).unwrap_or(0);
+    Duration::new(u64::try_from(used.tv_sec).unwrap_or(0), nanoseconds)
 }
 
-/// How long this thread has run.
-fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+/// Times a call.
+pub(crate) fn timed<T>(call: impl FnOnce() -> T) -> Duration {
+    let started = used();
+    let done = call();
+    let took = used().saturating_sub(started);
+    drop(std::hint::black_box(done));
+    took
 }

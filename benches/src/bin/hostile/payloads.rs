@@ -3,10 +3,12 @@
 mod binary;
 mod pdf;
 mod structured;
+mod tables;
 
 pub(crate) use binary::{AVRO_SCHEMA, PROTO_SCHEMA, avro, protobuf};
 pub(crate) use pdf::pdf;
 pub(crate) use structured::{cda, fhir, hl7v2};
+pub(crate) use tables::{csv, jsonl, parquet};
 
 use crate::texts;
 

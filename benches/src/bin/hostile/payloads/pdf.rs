@@ -1,4 +1,6 @@
-//! PDF files.
+//! PDF files. Contents are written as they are, or deflated, as writers of PDF do.
+
+use std::io::Write as _;
 
 use super::{Payload, text};
 
@@ -24,8 +26,44 @@ fn file(objects: &[Vec<u8>]) -> Vec<u8> {
 
 /// Pages in Helvetica with these contents.
 fn pages(contents: &[String]) -> Vec<u8> {
+    document(contents, "", Vec::new(), |content| stream("", content.as_bytes()))
+}
+
+/// The same, their contents deflated.
+fn deflated_pages(contents: &[String]) -> Vec<u8> {
+    document(contents, "", Vec::new(), |content| {
+        deflated("", content.as_bytes())
+    })
+}
+
+fn stream(entries: &str, content: &[u8]) -> Vec<u8> {
+    let head = format!("<< {entries} /Length {} >>\nstream\n", content.len());
+    [head.as_bytes(), content, b"\nendstream"].concat()
+}
+
+fn deflated(entries: &str, content: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(content).expect("memory takes every byte");
+    let content = encoder.finish().expect("memory takes every byte");
+    stream(&format!("/Filter /FlateDecode {entries}"), &content)
+}
+
+/// Pages in Helvetica with these contents, `write` making a stream of each. `entries` are of every page; `more` objects follow
+/// the font, from number 4 on.
+fn document(
+    contents: &[String],
+    entries: &str,
+    more: Vec<Vec<u8>>,
+    write: impl Fn(&str) -> Vec<u8>,
+) -> Vec<u8> {
+    let first = 4 + more.len();
+    let form = if more.is_empty() {
+        ""
+    } else {
+        "/XObject << /X 4 0 R >>"
+    };
     let kids: Vec<String> = (0..contents.len())
-        .map(|i| format!("{} 0 R", 4 + 2 * i))
+        .map(|i| format!("{} 0 R", first + 2 * i))
         .collect();
     let mut objects = vec![
         b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
@@ -37,13 +75,14 @@ fn pages(contents: &[String]) -> Vec<u8> {
         .into_bytes(),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>".to_vec(),
     ];
+    objects.extend(more);
     for (i, content) in contents.iter().enumerate() {
         let page = format!(
-            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents {} 0 R /Resources << /Font << /F 3 0 R >> >> >>",
-            5 + 2 * i
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] {entries} /Contents {} 0 R /Resources << /Font << /F 3 0 R >> {form} >> >>",
+            first + 1 + 2 * i
         );
         objects.push(page.into_bytes());
-        objects.push(format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len()).into_bytes());
+        objects.push(write(content));
     }
     file(&objects)
 }
@@ -62,6 +101,11 @@ fn repeated(head: &'static str, unit: &'static str, tail: &'static str) -> Paylo
     Box::new(move |size| pages(&[format!("{head}{}{tail}", unit.repeat(size / unit.len() + 1))]))
 }
 
+/// A content of so many bytes that is one word.
+fn letters(bytes: usize) -> String {
+    format!("BT /F 10 Tf 50 700 Td ({}) Tj ET", "a".repeat(bytes))
+}
+
 /// PDF files.
 pub(crate) fn pdf() -> Vec<(&'static str, Payload)> {
     let plain = |size| {
@@ -72,11 +116,74 @@ pub(crate) fn pdf() -> Vec<(&'static str, Payload)> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let lines: Vec<String> = words.chunks(12).map(|words| words.join(" ")).collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let contents: Vec<String> = lines.chunks(50).map(page).collect();
-        pages(&contents)
+        lines.chunks(50).map(page).collect::<Vec<String>>()
     };
     vec![
-        ("plain", Box::new(plain)),
+        ("plain", Box::new(move |size| deflated_pages(&plain(size)))),
+        ("plain, not deflated", Box::new(move |size| pages(&plain(size)))),
+        (
+            "letters that are deflated",
+            Box::new(|size| deflated_pages(&[letters(size * 600)])),
+        ),
+        (
+            "pages of letters that are deflated",
+            Box::new(|size| deflated_pages(&vec![letters(1 << 20); size / 1700 + 1])),
+        ),
+        (
+            "blanks that are deflated",
+            Box::new(|size| deflated_pages(&[" ".repeat(size * 900)])),
+        ),
+        (
+            "paths that are deflated",
+            Box::new(|size| deflated_pages(&["0 0 m 1 1 l S ".repeat(size * 40)])),
+        ),
+        (
+            "forms drawn again and again",
+            Box::new(|size| {
+                let form = "/Type /XObject /Subtype /Form /BBox [0 0 9 9]";
+                let form = deflated(form, "0 0 m ".repeat(10_000).as_bytes());
+                document(&["/X Do ".repeat(size / 6)], "", vec![form], |content| {
+                    stream("", content.as_bytes())
+                })
+            }),
+        ),
+        (
+            "annotations in one place",
+            Box::new(|size| {
+                let form =
+                    "/Type /XObject /Subtype /Form /BBox [0 0 600 800] /Resources << /Font << /F 3 0 R >> >>";
+                let lines: String = (0..size / 40)
+                    .map(|i| format!("BT /F 9 Tf 50 {}.5 Td (a b) Tj ET ", i % 700))
+                    .collect();
+                let more = vec![
+                    stream(form, lines.as_bytes()),
+                    b"<< /Type /Annot /Subtype /FreeText /Rect [0 0 600 800] /AP << /N 4 0 R >> >>".to_vec(),
+                ];
+                document(&[page(&["a"])], "/Annots [5 0 R]", more, |content| {
+                    stream("", content.as_bytes())
+                })
+            }),
+        ),
+        (
+            "comments that the page does not show",
+            Box::new(|size| {
+                let lines: String = (0..size / 50)
+                    .map(|i| format!("(line {i}) Tj 0 -9 Td "))
+                    .collect();
+                let comments = (0..(size / 200).min(20_000)).map(|i| {
+                    format!("<< /Type /Annot /Subtype /Text /Rect [0 0 9 9] /Contents (no such line {i}) >>")
+                });
+                let annotations = format!("/Annots [{}]", comments.collect::<String>());
+                let content = format!("BT /F 9 Tf 50 700 Td {lines} ET");
+                document(&[content], &annotations, Vec::new(), |content| {
+                    stream("", content.as_bytes())
+                })
+            }),
+        ),
+        (
+            "columns drawn backwards",
+            repeated("BT /F 1 Tf 99999 700 Td ", "-9 0 Td (a) Tj ", "ET"),
+        ),
         (
             "one long line",
             repeated("BT /F 10 Tf 50 700 Td (", "a ", ") Tj ET"),
