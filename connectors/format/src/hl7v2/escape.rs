@@ -91,6 +91,9 @@ impl Codec {
     /// # Errors
     /// As [`Codec::text`].
     pub(super) fn line(&self, raw: &str) -> Result<String, Problem> {
+        if self.is_line(raw) {
+            return Ok(raw.to_owned());
+        }
         let text = self.text(raw)?;
         let mut out = String::with_capacity(text.len());
         let words = text.split(|c: char| c.is_whitespace() || c.is_control());
@@ -101,6 +104,20 @@ impl Codec {
             out.push_str(word);
         }
         Ok(out)
+    }
+
+    /// Whether the leaf is its own line: ASCII without control characters and escape sequences, each space between two words.
+    fn is_line(&self, raw: &str) -> bool {
+        let mut after_space = true;
+        for byte in raw.bytes() {
+            let is_space = byte == b' ';
+            let is_plain = matches!(byte, b' '..=b'~') && Some(char::from(byte)) != self.separators.escape;
+            if !is_plain || is_space && after_space {
+                return false;
+            }
+            after_space = is_space;
+        }
+        raw.is_empty() || !after_space
     }
 
     /// Writes text as a leaf. Where the message has no escape character, what would need one becomes a space.
@@ -161,8 +178,10 @@ impl Codec {
     }
 
     fn flush(&self, hex: &mut Vec<u8>, out: &mut String) -> Result<(), Problem> {
-        out.push_str(&self.charset.decode(hex).map_err(|(_, problem)| problem)?);
-        hex.clear();
+        if !hex.is_empty() {
+            out.push_str(&self.charset.decode(hex).map_err(|(_, problem)| problem)?);
+            hex.clear();
+        }
         Ok(())
     }
 }
@@ -305,6 +324,17 @@ mod tests {
             let bare = escaped.contains(['\r', '\n', '\u{b}', '\u{1c}', '|']);
             prop_assert!(!bare);
             prop_assert_eq!(codec.text(&escaped).unwrap(), text);
+        }
+
+        #[test]
+        fn a_line_is_the_words_of_its_text(raw in "[ a-c\\\\.brX20\t\u{1}é]{0,24}") {
+            let codec = codec("^~\\&");
+            let text = codec.text(&raw);
+            let words = |text: &str| {
+                let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+                words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+            };
+            prop_assert_eq!(codec.line(&raw), text.map(|text| words(&text)));
         }
 
         #[test]

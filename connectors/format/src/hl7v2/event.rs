@@ -105,6 +105,9 @@ pub(super) fn facts(
         // The first that has one: of several orders, the first is the note's. What is blank once its escape sequences are undone
         // is none.
         for segment in segments.iter().filter(|segment| segment.name == name) {
+            if segment.field(field).is_empty() {
+                continue;
+            }
             let raw = separators.component(segment.field(field), n).trim();
             let value = codec.line(raw).map_err(|problem| (name, problem))?;
             if !value.is_empty() {

@@ -221,14 +221,14 @@ impl<'a> Iterator for Lines<'a> {
     type Item = &'a str;
     fn next(&mut self) -> Option<&'a str> {
         let rest = self.rest?;
-        for (i, found) in rest.match_indices(['\r', '\n']) {
+        for i in memchr::memchr2_iter(b'\r', b'\n', rest.as_bytes()) {
             let after = rest.get(i + 1..).unwrap_or_default();
             // The line feed of CRLF comes first of all, and ends a line of nothing.
             let ends = || {
                 let name = after.get(..3).unwrap_or_default();
                 is_head(after, self.field) && (!self.by_return || table::of(name).is_some())
             };
-            if found == "\r" || i == 0 || ends() {
+            if rest.as_bytes().get(i) == Some(&b'\r') || i == 0 || ends() {
                 self.rest = Some(after);
                 return rest.get(..i);
             }

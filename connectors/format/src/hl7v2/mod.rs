@@ -288,6 +288,11 @@ fn write<'a>(
     let mut field = 0;
     for row in rows {
         let raw = segment.field(row.field);
+        // Of what is empty nothing is written. Most fields of a segment are, and most segments end early; but the text of a comment
+        // or of a value is a part even if there is nothing in it.
+        if raw.is_empty() && !matches!(row.rule, Rule::Charset | Rule::Narrative | Rule::Value) {
+            continue;
+        }
         // The type of a value is read whatever its case, and written as the table has it.
         let upper = (row.name == "OBX-2").then(|| raw.to_ascii_uppercase());
         let raw = upper.as_deref().unwrap_or(raw);
@@ -321,9 +326,14 @@ fn write<'a>(
             _ => {}
         }
     }
+    let mut listed = rows.iter().map(|row| row.field).peekable();
     let mut unlisted = segment
         .numbers()
-        .filter(|number| rows.iter().all(|row| row.field != *number))
+        .filter(|number| {
+            // Both are in order.
+            while listed.next_if(|field| field < number).is_some() {}
+            listed.peek() != Some(number)
+        })
         .peekable();
     if unlisted.peek().is_some() {
         let name = table::standard_name(segment.name);

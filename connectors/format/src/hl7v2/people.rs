@@ -59,7 +59,7 @@ impl Draft {
             self.only_written(1);
             return Ok(());
         }
-        let authority = designated(&self.codec, parts.at(9))?;
+        let authority = self.assigner_of(parts.at(9))?;
         self.id_and_name(parts, label_of(parts.at(13)).unwrap_or("IDNUM"), authority)?;
         self.table(13, parts.at(13), "0203");
         Ok(())
@@ -121,7 +121,7 @@ impl Draft {
             let named = [parts.at(2), parts.at(3), parts.at(4)];
             authority(named.map(|part| self.codec.line(part)))?
         } else {
-            designated(&self.codec, parts.at(4))?
+            self.assigner_of(parts.at(4))?
         };
         let value = self.codec.line(parts.at(1))?;
         self.assigned(1, label, &value, authority)?;
@@ -137,6 +137,17 @@ impl Draft {
             self.know(kind, &value);
         }
         Ok(())
+    }
+
+    /// As [`designated`].
+    fn assigner_of(&mut self, component: &str) -> Result<Option<Arc<str>>, Problem> {
+        if component.is_empty() {
+            return Ok(None);
+        }
+        if self.assigner.0 != component {
+            self.assigner = (component.to_owned(), designated(&self.codec, component)?);
+        }
+        Ok(self.assigner.1.clone())
     }
 
     pub(super) fn phone(&mut self, parts: &Parts<'_>, known: bool) -> Result<(), Problem> {
@@ -218,9 +229,16 @@ pub(super) fn designated(codec: &Codec, component: &str) -> Result<Option<Arc<st
 }
 
 fn joined(words: &[&str]) -> String {
-    let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
-    words.join(" ")
+    let mut out = String::with_capacity(words.iter().map(|word| word.len() + 1).sum());
+    for word in words.iter().filter(|word| !word.is_empty()) {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
 }
+
 /// What an identifier is by its type (table 0203), where that says more than its field.
 fn label_of(kind: &str) -> Option<&'static str> {
     Some(match kind {

@@ -4,6 +4,9 @@
 //!
 //! Fields of HL7 v2.5.1; where another version has another type in the same place, the rule takes both.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
 /// What is done with a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
@@ -86,10 +89,9 @@ pub(super) struct Known {
 
 /// The segment of that name.
 pub(super) fn of(segment: &str) -> Option<&'static [Row]> {
-    TABLE
-        .iter()
-        .find(|known| known.name == segment)
-        .map(|known| known.rows)
+    static BY_NAME: LazyLock<HashMap<&str, &[Row]>> =
+        LazyLock::new(|| TABLE.iter().map(|known| (known.name, known.rows)).collect());
+    BY_NAME.get(segment).copied()
 }
 
 /// The names of HL7 v2.8.2's segments. What else stands at the head of a line may be a word of somebody's text.
@@ -103,8 +105,8 @@ const STANDARD: &str = "ABS ACC ADD ADJ AFF AIG AIL AIP AIS AL1 APR ARQ ARV AUT 
 
 /// The segment's name as the audit has it: that of a segment of the standard, or none of the sender's letters.
 pub(super) fn standard_name(segment: &str) -> &'static str {
-    let mut names = STANDARD.split_ascii_whitespace();
-    match names.find(|name| *name == segment) {
+    static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| STANDARD.split_ascii_whitespace().collect());
+    match NAMES.get(segment) {
         Some(name) => name,
         None if segment.starts_with('Z') => "Z segment",
         None => "unknown segment",

@@ -38,6 +38,8 @@ pub(super) struct Draft {
     pub(super) identifiers: Vec<Identifier>,
     pub(super) known: Vec<Known>,
     seen: HashSet<(KnownKind, String)>,
+    /// The last component that named an authority, and the authority: one assigns most ids of a message.
+    pub(super) assigner: (String, Option<Arc<str>>),
     /// Values that a number stands in for.
     stand_ins: HashMap<(char, String), usize>,
     /// What has been noted as removed: a segment or a field, the number of a field of it or 0, the rule.
@@ -62,6 +64,7 @@ impl Draft {
             identifiers: Vec::new(),
             known: Vec::new(),
             seen: HashSet::new(),
+            assigner: (String::new(), None),
             stand_ins: HashMap::new(),
             gone: HashSet::new(),
             separator: codec.separators.component,
@@ -123,6 +126,9 @@ impl Draft {
     }
 
     fn repetition(&mut self, raw: &str, rule: Rule) -> Result<(), Problem> {
+        if raw.is_empty() {
+            return Ok(());
+        }
         let separators = self.codec.separators;
         self.start(separators.component);
         // The most that a rule looks at: XCN's type of id is its 13th.
@@ -244,7 +250,7 @@ impl Draft {
 
     /// Writes component `n` as it is if it is a code of the table.
     pub(super) fn table(&mut self, n: usize, raw: &str, table: &str) {
-        let fits = self.codes.in_table(table, raw);
+        let fits = !raw.is_empty() && self.codes.in_table(table, raw);
         self.component(n, raw, fits, "not in its table");
     }
 
@@ -285,14 +291,14 @@ impl Draft {
 
     /// Writes the code that is component `n` if it fits.
     pub(super) fn code(&mut self, n: usize, parts: &Parts<'_>, table: &str) {
-        let fits = self.fits(n, parts, table);
+        let fits = !parts.at(n).is_empty() && self.fits(n, parts, table);
         self.component(n, parts.at(n), fits, "not a code of its system");
     }
 
     /// Writes the code system that is component `n`, if the code that is the second before it fits.
     pub(super) fn system(&mut self, n: usize, parts: &Parts<'_>, table: &str) {
         let system = parts.at(n);
-        let fits = self.fits(n - 2, parts, table) && self.codes.is_system(system);
+        let fits = !system.is_empty() && self.fits(n - 2, parts, table) && self.codes.is_system(system);
         self.component(n, system, fits, "not a known code system");
     }
 
