@@ -16,6 +16,9 @@ use crate::fhir::codes::LocalSystems;
 const BETWEEN: &str = "\n\n";
 /// Names of elements in the path of a change, from the innermost on.
 const MAX_PATH: usize = 12;
+/// Removals that are noted one by one. Of those after them each path is noted once a rule: an element of four bytes would take
+/// some hundred of memory and a row of the audit.
+const MAX_REMOVALS: usize = 1 << 16;
 
 /// What has been built so far.
 pub(super) struct Draft<'c> {
@@ -29,7 +32,12 @@ pub(super) struct Draft<'c> {
     pub(super) parts: Vec<Span>,
     pub(super) identifiers: Vec<Identifier>,
     pub(super) changes: Vec<Change>,
+    removals: usize,
+    /// What has been noted once, after as many removals.
+    noted: HashSet<(String, &'static str)>,
     pub(super) frames: Vec<Frame>,
+    /// The names of the open elements, joined by dots.
+    trail: String,
     /// When the document was written: against it an age is counted.
     pub(super) authored: Option<Date>,
     numbers: HashMap<(&'static str, String, Option<Arc<str>>), usize>,
@@ -37,7 +45,8 @@ pub(super) struct Draft<'c> {
     roots: HashMap<String, usize>,
     /// The sender's names of elements that are referred to, by number.
     anchors: HashMap<String, usize>,
-    defined: HashSet<usize>,
+    /// Which of them an element has, by number from 1.
+    defined: Vec<bool>,
 }
 
 /// An element that is open.
@@ -52,6 +61,8 @@ pub(super) struct Frame {
     pub(super) class: Class,
     /// How long the mark-up was, and how many holes it had, behind its start tag.
     start: (usize, usize),
+    /// Where its name stands in the trail.
+    trail: usize,
 }
 
 /// What an entity is.
@@ -97,12 +108,15 @@ impl<'c> Draft<'c> {
             parts: Vec::new(),
             identifiers: Vec::new(),
             changes: Vec::new(),
+            removals: 0,
+            noted: HashSet::new(),
             frames: Vec::new(),
+            trail: String::new(),
             authored: None,
             numbers: HashMap::new(),
             roots: HashMap::new(),
             anchors: HashMap::new(),
-            defined: HashSet::new(),
+            defined: Vec::new(),
         }
     }
 
@@ -136,25 +150,34 @@ impl<'c> Draft<'c> {
         let dates = self.frames.last().is_some_and(|frame| frame.dates);
         self.out.push('<');
         self.out.push_str(element.name);
+        self.push(element, false, dates, class);
+    }
+
+    fn push(&mut self, element: Element, gone: bool, dates: bool, class: Class) {
+        if !self.frames.is_empty() {
+            self.trail.push('.');
+        }
         self.frames.push(Frame {
             element,
-            gone: false,
+            gone,
             dates,
             class,
             start: (0, 0),
+            trail: self.trail.len(),
         });
+        self.trail.push_str(element.name);
+    }
+
+    fn pop(&mut self) -> Option<Frame> {
+        let frame = self.frames.pop()?;
+        self.trail.truncate(frame.trail.saturating_sub(1));
+        Some(frame)
     }
 
     /// An element starts of which nothing is written.
     pub(super) fn drop_element(&mut self, element: Option<Element>) {
         let within = self.gone();
-        self.frames.push(Frame {
-            element: element.unwrap_or(GONE),
-            gone: true,
-            dates: false,
-            class: Class::Other,
-            start: (0, 0),
-        });
+        self.push(element.unwrap_or(GONE), true, false, Class::Other);
         if !within {
             self.removed(element.map_or("not in the table", |element| element.rule.word()));
         }
@@ -171,7 +194,7 @@ impl<'c> Draft<'c> {
 
     /// The innermost element ends.
     pub(super) fn close(&mut self) {
-        let Some(frame) = self.frames.pop() else { return };
+        let Some(frame) = self.pop() else { return };
         if frame.gone {
             return;
         }
@@ -185,7 +208,7 @@ impl<'c> Draft<'c> {
 
     /// The innermost element ends whose end tag a hole writes.
     pub(super) fn closed(&mut self) {
-        self.frames.pop();
+        self.pop();
     }
 
     pub(super) fn end_tag(&mut self, name: &str) {
@@ -284,7 +307,11 @@ impl<'c> Draft<'c> {
                 });
                 identifiers.len() - 1
             });
-        self.change(self.rule().word(), Changed::Replaced(number));
+        self.changes.push(Change {
+            path: self.path().to_owned().into(),
+            rule: self.rule().word(),
+            what: Changed::Replaced(number),
+        });
         number
     }
 
@@ -303,7 +330,9 @@ impl<'c> Draft<'c> {
     /// The name that an element has for references, renumbered. The second element of a name has none.
     pub(super) fn anchored(&mut self, name: &str) {
         let number = self.anchor(name);
-        if self.defined.insert(number) {
+        self.defined.resize(self.anchors.len() + 1, false);
+        let defined = self.defined.get_mut(number);
+        if defined.is_some_and(|defined| !std::mem::replace(defined, true)) {
             self.attribute("ID", &format!("i{number}"));
         } else {
             self.removed_at("@ID", "reference");
@@ -311,27 +340,30 @@ impl<'c> Draft<'c> {
     }
 
     pub(super) fn removed(&mut self, rule: &'static str) {
-        self.change(rule, Changed::Removed);
+        let path = self.path().to_owned();
+        self.remove(path, rule);
     }
 
     pub(super) fn removed_at(&mut self, name: &'static str, rule: &'static str) {
-        let path = format!("{}.{name}", self.path());
-        self.changes.push(Change {
-            path: path.into(),
-            rule,
-            what: Changed::Removed,
-        });
+        let path = [self.path(), name].join(".");
+        self.remove(path, rule);
     }
 
-    fn change(&mut self, rule: &'static str, what: Changed) {
-        let path = self.path().into();
-        self.changes.push(Change { path, rule, what });
+    fn remove(&mut self, path: String, rule: &'static str) {
+        self.removals += 1;
+        if self.removals <= MAX_REMOVALS || self.noted.insert((path.clone(), rule)) {
+            self.changes.push(Change {
+                path: path.into(),
+                rule,
+                what: Changed::Removed,
+            });
+        }
     }
 
     /// Where the reader is. Bounded, so that deep documents do not cost more memory than they have.
-    fn path(&self) -> String {
+    fn path(&self) -> &str {
         let from = self.frames.len().saturating_sub(MAX_PATH);
-        let names = self.frames.iter().skip(from).map(|frame| frame.element.name);
-        names.collect::<Vec<_>>().join(".")
+        let from = self.frames.get(from).map_or(0, |frame| frame.trail);
+        self.trail.get(from..).unwrap_or_default()
     }
 }

@@ -1,7 +1,7 @@
 //! What a document says beside its sections, and where in it that stands.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
 
 use lethe_core::{Known, KnownKind};
 
@@ -76,7 +76,9 @@ const NAMES: [&str; 35] = [
 
 /// The element's name, if it matters.
 pub(super) fn interned(local: &[u8]) -> &'static str {
-    let known = NAMES.iter().find(|name| name.as_bytes() == local).copied();
+    static KNOWN: LazyLock<HashMap<&[u8], &str>> =
+        LazyLock::new(|| NAMES.iter().map(|name| (name.as_bytes(), *name)).collect());
+    let known = KNOWN.get(local).copied();
     // Of organizations there are a dozen, all called so.
     known.unwrap_or(if local.ends_with(b"Organization") {
         "Organization"
@@ -102,7 +104,7 @@ impl Header {
             return;
         };
         let parent = above.last().copied().unwrap_or_default();
-        let in_header = !path.contains(&"structuredBody");
+        let in_header = || !path.contains(&"structuredBody");
         match name {
             "id" | "setId" => self.identifier(name, parent, path, get("@root"), get("@extension")),
             "versionNumber" if above.len() == 1 => {
@@ -120,7 +122,7 @@ impl Header {
                     self.know(KnownKind::BirthDate, &date);
                 }
             }
-            "telecom" if in_header => self.telecom(&get("@value").unwrap_or_default()),
+            "telecom" if in_header() => self.telecom(&get("@value").unwrap_or_default()),
             _ => {}
         }
     }
@@ -134,22 +136,21 @@ impl Header {
         extension: Option<String>,
     ) {
         let social = root.as_deref() == Some(SOCIAL_SECURITY);
-        let blank = |value: &String| !value.trim().is_empty();
-        let extension = extension.filter(blank);
+        let some = |value: &&str| !value.trim().is_empty();
+        let (root, extension) = (root.as_deref(), extension.as_deref().filter(some));
         // A root alone is the id itself.
-        let authority = root.as_deref().filter(|_| extension.is_some());
-        let authority = authority.map(|root| format!("oid:{}", root.trim()).into());
-        let value = extension.clone().or(root.filter(blank));
+        let value = extension.or(root.filter(some));
         let first = |place: &mut Option<String>| {
             if place.is_none() {
-                place.clone_from(&value);
+                *place = value.map(str::to_owned);
             }
         };
         match (name, parent) {
             ("setId", "ClinicalDocument") => first(&mut self.set_id),
             ("id", "ClinicalDocument") => first(&mut self.id),
             ("id", "patientRole") if !social && self.patient_id.is_none() => {
-                self.patient_authority = authority;
+                let authority = root.filter(|_| extension.is_some());
+                self.patient_authority = authority.map(|root| format!("oid:{}", root.trim()).into());
                 first(&mut self.patient_id);
             }
             ("id", "encompassingEncounter") => first(&mut self.encounter_id),
@@ -165,7 +166,7 @@ impl Header {
             _ => KnownKind::Other,
         };
         if let Some(extension) = extension {
-            self.know(kind, &extension);
+            self.know(kind, extension);
         }
     }
 

@@ -16,6 +16,8 @@ use crate::{Diagnosis, Problem};
 
 /// Elements within each other. C-CDA nests some forty deep.
 const MAX_DEPTH: usize = 200;
+/// A document with more identifiers than this is refused. Each takes some hundred bytes of memory, however short it is.
+const MAX_IDENTIFIERS: usize = 1 << 18;
 /// The namespaces that a document is given back in.
 const NAMESPACES: &str = " xmlns=\"urn:hl7-org:v3\" xmlns:sdtc=\"urn:hl7-org:sdtc\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
 
@@ -102,7 +104,7 @@ impl<'a> Reader<'a> {
     }
 
     fn start(&mut self, start: &BytesStart<'_>) -> Result<(), Diagnosis> {
-        if self.path.len() >= MAX_DEPTH {
+        if self.path.len() >= MAX_DEPTH || self.draft.identifiers.len() > MAX_IDENTIFIERS {
             return Err(self.fail(None, Problem::TooComplex));
         }
         let local = start.local_name();
@@ -141,6 +143,9 @@ impl<'a> Reader<'a> {
     /// The attributes by their names in the table. Of one that stands twice the first holds.
     fn attributes(&self, start: &BytesStart<'_>) -> Attributes {
         let mut found = Attributes::default();
+        if start.attributes_raw().is_empty() {
+            return found;
+        }
         let mut all = start.attributes();
         for one in all.with_checks(false).flatten() {
             let key = one.key;

@@ -24,6 +24,9 @@ impl Scope {
     /// # Errors
     /// [`TooMany`]
     pub(super) fn start(&mut self, start: &BytesStart<'_>, depth: usize) -> Result<(), TooMany> {
+        if start.attributes_raw().is_empty() {
+            return Ok(());
+        }
         let mut all = start.attributes();
         for one in all.with_checks(false).flatten() {
             let key = one.key.as_ref();
@@ -50,7 +53,9 @@ impl Scope {
     /// What an element's prefix means. Those that HL7's documents use mean the same without a declaration.
     pub(super) fn element(&self, prefix: Option<&[u8]>) -> Space {
         let prefix = prefix.unwrap_or_default();
-        let declared = self.all.iter().rev().find(|(one, _, _)| one == prefix);
+        // Two that are empty are not compared byte by byte: that reads where nothing is, and costs as much as the rest of a tag.
+        let same = |one: &[u8]| one.is_empty() && prefix.is_empty() || !prefix.is_empty() && one == prefix;
+        let declared = self.all.iter().rev().find(|(one, _, _)| same(one));
         match (declared, prefix) {
             (Some((_, space, _)), _) => *space,
             (None, b"") => Space::V3,

@@ -1,7 +1,7 @@
 //! Documents given back: what of them stays, what is replaced, what is gone.
 
 use lethe_core::{Changed, NoteEvent};
-use lethe_format::{CdaConfig, Format};
+use lethe_format::{CdaConfig, Format, Problem};
 
 use super::{CONTINUITY, SUMMARY, close, keeping, section};
 
@@ -307,4 +307,34 @@ fn more_or_fewer_replacements_are_refused() {
     let event = keeping(CONTINUITY).unwrap();
     let enclosed = &event.enclosed.as_ref().unwrap().0;
     assert!(enclosed.close(&[], &[]).is_err());
+}
+
+#[test]
+fn what_is_removed_again_and_again_is_noted_once_after_sixty_thousand_times() {
+    let noted = |count: usize| {
+        let unknown = "<x/>".repeat(count);
+        let section = format!(
+            "<structuredBody><component><section><text>Seen.</text>{unknown}<y><z/></y><x/></section></component></structuredBody>"
+        );
+        let event = keeping(&super::document(&section)).unwrap();
+        let changes = event.enclosed.as_ref().unwrap().0.changes();
+        let removed = changes.iter().filter(|change| change.what == Changed::Removed);
+        removed.count()
+    };
+    assert_eq!(noted(1000), 1002);
+    assert_eq!(noted(100_000), (1 << 16) + 1);
+}
+
+#[test]
+fn a_document_of_more_identifiers_than_any_note_has_is_refused() {
+    let ids: String = (0..270_000)
+        .map(|i| format!("<id root=\"1.2\" extension=\"{i}\"/>"))
+        .collect();
+    let section = format!(
+        "<structuredBody><component><section>{ids}<text>Seen.</text></section></component></structuredBody>"
+    );
+    assert_eq!(
+        super::refused(&super::document(&section)),
+        (None, Problem::TooComplex)
+    );
 }
