@@ -218,8 +218,16 @@ impl KeySeed<'_> {
             children
                 .any(|(name, node)| name == field.name() && matches!(node, Node::Leaf(leaf) if leaf == field))
         };
-        let key = key.to_ascii_lowercase();
-        let is_near = |field: &Field| key.len() <= 16 && strsim::osa_distance(&key, field.name()) <= 1;
+        if key.len() > 16 {
+            return None;
+        }
+        // A name of a letter more or less is the furthest that one mistake leads to; the distance is dear, and most keys are other
+        // fields of the sender's.
+        let letters = key.chars().count();
+        let is_near = |field: &Field| {
+            letters.abs_diff(field.name().len()) <= 1
+                && strsim::osa_distance(&key.to_ascii_lowercase(), field.name()) <= 1
+        };
         GUARDED.into_iter().find(|field| is_near(field) && is_here(field))
     }
 }

@@ -19,66 +19,37 @@ pub fn html_to_text(html: &str) -> String {
     reader.lines.finish()
 }
 
-/// Elements whose content is no text.
-const SILENT: [&str; 7] = [
-    "script", "style", "title", "iframe", "noembed", "noframes", "template",
-];
+/// What an element does to the lines of text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layout {
+    /// Nothing.
+    Inline,
+    /// It stands on lines of its own.
+    Block,
+    /// It has an empty line around it.
+    Apart,
+    /// Its content is no text.
+    Silent,
+}
 
-/// Blocks with an empty line around them.
-const APART: [&str; 13] = [
-    "blockquote",
-    "dl",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "ol",
-    "p",
-    "pre",
-    "table",
-    "ul",
-];
-
-/// Blocks on lines of their own.
-const BLOCKS: [&str; 35] = [
-    "address",
-    "article",
-    "aside",
-    "body",
-    "caption",
-    "center",
-    "dd",
-    "details",
-    "dialog",
-    "dir",
-    "div",
-    "dt",
-    "fieldset",
-    "figcaption",
-    "figure",
-    "footer",
-    "form",
-    "head",
-    "header",
-    "hgroup",
-    "hr",
-    "html",
-    "legend",
-    "li",
-    "main",
-    "menu",
-    "nav",
-    "option",
-    "section",
-    "summary",
-    "tbody",
-    "tfoot",
-    "thead",
-    "tr",
-    "textarea",
-];
+impl Layout {
+    /// Of the element of that name, in lower case.
+    const fn of(name: &[u8]) -> Self {
+        match name {
+            b"script" | b"style" | b"title" | b"iframe" | b"noembed" | b"noframes" | b"template" => {
+                Self::Silent
+            }
+            b"blockquote" | b"dl" | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" | b"ol" | b"p" | b"pre"
+            | b"table" | b"ul" => Self::Apart,
+            b"address" | b"article" | b"aside" | b"body" | b"caption" | b"center" | b"dd" | b"details"
+            | b"dialog" | b"dir" | b"div" | b"dt" | b"fieldset" | b"figcaption" | b"figure" | b"footer"
+            | b"form" | b"head" | b"header" | b"hgroup" | b"hr" | b"html" | b"legend" | b"li" | b"main"
+            | b"menu" | b"nav" | b"option" | b"section" | b"summary" | b"tbody" | b"tfoot" | b"thead"
+            | b"tr" | b"textarea" => Self::Block,
+            _ => Self::Inline,
+        }
+    }
+}
 
 /// The longest name of an entity, its semicolon left out ("CounterClockwiseContourIntegral").
 const LONGEST_ENTITY: usize = 31;
@@ -186,18 +157,18 @@ impl Reader<'_> {
 
     fn tag(&mut self, name_at: usize, opens: bool) {
         let (name, len) = self.tag_name(name_at);
-        let name = std::str::from_utf8(&name[..len]).unwrap_or_default();
+        let name = &name[..len];
         let closed = self.attributes();
         match name {
-            "br" => return self.lines.line(),
-            "td" | "th" if opens => return self.lines.cell(),
+            b"br" => return self.lines.line(),
+            b"td" | b"th" if opens => return self.lines.cell(),
             _ => {}
         }
-        let apart = APART.contains(&name);
-        if apart || BLOCKS.contains(&name) {
-            self.lines.block(apart);
+        let layout = Layout::of(name);
+        if matches!(layout, Layout::Apart | Layout::Block) {
+            self.lines.block(layout == Layout::Apart);
         }
-        if name == "pre" && !closed {
+        if name == b"pre" && !closed {
             self.preformatted = if opens {
                 self.preformatted.saturating_add(1)
             } else {
@@ -211,7 +182,7 @@ impl Reader<'_> {
                     _ => 0,
                 };
             }
-        } else if opens && !closed && SILENT.contains(&name) {
+        } else if opens && !closed && layout == Layout::Silent {
             self.silence(name);
         }
     }
@@ -267,13 +238,13 @@ impl Reader<'_> {
     }
 
     /// Moves to the end tag of an element whose content is no text.
-    fn silence(&mut self, name: &str) {
+    fn silence(&mut self, name: &[u8]) {
         while let Some(i) = find(&self.bytes[self.at..], b"</") {
             self.at += i;
             let after = self.at + 2 + name.len();
             let named = self.bytes.get(self.at + 2..after);
             let ends = !matches!(self.bytes.get(after), Some(byte) if byte.is_ascii_alphanumeric());
-            if ends && named.is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes())) {
+            if ends && named.is_some_and(|found| found.eq_ignore_ascii_case(name)) {
                 return;
             }
             self.at += 2;
