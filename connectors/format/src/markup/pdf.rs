@@ -24,6 +24,25 @@ const MAX_PAGES: usize = 10_000;
 /// The stack that reading has. Forms within forms are followed 50 deep, each of them over several large frames.
 const STACK_BYTES: usize = 64 << 20;
 
+/// A limit on work. Streams are compressed up to a thousand times, so that a small document could ask for as much work as the
+/// largest that is read; what a document may ask for grows with its own bytes.
+struct Limit {
+    /// What any document may ask for.
+    least: usize,
+    /// How much more for each of its bytes.
+    each: usize,
+    /// What none may ask for more of.
+    most: usize,
+}
+
+impl Limit {
+    /// The limit of a document of so many bytes.
+    fn of(&self, bytes: usize) -> usize {
+        let own = self.least.saturating_add(self.each.saturating_mul(bytes));
+        own.min(self.most)
+    }
+}
+
 /// Why there is no text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -86,12 +105,12 @@ fn read(pdf: &[u8], max_bytes: usize) -> Result<String, PdfError> {
         notes,
         largest_form,
     } = opened;
+    let mut work = glyphs::Work::new(pdf.len(), largest_form);
     let pdf = Pdf::new(bytes).map_err(|_| PdfError::Damaged)?;
     // The two libraries see the same pages, or one of them misses some.
     if pdf.pages().len() != notes.len() {
         return Err(PdfError::Damaged);
     }
-    let mut work = glyphs::Work::new(largest_form);
     let mut text = String::new();
     for (page, notes) in pdf.pages().iter().zip(&notes) {
         let page = Page::read(page, &mut work)?;

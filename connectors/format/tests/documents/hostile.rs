@@ -34,6 +34,25 @@ fn a_bomb_of_one_layer_or_of_two_is_refused() {
 }
 
 #[test]
+fn a_small_document_does_not_ask_for_the_work_of_a_large_one() {
+    let letters = |count: usize| {
+        let content = format!("BT /F 1 Tf 72 700 Td ({}) Tj ET", "a".repeat(count));
+        with_content(stream("/Filter /FlateDecode", &deflated(content.as_bytes())), &[])
+    };
+    assert_eq!(
+        pdf_to_text(&letters(100_000), LIMIT).map(|text| text.len()),
+        Ok(100_000)
+    );
+    // A few kilobytes, and no limit on a page of its own is reached.
+    let pdf = letters(900_000);
+    assert!(pdf.len() < 10_000);
+    assert_eq!(refused(&pdf), PdfError::TooComplex);
+    // Nothing is drawn, but all is decoded.
+    let blanks = stream("/Filter /FlateDecode", &deflated(&vec![b' '; 20 << 20]));
+    assert_eq!(refused(&with_content(blanks, &[])), PdfError::TooLarge);
+}
+
+#[test]
 fn a_stream_of_more_objects_than_any_note_has_is_refused() {
     let mut objects = b"7 0 [".to_vec();
     objects.extend(b"1 ".repeat(3_000_000));

@@ -13,12 +13,21 @@ use hayro_interpret::{
     InterpreterSettings, InterpreterWarning, RenderContent, SoftMask, WarningSinkFn, interpret_page,
 };
 
-use super::PdfError;
+use super::{Limit, PdfError};
 
 /// Bytes of forms that are run, a form counted each time that it is drawn: forms within forms could multiply without end.
-const MAX_FORM_BYTES: usize = 1 << 30;
-/// Glyphs, pictures and lines that are drawn on all pages.
-const MAX_DRAWN: usize = 50_000_000;
+const MAX_FORM_BYTES: Limit = Limit {
+    least: 24 << 20,
+    each: 768,
+    most: 1 << 30,
+};
+/// Glyphs, pictures and lines that are drawn on all pages. A page has some thousand, and a document draws a few for each of its
+/// bytes.
+const MAX_DRAWN: Limit = Limit {
+    least: 200_000,
+    each: 16,
+    most: 50_000_000,
+};
 /// Glyphs of one page.
 const MAX_GLYPHS: usize = 2_000_000;
 /// Units of a font's design grid that are one em.
@@ -35,10 +44,11 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub(super) const fn new(largest_form: usize) -> Self {
+    /// What a document of so many bytes may draw.
+    pub(super) fn new(bytes: usize, largest_form: usize) -> Self {
         Self {
-            drawn: MAX_DRAWN,
-            form_bytes: MAX_FORM_BYTES,
+            drawn: MAX_DRAWN.of(bytes),
+            form_bytes: MAX_FORM_BYTES.of(bytes),
             largest_form,
         }
     }

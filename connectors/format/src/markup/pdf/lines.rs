@@ -4,7 +4,10 @@
 //! Glyphs that follow each other on a base line are a piece; a wide gap between two is a space, and pieces on the base
 //! line of the one before them are cells of its line. Values of form fields are drawn last and go where they stand.
 
+use std::cell::Cell;
+
 use hayro_interpret::kurbo::Vec2;
+use memchr::memmem;
 
 use super::PdfError;
 use super::glyphs::{Glyph, Page, Text};
@@ -27,6 +30,12 @@ const SAME_LINE: f64 = 0.3;
 const PARAGRAPH: f64 = 1.9;
 /// Between two cells, as in HTML.
 const CELLS: &str = "  ";
+/// Comparisons that a page may take to find the lines of its pieces, and as many again for each piece. A note's page takes
+/// hundreds; one of thousands of pieces on one base line would take a comparison with each for each.
+const MAX_COMPARISONS: usize = 1 << 20;
+const PIECE_COMPARISONS: usize = 1 << 8;
+/// Bytes of a page that are searched for the texts of its annotations. Those after as many are written again, shown or not.
+const MAX_SEARCHED: usize = 1 << 28;
 /// What a glyph is written as that stands alone and is not known: a bullet, a box.
 const UNKNOWN: char = '\u{fffd}';
 
@@ -53,6 +62,8 @@ struct Line {
 #[derive(Debug)]
 pub(super) struct Lines {
     lines: Vec<Line>,
+    /// Comparisons that are left. Without any, what does not follow the piece before it starts a line of its own.
+    left: usize,
     /// Texts that the page does not show.
     notes: Vec<String>,
 }
@@ -63,6 +74,7 @@ impl Lines {
     pub(super) fn new(page: Page) -> Result<Self, PdfError> {
         let mut lines = Self {
             lines: Vec::new(),
+            left: MAX_COMPARISONS,
             notes: Vec::new(),
         };
         let (content, annotations) = page.glyphs.split_at(page.annotations);
@@ -96,12 +108,15 @@ impl Lines {
             pieces: Vec::new(),
         };
         let candidates = if anywhere { self.lines.len() } else { 1 };
+        let left = Cell::new(self.left.saturating_add(PIECE_COMPARISONS));
         let there = self
             .lines
             .iter_mut()
             .rev()
             .take(candidates)
-            .find(|other| other.has_room(&line, &piece));
+            .take_while(|_| left.get() > 0)
+            .find(|other| other.has_room(&line, &piece, &left));
+        self.left = left.get();
         match there {
             Some(there) => {
                 let at = there.pieces.partition_point(|other| other.from <= piece.from);
@@ -119,12 +134,15 @@ impl Lines {
     /// Adds texts of annotations that the page does not show already.
     pub(super) fn add_notes(&mut self, notes: &[String]) {
         let mut shown = String::new();
+        let mut left = MAX_SEARCHED;
         for note in notes {
             let bare = |text: &str| text.split_whitespace().collect::<String>();
             if shown.is_empty() {
                 shown = self.lines.iter().map(|line| bare(&line.text())).collect();
             }
-            if !shown.contains(&bare(note)) {
+            let searched = left.checked_sub(shown.len());
+            left = searched.unwrap_or(0);
+            if searched.is_none() || memmem::find(shown.as_bytes(), bare(note).as_bytes()).is_none() {
                 self.notes.push(note.replace("\r\n", "\n").replace('\r', "\n"));
             }
         }
@@ -154,15 +172,23 @@ impl Lines {
 }
 
 impl Line {
-    /// Whether the piece is of this line and overlaps nothing there.
-    fn has_room(&self, line: &Self, piece: &Piece) -> bool {
+    /// Whether the piece is of this line and overlaps nothing there. Takes the comparisons from those that are `left`; without enough
+    /// of them there is no room.
+    fn has_room(&self, line: &Self, piece: &Piece, left: &Cell<usize>) -> bool {
         let size = self.size.min(line.size);
-        is_parallel(self.along, line.along)
-            && (self.base - line.base).abs() <= SAME_LINE * size
-            && self.pieces.iter().all(|other| {
-                let overlap = other.to.min(piece.to) - other.from.max(piece.from);
-                overlap < SAME_LINE * size
-            })
+        left.set(left.get().saturating_sub(1));
+        let is_near = (self.base - line.base).abs() <= SAME_LINE * size;
+        if !(is_near && is_parallel(self.along, line.along)) {
+            return false;
+        }
+        let Some(after) = left.get().checked_sub(self.pieces.len()) else {
+            return false;
+        };
+        left.set(after);
+        self.pieces.iter().all(|other| {
+            let overlap = other.to.min(piece.to) - other.from.max(piece.from);
+            overlap < SAME_LINE * size
+        })
     }
 
     fn text(&self) -> String {
@@ -399,6 +425,19 @@ mod tests {
         let labels = [glyphs(0.0, 0.0, "Name:"), glyphs(0.0, 12.0, "Ward:")];
         let values = [glyphs(60.0, 12.0, "B2"), glyphs(60.0, 0.5, "Voss")];
         assert_eq!(text(&labels, &values).as_deref(), Ok("Name:  Voss\nWard:  B2"));
+    }
+
+    #[test]
+    fn a_base_line_of_more_pieces_than_are_compared_loses_none() {
+        let line = |count: i32| {
+            let pieces = (0..count).map(|i| glyphs(f64::from(i) * 20.0, 0.0, "a"));
+            text(&pieces.collect::<Vec<_>>(), &[]).unwrap()
+        };
+        assert_eq!(line(400).lines().count(), 1);
+        // Each with each, these would be twelve million.
+        let many = line(5000);
+        assert!(many.lines().count() > 1);
+        assert_eq!(many.matches('a').count(), 5000);
     }
 
     #[test]

@@ -11,12 +11,17 @@ use flate2::read::ZlibDecoder;
 use lopdf::xref::{XrefEntry, XrefRecovery};
 use lopdf::{DecompressError, Dictionary, Document, Error, LoadOptions, Object, ObjectId, Stream};
 
-use super::{MAX_PAGES, PdfError, notes};
+use super::{Limit, MAX_PAGES, PdfError, notes};
 
 /// The bytes that one stream of objects may decode to. Writers put some hundred objects into each.
 const MAX_OBJECT_STREAM: usize = 8 << 20;
-/// The bytes that all streams may decode to that are read: content, forms, fonts.
-const MAX_DECODED: usize = 128 << 20;
+/// The bytes that all streams may decode to that are read: content, forms, fonts. What writers deflate is five to twenty times
+/// as long when it is decoded.
+const MAX_DECODED: Limit = Limit {
+    least: 8 << 20,
+    each: 64,
+    most: 128 << 20,
+};
 /// Objects of a document, those within others included. Each takes some hundred bytes of memory.
 const MAX_OBJECTS: usize = 2_000_000;
 
@@ -57,7 +62,7 @@ pub(super) fn open(pdf: &[u8]) -> Result<Opened, PdfError> {
         return Err(PdfError::Damaged);
     }
     refuse_containers(&document)?;
-    let largest_form = decode(&mut document)?;
+    let largest_form = decode(&mut document, MAX_DECODED.of(pdf.len()))?;
     refuse_missing(&document)?;
     let pages: Vec<ObjectId> = document.page_iter().take(MAX_PAGES + 1).collect();
     if pages.len() > MAX_PAGES {
@@ -152,10 +157,10 @@ fn refuse_containers(document: &Document) -> Result<(), PdfError> {
     Ok(())
 }
 
-/// Decodes each stream that is read, and empties the others. Gives the size of the largest form.
-fn decode(document: &mut Document) -> Result<usize, PdfError> {
+/// Decodes each stream that is read, to `max_bytes` in all, and empties the others. Gives the size of the largest form.
+fn decode(document: &mut Document, max_bytes: usize) -> Result<usize, PdfError> {
     let ids: Vec<ObjectId> = document.objects.keys().copied().collect();
-    let mut left = MAX_DECODED;
+    let mut left = max_bytes;
     let mut largest_form = 0;
     for id in ids {
         let Some(Object::Stream(stream)) = document.objects.get(&id) else {
