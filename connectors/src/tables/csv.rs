@@ -18,6 +18,9 @@ use super::{Compression, Constant, SLAB_BYTES, SLAB_ROWS, Shape, Slab, Slabs, Ta
 /// Room for what a row has beside a note of the greatest size, each byte of which may be a quote that is doubled.
 const BESIDE: usize = 1 << 20;
 
+/// Values of a header at most. Each takes some dozen bytes of memory, and a line of delimiters has nothing else.
+const MAX_COLUMNS: usize = 1 << 16;
+
 /// How CSV is written.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -62,6 +65,10 @@ pub(super) fn read(
     let header = reader
         .byte_headers()
         .map_err(|error| csv_failed(remote, 0, error))?;
+    if header.len() > MAX_COLUMNS {
+        let problem = format!("its header has more than {MAX_COLUMNS} columns; is the delimiter right?");
+        return Err(TableError::broken(remote.label(), problem));
+    }
     let names: Vec<String> = header
         .iter()
         .enumerate()

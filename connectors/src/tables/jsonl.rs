@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::blocks::Remote;
 use super::decompress::{failed, open};
+use super::pick::Pick;
 use super::{Compression, Constant, SLAB_BYTES, SLAB_ROWS, Shape, Slab, Slabs, TableError, TablesConfig};
 use crate::files::lines::Lines;
 
@@ -44,6 +45,7 @@ pub(super) fn read(
     let limit = config.max_note_bytes.saturating_mul(6).saturating_add(BESIDE);
     let mut rows = Rows {
         lines: Lines::new(open(remote, compression)?, limit),
+        pick: Pick::of(columns.iter().map(|column| column.path.as_str())),
         remote: remote.clone(),
         columns,
         schema,
@@ -99,6 +101,7 @@ impl Column {
 
 struct Rows {
     lines: Lines<BufReader<Box<dyn Read + Send>>>,
+    pick: Pick,
     remote: Remote,
     columns: Vec<Column>,
     schema: Arc<Schema>,
@@ -136,7 +139,7 @@ impl Rows {
             let cells = line.bytes.ok_or(QuarantineCode::TooLarge).and_then(|line| {
                 bytes += line.len();
                 std::str::from_utf8(line).map_err(|_| QuarantineCode::InvalidUtf8)?;
-                let line: Value = serde_json::from_slice(line).map_err(|_| QuarantineCode::InvalidPayload)?;
+                let line = self.pick.read(line).map_err(|_| QuarantineCode::InvalidPayload)?;
                 if !line.is_object() {
                     return Err(QuarantineCode::InvalidPayload);
                 }

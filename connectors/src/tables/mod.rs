@@ -12,6 +12,7 @@ mod error;
 mod jsonl;
 mod parquet;
 mod partitions;
+mod pick;
 mod shape;
 mod strings;
 mod tree;

@@ -6,15 +6,20 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, LargeStringArray, RecordBatch};
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
+use arrow_select::concat::concat_batches;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 
 use super::blocks::Remote;
 use super::{Constant, SLAB_BYTES, SLAB_ROWS, Shape, Slab, Slabs, TableError, TablesConfig};
+
+/// Bytes of a slab after which it ends, whatever its rows. Texts of very different lengths, and one text that a dictionary gives to
+/// every row, have more than their average.
+const MOST_BYTES: usize = 16 * SLAB_BYTES;
 
 /// What an object says of itself at its end.
 pub(super) fn metadata(remote: &Remote) -> Result<Arc<ParquetMetaData>, TableError> {
@@ -87,6 +92,7 @@ pub(super) fn read(
         .collect();
     let mask = ProjectionMask::roots(metadata.file_metadata().schema_descr(), tops.iter().copied());
     let rows = batch_rows(&metadata, groups.clone(), &tops);
+    let at_once = rows_at_once(&metadata, groups.clone(), &tops, rows);
     let before: i64 = (0..groups.start)
         .map(|at| metadata.row_group(at).num_rows())
         .sum();
@@ -96,7 +102,7 @@ pub(super) fn read(
             .with_projection(mask)
             .with_row_groups(groups.collect())
             .with_offset(usize::try_from(from).unwrap_or(usize::MAX))
-            .with_batch_size(rows)
+            .with_batch_size(at_once)
             .build()
     };
     let reader = match catch_unwind(AssertUnwindSafe(build)) {
@@ -126,6 +132,7 @@ pub(super) fn read(
         reader,
         schema,
         constants,
+        rows,
         row: before + i64::try_from(from).unwrap_or(i64::MAX),
         begin: before,
         all,
@@ -153,6 +160,8 @@ struct Rows {
     reader: ParquetRecordBatchReader,
     schema: Arc<Schema>,
     constants: Vec<Constant>,
+    /// Rows of a slab at most.
+    rows: usize,
     row: i64,
     /// The unit's first row, and how many it has.
     begin: i64,
@@ -167,13 +176,26 @@ impl Rows {
                 format!("the data after row {row} are damaged, or text that is not UTF-8; export it again");
             TableError::broken(self.remote.label(), problem)
         };
-        let read = match catch_unwind(AssertUnwindSafe(|| self.reader.next())) {
-            Ok(None) => return Ok(None),
-            Ok(Some(Ok(read))) => read,
-            Ok(Some(Err(_))) => return Err(self.remote.why(|| damaged(self.row))),
-            Err(_) => return Err(damaged(self.row)),
+        let mut batches: Vec<RecordBatch> = Vec::new();
+        let (mut rows, mut bytes) = (0, 0);
+        while rows < self.rows && bytes < MOST_BYTES {
+            let row = self.row + rows as i64;
+            match catch_unwind(AssertUnwindSafe(|| self.reader.next())) {
+                Ok(None) => break,
+                Ok(Some(Ok(read))) => {
+                    rows += read.num_rows();
+                    bytes += read.get_array_memory_size();
+                    batches.push(read);
+                }
+                Ok(Some(Err(_))) => return Err(self.remote.why(|| damaged(row))),
+                Err(_) => return Err(damaged(row)),
+            }
+        }
+        let read = match batches.as_slice() {
+            [] => return Ok(None),
+            [one] => one.clone(),
+            [first, ..] => concat_batches(&first.schema(), &batches).map_err(|_| damaged(self.row))?,
         };
-        let rows = read.num_rows();
         let mut columns: Vec<ArrayRef> = read.columns().to_vec();
         for (_, value) in &self.constants {
             let column = LargeStringArray::from_iter_values(std::iter::repeat_n(value, rows));
@@ -194,22 +216,35 @@ impl Rows {
 
 /// How many rows have about [`SLAB_BYTES`] in these columns, in the row group where they have most.
 fn batch_rows(metadata: &ParquetMetaData, groups: Range<usize>, tops: &[usize]) -> usize {
-    let descr = metadata.file_metadata().schema_descr();
-    let leaves: Vec<usize> = (0..descr.num_columns())
-        .filter(|&leaf| tops.contains(&descr.get_column_root_idx(leaf)))
-        .collect();
-    let average = metadata.row_groups()[groups]
+    let average = |group: &RowGroupMetaData| bytes_of(group, tops) / group.num_rows().max(1);
+    let most = metadata.row_groups()[groups]
         .iter()
-        .map(|group| {
-            let bytes: i64 = leaves
-                .iter()
-                .map(|&leaf| group.column(leaf).uncompressed_size())
-                .sum();
-            bytes / group.num_rows().max(1)
-        })
+        .map(average)
         .max()
         .unwrap_or(0);
-    (SLAB_BYTES / usize::try_from(average).unwrap_or(1).max(1)).clamp(1, SLAB_ROWS)
+    (SLAB_BYTES / usize::try_from(most).unwrap_or(1).max(1)).clamp(1, SLAB_ROWS)
+}
+
+/// How many of a slab's rows are decoded at once. All of a group's bytes may be those of one value that a dictionary gives to every
+/// row: so many rows have [`MOST_BYTES`] even then, or one has more. A divisor of the slab's rows, so that they are as many as
+/// they would be without a dictionary.
+fn rows_at_once(metadata: &ParquetMetaData, groups: Range<usize>, tops: &[usize], rows: usize) -> usize {
+    let groups = metadata.row_groups()[groups].iter();
+    let most = groups.map(|group| bytes_of(group, tops)).max().unwrap_or(0);
+    let fit = MOST_BYTES / usize::try_from(most).unwrap_or(1).max(1);
+    let mut divisors = (1..=rows.min(fit).max(1)).rev();
+    divisors
+        .find(|at_once| rows.is_multiple_of(*at_once))
+        .unwrap_or(1)
+}
+
+/// Bytes of these columns in a row group, decompressed.
+fn bytes_of(group: &RowGroupMetaData, tops: &[usize]) -> i64 {
+    let descr = group.schema_descr();
+    (0..group.num_columns())
+        .filter(|&leaf| tops.contains(&descr.get_column_root_idx(leaf)))
+        .map(|leaf| group.column(leaf).uncompressed_size())
+        .fold(0, i64::saturating_add)
 }
 
 fn widened(fields: &Fields) -> Vec<FieldRef> {
@@ -224,4 +259,61 @@ fn widened(fields: &Fields) -> Vec<FieldRef> {
         Arc::new(field.as_ref().clone().with_data_type(kind))
     };
     fields.iter().map(wide).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Memory, Store as _};
+    use arrow_array::types::Int32Type;
+    use arrow_array::{DictionaryArray, Int32Array};
+    use parquet::arrow::ArrowWriter;
+    use parquet::file::properties::WriterProperties;
+
+    /// The slabs of a table whose rows all have this text, which a dictionary holds once: rows and bytes of each.
+    fn slabs(text: String, rows: usize) -> Vec<(usize, usize)> {
+        let keys = Int32Array::from_iter_values(std::iter::repeat_n(0, rows));
+        let texts: ArrayRef = Arc::new(LargeStringArray::from_iter_values([text]));
+        let column: ArrayRef = Arc::new(DictionaryArray::<Int32Type>::new(keys, texts));
+        let record = RecordBatch::try_from_iter([("text", column)]).unwrap();
+        let properties = WriterProperties::builder()
+            .set_dictionary_page_size_limit(1 << 30)
+            .set_statistics_enabled(parquet::file::properties::EnabledStatistics::None)
+            .build();
+        let mut bytes = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut bytes, record.schema(), Some(properties)).unwrap();
+        writer.write(&record).unwrap();
+        writer.close().unwrap();
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let store = Arc::new(Memory::default());
+        runtime.block_on(store.create("a.parquet", bytes.into())).unwrap();
+        let object = runtime.block_on(store.look("a.parquet")).unwrap();
+        let remote = Remote::new(store, object, runtime.handle().clone());
+        let config = "input = { kind = \"folder\", path = \"/\" }\ncolumns = { text = [\"text\"] }\n";
+        let config: TablesConfig = toml::from_str(config).unwrap();
+        let (_, slabs) = read(&remote, None, 0, &config, &[]).unwrap();
+        let mut next = 0;
+        let slabs = slabs.map(|slab| {
+            let slab = slab.unwrap();
+            assert_eq!(slab.first, next);
+            next += slab.record.num_rows() as i64;
+            (slab.record.num_rows(), slab.record.get_array_memory_size())
+        });
+        slabs.collect()
+    }
+
+    #[test]
+    fn a_text_that_a_dictionary_gives_to_every_row_does_not_fill_the_memory() {
+        let large = slabs("a ".repeat(1 << 19), 300);
+        assert_eq!(large.iter().map(|(rows, _)| rows).sum::<usize>(), 300);
+        assert!(
+            large.iter().all(|(_, bytes)| *bytes <= 3 * MOST_BYTES),
+            "{large:?}"
+        );
+        assert!(large.len() >= 3, "{large:?}");
+        // What fits stays together.
+        let small = slabs("Seen.".to_owned(), 3000);
+        let rows: Vec<usize> = small.iter().map(|(rows, _)| *rows).collect();
+        assert_eq!(rows, [1024, 1024, 952]);
+    }
 }
