@@ -46,7 +46,8 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Adds other sums.
+    /// Adds other sums. What anybody may have written could be more than a number holds; such sums stay at its largest, and do not
+    /// add up to what is there.
     pub fn add(&mut self, other: &Self) {
         let pairs = [
             (&mut self.units, other.units),
@@ -62,22 +63,25 @@ impl Totals {
             (&mut self.review, other.review),
         ];
         for (sum, more) in pairs {
-            *sum += more;
+            *sum = sum.saturating_add(more);
         }
     }
 
     /// Adds one part of a unit.
-    pub const fn add_part(&mut self, footer: &PartFooter) {
-        self.files += 1;
-        self.rows_in += footer.next - footer.first;
-        self.rows_out += footer.redacted + footer.quarantined;
-        self.redacted += footer.redacted;
-        self.quarantined += footer.quarantined;
-        self.texts += footer.texts;
-        self.text_bytes += footer.text_bytes;
-        self.identifiers += footer.identifiers;
-        self.spans += footer.spans;
-        self.review += footer.review;
+    pub fn add_part(&mut self, footer: &PartFooter) {
+        self.add(&Self {
+            units: 0,
+            files: 1,
+            rows_in: footer.next.saturating_sub(footer.first),
+            rows_out: footer.redacted.saturating_add(footer.quarantined),
+            redacted: footer.redacted,
+            quarantined: footer.quarantined,
+            texts: footer.texts,
+            text_bytes: footer.text_bytes,
+            identifiers: footer.identifiers,
+            spans: footer.spans,
+            review: footer.review,
+        });
     }
 }
 
@@ -221,5 +225,19 @@ mod tests {
         let mut new = read.clone();
         new.files.insert("a".into(), "b".into());
         assert_eq!(new.without_digests(), read);
+    }
+
+    #[test]
+    fn sums_of_more_than_a_number_holds_do_not_begin_anew() {
+        let most = Totals {
+            rows_out: u64::MAX,
+            ..Totals::default()
+        };
+        let mut sum = Totals {
+            rows_out: 2,
+            ..Totals::default()
+        };
+        sum.add(&most);
+        assert_eq!(sum, most);
     }
 }

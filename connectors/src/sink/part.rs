@@ -184,7 +184,9 @@ impl PartFooter {
             fingerprints: Fingerprints::read(|key| text(key).ok()),
         };
         let rows = u64::try_from(file.num_rows()).unwrap_or(0);
-        if footer.first + rows != footer.next || footer.redacted + footer.quarantined != rows {
+        let next = footer.first.checked_add(rows);
+        let counted = footer.redacted.checked_add(footer.quarantined);
+        if next != Some(footer.next) || counted != Some(rows) {
             return Err("its rows do not add up to what its footer counts".to_owned());
         }
         Ok(footer)
@@ -362,9 +364,18 @@ mod tests {
         assert!(!make(&mut footer.clone()).create(&store).await.unwrap());
         assert_eq!(read_part(&store, &name(true).path()).await.unwrap(), footer);
         footer.next = 14;
-        let wrong = make(&mut footer);
-        let other = Memory::default();
-        wrong.create(&other).await.unwrap();
-        assert!(read_part(&other, &name(true).path()).await.is_err());
+        // Counts that are three if what does not fit in a number is left away.
+        let overflowing = PartFooter {
+            next: 13,
+            redacted: u64::MAX,
+            quarantined: 4,
+            ..footer.clone()
+        };
+        for mut footer in [footer, overflowing] {
+            let wrong = make(&mut footer);
+            let other = Memory::default();
+            wrong.create(&other).await.unwrap();
+            assert!(read_part(&other, &name(true).path()).await.is_err());
+        }
     }
 }
