@@ -2,10 +2,7 @@
 //! reader gets past its first checks. No panic; what is read lies in its text, and a message closed with what it was reads.
 #![no_main]
 
-use std::sync::LazyLock;
-
-use lethe_core::{Coordinates, Envelope, Record};
-use lethe_format::{Format, Hl7v2Config, Hl7v2Format};
+use lethe_fuzz::hl7v2::Read;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 
@@ -32,15 +29,6 @@ const VALUES: [&str; 16] = [
     "Base64",
     "U2Vlbi4=",
 ];
-
-static FORMAT: LazyLock<Hl7v2Format> = LazyLock::new(|| {
-    let config = Hl7v2Config {
-        keep_message: true,
-        keep_numbers: true,
-        ..Hl7v2Config::default()
-    };
-    config.build().expect("these settings are valid")
-});
 
 #[derive(Arbitrary, Debug)]
 struct Case<'a> {
@@ -73,33 +61,11 @@ fn message(case: &Case<'_>) -> String {
 }
 
 fuzz_target!(|case: Case<'_>| {
-    let payload = message(&case);
-    let Record::Note(event) = FORMAT.decode(Coordinates::default(), payload.as_bytes()) else {
+    let Some(read) = Read::of(message(&case).as_bytes()) else {
         return;
     };
-    let enclosed = event.enclosed.as_ref().expect("the message was to be kept");
-    let envelope: &dyn Envelope = &*enclosed.0;
-    let mut end = 0;
-    for part in envelope.parts() {
-        part.check(event.text.expose()).expect("a part lies in the text");
-        assert!(part.start() >= end, "parts are in order");
-        end = part.end();
-    }
-    let parts: Vec<_> = envelope
-        .parts()
-        .iter()
-        .map(|part| part.of(event.text.expose()))
-        .collect();
-    let identifiers: Vec<_> = envelope
-        .identifiers()
-        .iter()
-        .map(|one| one.value.expose())
-        .collect();
-    let closed = envelope
-        .close(&parts, &identifiers)
-        .expect("as many as there were");
-    if event.text.expose().chars().any(char::is_alphanumeric) {
-        let again = FORMAT.read(&closed).expect("a closed message reads");
-        assert!(again.kind == event.kind, "the event is another");
+    let closed = read.closed();
+    if read.event().text.expose().chars().any(char::is_alphanumeric) {
+        read.again(&closed);
     }
 });

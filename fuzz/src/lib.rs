@@ -1,0 +1,4 @@
+//! What fuzz targets share.
+
+pub mod hl7v2;
+pub mod store;
