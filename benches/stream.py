@@ -24,10 +24,11 @@ ENGINES = {
 }
 
 
-def build():
-    """Builds the program and the feeder, unless LETHE_BENCH_BUILT says that they are there."""
+def build(*tools):
+    """Builds the program, the feeder and these tools of the benches, unless LETHE_BENCH_BUILT says that they are there."""
     if not os.environ.get("LETHE_BENCH_BUILT"):
-        command = ["cargo", "build", "--release", "--locked", "-p", "lethe", "-p", "lethe-benches", "--bin", "lethe", "--bin", "feed"]
+        command = ["cargo", "build", "--release", "--locked", "-p", "lethe", "-p", "lethe-benches"]
+        command += [word for name in ("lethe", "feed", *tools) for word in ("--bin", name)]
         subprocess.run(command, cwd=ROOT, check=True)
 
 
