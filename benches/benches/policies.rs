@@ -121,7 +121,7 @@ fn redact(bencher: Bencher<'_, '_>, redactor: &Redactor) {
     let names = vec!["member".to_owned(); 4];
     bencher
         .counter(bytes())
-        .bench(|| redactor.redact(&LABELS, &names, &BATCH, &FOUND));
+        .bench(|| redactor.redact(&LABELS, &names, &BATCH, &*FOUND));
 }
 
 #[divan::bench(args = ["tag", "mask", "pseudonym", "encrypt", "surrogate"])]

@@ -71,16 +71,19 @@ fn a_record_over_the_memory_of_a_record_is_one_quarantined_row() {
         line(2, &prose),
         line(3, &"x".repeat(60_000_000)),
         line(4, "Left."),
+        // Short enough for its tokens, and a span every few bytes.
+        line(5, &"612-555-0199; ".repeat(200_000)),
     ];
     let limits = "[resources]\nmemory_bytes = 402653184\nworkers = 2\n";
     let (config, out) = configure(&place, &[("a.jsonl", lines)], limits);
     Lethe::through(&config).end().expect(0);
-    let rows = rows(&out, &[("a.jsonl", 5)]);
+    let rows = rows(&out, &[("a.jsonl", 6)]);
     assert_eq!(
         quarantined(&rows),
         [
             ("a.jsonl", 1, "over_budget:memory"),
-            ("a.jsonl", 3, "over_budget:memory")
+            ("a.jsonl", 3, "over_budget:memory"),
+            ("a.jsonl", 5, "over_budget:memory")
         ]
     );
     let long = rows.iter().find(|row| row.offset == 2).unwrap();

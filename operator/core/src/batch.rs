@@ -287,6 +287,17 @@ impl NoteBatch {
         }
     }
 
+    /// Asks whether the spans of the batch may take so many bytes.
+    ///
+    /// # Errors
+    /// [`TagError::OverBudget`] if they may not.
+    pub(crate) fn reserve(&self, bytes: usize) -> Result<(), TagError> {
+        match &self.pace {
+            Some(pace) if !pace.allow(bytes) => Err(TagError::OverBudget),
+            _ => Ok(()),
+        }
+    }
+
     /// Says that each text is a value of this column of identifiers, by its path in the table.
     #[must_use]
     pub fn of_column(self, path: &str) -> Self {

@@ -52,6 +52,10 @@ impl Combine for Beside {
         kept.seat(note.text, new, true);
         kept.into_decisions()
     }
+
+    fn token_bytes(&self) -> usize {
+        self.combiner.token_bytes()
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,19 @@
 //! The whole of de-identification, without the stream: members tag, the ensemble decides, the redactor writes.
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use crate::footprint::{Footprint, candidates};
+use crate::together::together;
 use crate::{
     Annotations, AuditBatch, BatchError, Carried, Combine, Decision, Exemption, LabelId, LabelSet, Lookups,
     MemberSet, Merging, NoteBatch, NoteView, Outcome, QuarantineCode, Redacted, RedactedBatch, Redactor,
     Review, ReviewRule, Span, Sweep, TagError, Tagger, Unredacted,
 };
+
+/// A row's decisions and what was seen of them, or why it is quarantined.
+type Judged<T> = Result<(Vec<Decision>, T), QuarantineCode>;
 
 /// Members, and how they are combined and acted upon. Shared by every lane; synchronous and pure.
 pub struct Engine {
@@ -103,35 +109,60 @@ impl Engine {
         self.members.iter().filter_map(of).collect()
     }
 
+    /// Bytes of memory that the members and their combination take for each token of a long note, beside the note and its spans.
+    pub fn token_bytes(&self) -> usize {
+        // Members tag one after another.
+        let members = self.members.iter().map(|member| member.token_bytes()).max();
+        members.unwrap_or(0).max(self.combiner.token_bytes())
+    }
+
     /// What the ensemble decides about each row. An error quarantines that row alone.
     pub fn decide(&self, batch: &NoteBatch) -> Vec<Outcome> {
         self.judge(batch, |_, _, _, _| ())
-            .into_iter()
             .map(|outcome| outcome.map(|(decisions, ())| decisions))
             .collect()
     }
 
     /// What the ensemble decides about each row, and what `look` says of that: it is given the note, what the members said,
-    /// the decisions, and the stretches that the message's structure explains.
-    fn judge<T>(
+    /// the decisions, and the stretches that the message's structure explains. Rows are judged as they are asked for, a few
+    /// at a time, so that the memory of the members' features and spans does not grow with the batch.
+    fn judge<'a, T: 'a>(
+        &'a self,
+        batch: &'a NoteBatch,
+        look: impl Fn(NoteView<'_>, &[&Annotations], &[Decision], &[Span]) -> T + 'a,
+    ) -> impl Iterator<Item = Judged<T>> + 'a {
+        together(batch).flat_map(move |rows| self.judge_rows(batch, rows, &look))
+    }
+
+    fn judge_rows<T>(
         &self,
         batch: &NoteBatch,
-        look: impl Fn(NoteView<'_>, &[&Annotations], &[Decision], &[Span]) -> T,
-    ) -> Vec<Result<(Vec<Decision>, T), QuarantineCode>> {
-        let tagged: Vec<_> = self
-            .members
-            .iter()
-            .map(|member| tag_isolated(member.as_ref(), batch))
-            .collect();
+        rows: Range<usize>,
+        look: &impl Fn(NoteView<'_>, &[&Annotations], &[Decision], &[Span]) -> T,
+    ) -> Vec<Judged<T>> {
+        let part = batch.slice(rows.start, rows.len());
+        let mut footprint = Footprint::default();
+        let mut tagged = Vec::with_capacity(self.members.len());
+        for member in &self.members {
+            let rows = tag_isolated(member.as_ref(), &part);
+            footprint.annotations += rows.iter().flatten().map(Annotations::len).sum::<usize>();
+            tagged.push(rows);
+            if let Err(error) = batch.reserve(footprint.bytes()) {
+                return (0..part.len()).map(|_| Err(code(error.clone()))).collect();
+            }
+        }
         let always = self.always();
-        (0..batch.len())
+        rows.clone()
             .map(|row| {
                 batch.advance().map_err(code)?;
                 let mut said = Vec::with_capacity(tagged.len());
-                for rows in &tagged {
-                    said.push(rows[row].as_ref().map_err(|code| *code)?);
+                for tagged in &tagged {
+                    said.push(tagged[row - rows.start].as_ref().map_err(|code| *code)?);
                 }
                 let note = batch.note(row);
+                batch
+                    .reserve(footprint.with(candidates(&said)).bytes())
+                    .map_err(code)?;
                 let mut decisions = self.combiner.decide(note, &said);
                 let explained = self.exemption.as_ref().map_or_else(Vec::new, |exemption| {
                     exemption.explained(note, batch.structural_text(row))
@@ -139,8 +170,12 @@ impl Engine {
                 Exemption::apply(note, &explained, always, &mut decisions);
                 self.merging.apply(note.text, &mut decisions);
                 if let Some(sweep) = &self.sweep {
-                    sweep.apply(note, &mut decisions);
+                    let found = sweep.find(note, &decisions);
+                    let all = decisions.len() + found.len();
+                    batch.reserve(footprint.with(all).bytes()).map_err(code)?;
+                    Sweep::add(&found, &mut decisions);
                 }
+                footprint = footprint.with(decisions.len());
                 let seen = look(note, &said, &decisions, &explained);
                 Ok((decisions, seen))
             })
@@ -179,10 +214,9 @@ impl Engine {
                 ..decision
             }])
         };
-        let outcomes: Vec<Outcome> = batch.notes().map(whole).collect();
+        let outcomes = batch.notes().map(whole);
         let (redacted, audit, quarantined) =
-            self.redactor
-                .redact(&self.labels, &self.names, batch, &outcomes)?;
+            self.redactor.redact(&self.labels, &self.names, batch, outcomes)?;
         Ok(Processed {
             redacted,
             audit,
@@ -198,19 +232,17 @@ impl Engine {
         let judged = self.judge(batch, |note, said, decisions, explained| {
             self.review.review(note, said, decisions, explained)
         });
-        let mut reviews = Vec::with_capacity(judged.len());
-        let mut outcomes: Vec<Outcome> = Vec::with_capacity(judged.len());
-        for outcome in judged {
-            let (outcome, review) = match outcome {
+        let mut reviews = Vec::with_capacity(batch.len());
+        let outcomes = judged.map(|judged| -> Outcome {
+            let (outcome, review) = match judged {
                 Ok((decisions, review)) => (Ok(decisions), review),
                 Err(code) => (Err(code), Review::default()),
             };
-            outcomes.push(outcome);
             reviews.push(review);
-        }
+            outcome
+        });
         let (redacted, audit, quarantined) =
-            self.redactor
-                .redact(&self.labels, &self.names, batch, &outcomes)?;
+            self.redactor.redact(&self.labels, &self.names, batch, outcomes)?;
         Ok(Processed {
             redacted: redacted.reviewed(&reviews)?,
             audit,
@@ -250,7 +282,7 @@ fn code(error: TagError) -> QuarantineCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Action, LabelId, Voting, tag_each};
+    use crate::{Action, LabelId, Pace, Voting, tag_each};
     use arrow_array::Array;
     use arrow_array::cast::AsArray;
 
@@ -315,6 +347,39 @@ mod tests {
             ("member_panic", "invalid_span")
         );
         assert_eq!(done.quarantined.len(), 2);
+    }
+
+    /// Allows spans to take so many bytes.
+    #[derive(Debug)]
+    struct Room(usize);
+
+    impl Pace for Room {
+        fn advance(&self) -> bool {
+            true
+        }
+
+        fn allow(&self, bytes: usize) -> bool {
+            bytes <= self.0
+        }
+    }
+
+    #[test]
+    fn a_note_whose_spans_take_too_much_is_quarantined_at_whatever_stage_they_do() {
+        let plain = engine();
+        let sweeping = engine().sweeping(Some(Sweep::new(plain.labels(), Arc::new(|_| false))));
+        let quarantined = |engine: &Engine, text: &str, room: usize| {
+            let batch = NoteBatch::from_texts([text]).unwrap().paced(Arc::new(Room(room)));
+            engine.process(&batch).unwrap().quarantined
+        };
+        let over = vec![QuarantineCode::OverBudget];
+        // Three annotations; then three decisions as well.
+        assert_eq!(quarantined(&plain, "Ana Ana Ana", 100), over);
+        assert_eq!(quarantined(&plain, "Ana Ana Ana", 1_000), over);
+        assert_eq!(quarantined(&plain, "Ana Ana Ana", 10_000), []);
+        // One decision, and two that propagation would add.
+        assert_eq!(quarantined(&plain, "Ana. ANA. ANA.", 1_000), []);
+        assert_eq!(quarantined(&sweeping, "Ana. ANA. ANA.", 1_000), over);
+        assert_eq!(quarantined(&sweeping, "Ana. ANA. ANA.", 10_000), []);
     }
 
     #[test]

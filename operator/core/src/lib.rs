@@ -14,6 +14,7 @@ mod disjoint;
 mod engine;
 mod envelope;
 mod exemption;
+mod footprint;
 mod hex;
 mod label;
 mod merge;
@@ -28,6 +29,7 @@ mod sentence;
 mod span;
 mod sweep;
 mod tagger;
+mod together;
 mod token;
 mod vote;
 

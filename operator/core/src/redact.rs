@@ -1,5 +1,6 @@
 //! Redaction: the only way from a note to text that may leave.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use crate::replace::Plain;
@@ -167,7 +168,8 @@ impl Redactor {
     }
 
     /// Redacts a batch: one output row for each input row, and one audit row for each redacted span and for each field of
-    /// a message that does not come back as it came.
+    /// a message that does not come back as it came. Takes outcomes or references to them, each when its row is redacted: of an
+    /// iterator, no more than one row's decisions stand in memory.
     ///
     /// A note whose outcome is an error, or that cannot be redacted, becomes a quarantined row without text; its code is
     /// among those that are given back.
@@ -182,15 +184,16 @@ impl Redactor {
         labels: &LabelSet,
         members: &[String],
         batch: &NoteBatch,
-        outcomes: &[Outcome],
+        outcomes: impl IntoIterator<Item: Borrow<Outcome>>,
     ) -> Result<(RedactedBatch, AuditBatch, Vec<QuarantineCode>), BatchError> {
-        assert_eq!(batch.len(), outcomes.len(), "one outcome a row");
         let bytes = batch.notes().map(|note| note.text.len()).sum::<usize>();
         let mut rows = output::Rows::new(batch.len(), bytes + bytes / 32);
         let mut trail = audit::Trail::default();
         let mut quarantined = Vec::new();
-        for (row, outcome) in outcomes.iter().enumerate() {
-            let redacted = match outcome {
+        let mut done = 0;
+        for (row, outcome) in outcomes.into_iter().enumerate() {
+            done += 1;
+            let redacted = match outcome.borrow() {
                 Ok(decisions) => self
                     .redact_note(batch, row, decisions)
                     .map(|note| (note, decisions)),
@@ -208,6 +211,7 @@ impl Redactor {
                 Err(Unredacted::Unavailable(why)) => return Err(BatchError::Unavailable(why)),
             }
         }
+        assert_eq!(batch.len(), done, "one outcome a row");
         Ok((rows.finish(batch, &self.carried)?, trail.finish()?, quarantined))
     }
 }

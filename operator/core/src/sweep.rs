@@ -106,11 +106,16 @@ impl Sweep {
 
     /// Adds what is found again. `decisions` are sorted and free of overlaps, and stay so.
     pub fn apply(&self, note: NoteView<'_>, decisions: &mut Vec<Decision>) {
+        Self::add(&self.find(note, decisions), decisions);
+    }
+
+    /// What is found again: each span with the index of the decision that it repeats. `decisions` are sorted and free of overlaps.
+    pub(crate) fn find(&self, note: NoteView<'_>, decisions: &[Decision]) -> Vec<(Span, usize)> {
+        let mut found = Vec::new();
         let (sought, digits) = self.sought(note, decisions);
         if sought.is_empty() && digits.is_empty() {
-            return;
+            return found;
         }
-        let mut found = Vec::new();
         let mut next = 0;
         let mut token = 0;
         while token < note.tokens.len() {
@@ -136,20 +141,25 @@ impl Sweep {
                 None => token += 1,
             }
         }
-        let again = |(span, origin): (Span, usize)| {
-            let from: &Decision = &decisions[origin];
-            Decision {
+        found
+    }
+
+    /// Adds what [`find`](Self::find) found.
+    pub(crate) fn add(found: &[(Span, usize)], decisions: &mut Vec<Decision>) {
+        if found.is_empty() {
+            return;
+        }
+        decisions.reserve_exact(found.len());
+        for &(span, origin) in found {
+            let from = &decisions[origin];
+            decisions.push(Decision {
                 span,
                 rule: "sweep",
                 beat: Vec::new(),
                 ..from.clone()
-            }
-        };
-        let more: Vec<Decision> = found.into_iter().map(again).collect();
-        if !more.is_empty() {
-            decisions.extend(more);
-            decisions.sort_by_key(|decision| decision.span.start());
+            });
         }
+        decisions.sort_by_key(|decision| decision.span.start());
     }
 
     /// What is looked for: values by their first word folded, and groups of digits.

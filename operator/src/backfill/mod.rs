@@ -162,6 +162,7 @@ pub(crate) fn run(
     let measures = telemetry.measures().clone();
     let shop = Arc::new(Shop {
         progress: Reached::new(board, measures, total, plan.jobs.len() as u64),
+        limits: backfill.limits.of(&backfill.edition.engine),
         edition: backfill.edition,
         tables,
         store: Arc::clone(&store),
@@ -169,7 +170,6 @@ pub(crate) fn run(
         encoding: backfill.encoding,
         part_bytes: backfill.tables.part_bytes.max(1),
         max_note_bytes: backfill.tables.max_note_bytes,
-        limits: backfill.limits,
         runtime: runtime.clone(),
         telemetry,
         stopped: AtomicBool::new(false),

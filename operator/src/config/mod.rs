@@ -220,7 +220,7 @@ impl Resources {
                 )));
             }
         };
-        Ok(Limits { record })
+        Ok(Limits::new(record))
     }
 
     /// The deadline of a drain.

@@ -1,9 +1,11 @@
 //! What the work on a record costs in memory, estimated before it begins.
 
-use lethe_core::{Quarantine, QuarantineCode, Record, count_tokens};
+use lethe_core::{Engine, Quarantine, QuarantineCode, Record, count_tokens};
 
 /// Bytes of payload or text from which a record is worked on alone, on a thread of its own.
 pub(super) const HEAVY: usize = 1 << 20;
+/// Bytes that the tokens of a record may take at most that is worked on together with others.
+const LIGHT: usize = 48 << 20;
 /// Bytes of decoded text that are worked on together at most, unless one record alone has more.
 pub(super) const TOGETHER: usize = 2 << 20;
 
@@ -24,6 +26,8 @@ const DECODE_COPIES: usize = 3;
 pub(crate) struct Limits {
     /// Bytes for one record, and for all heavy records in hand together.
     pub(crate) record: usize,
+    /// Bytes that the engine takes for each token of a record, beside those that every engine takes.
+    pub(crate) token: usize,
 }
 
 /// What became of an estimate.
@@ -38,9 +42,29 @@ pub(super) enum Cost {
 }
 
 impl Limits {
+    /// So many bytes for one record, for an engine that reads long notes in windows.
+    pub(crate) const fn new(record: usize) -> Self {
+        Self { record, token: 0 }
+    }
+
+    /// The same limits for this engine.
+    pub(crate) fn of(self, engine: &Engine) -> Self {
+        Self {
+            token: engine.token_bytes(),
+            ..self
+        }
+    }
+
     /// What decoding a payload of `size` bytes takes.
     pub(super) const fn of_payload(&self, size: usize) -> Cost {
-        self.judge(size, size * DECODE_COPIES)
+        let cost = size * DECODE_COPIES;
+        if size <= HEAVY {
+            Cost::Light
+        } else if cost > self.record {
+            Cost::Over
+        } else {
+            Cost::Heavy(cost)
+        }
     }
 
     /// What redacting a decoded record takes, whose payload had `size` bytes. Costs no memory and reads the text once, and
@@ -51,7 +75,9 @@ impl Limits {
         };
         let text = event.text.expose();
         let message = if event.enclosed.is_some() { size } else { 0 };
-        if text.len().max(message) <= HEAVY {
+        let token = TOKEN_BYTES + self.token;
+        let short = text.len().max(message) <= HEAVY;
+        if short && text.len() * token <= LIGHT {
             return Cost::Light;
         }
         let bytes = text.len() * TEXT_COPIES + message * MESSAGE_COPIES;
@@ -59,26 +85,36 @@ impl Limits {
         if bytes > self.record || u32::try_from(text.len()).is_err() {
             return Cost::Over;
         }
-        let most = (self.record - bytes) / TOKEN_BYTES + 1;
-        self.judge(
-            text.len().max(message),
-            bytes + count_tokens(text, most) * TOKEN_BYTES,
-        )
+        let most = (self.record - bytes) / token + 1;
+        let tokens = count_tokens(text, most) * token;
+        if short && tokens <= LIGHT {
+            Cost::Light
+        } else if bytes + tokens > self.record {
+            Cost::Over
+        } else {
+            Cost::Heavy(bytes + tokens)
+        }
+    }
+
+    /// What a heavy record's turn lets it take that costs so much, its spans apart: half of what one record may, so that at most two
+    /// have a turn at a time, or all of it where half would leave little for the spans.
+    pub(super) const fn turn(&self, cost: usize) -> usize {
+        let half = self.record.div_ceil(2);
+        if cost <= half / 4 * 3 { half } else { self.record }
+    }
+
+    /// What the spans of a decoded record may take of `memory`, beside its text and tokens.
+    pub(super) fn spans(&self, record: &Record, size: usize, memory: usize) -> usize {
+        match self.of_record(record, size) {
+            Cost::Light => memory,
+            Cost::Heavy(cost) => memory.saturating_sub(cost),
+            Cost::Over => 0,
+        }
     }
 
     /// Whether a record without a payload may be worked on.
     pub(crate) fn allow(&self, record: &Record) -> bool {
         self.of_record(record, 0) != Cost::Over
-    }
-
-    const fn judge(&self, size: usize, cost: usize) -> Cost {
-        if size <= HEAVY {
-            Cost::Light
-        } else if cost > self.record {
-            Cost::Over
-        } else {
-            Cost::Heavy(cost)
-        }
     }
 }
 
@@ -93,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Limits = Limits { record: 300 << 20 };
+    const LIMITS: Limits = Limits::new(300 << 20);
 
     fn note(text: String) -> Record {
         Record::Note(NoteEvent {
@@ -119,7 +155,7 @@ mod tests {
         let long = note("word ".repeat(1 << 20));
         assert!(matches!(LIMITS.of_record(&long, 9_000), Cost::Heavy(_)));
         assert_eq!(
-            Limits { record: 8 << 20 }.of_record(&long, 9_000),
+            Limits::new(8 << 20).of_record(&long, 9_000),
             Cost::Over,
             "a few bytes that expanded"
         );
@@ -127,6 +163,31 @@ mod tests {
         assert_eq!(LIMITS.of_payload(HEAVY), Cost::Light);
         let tombstone = Record::Tombstone(Coordinates::default());
         assert_eq!(LIMITS.of_record(&tombstone, 0), Cost::Light);
+    }
+
+    #[test]
+    fn tokens_cost_what_the_engine_takes_for_them() {
+        let windows = LIMITS;
+        let whole = Limits {
+            token: 4 << 10,
+            ..LIMITS
+        };
+        let words = |count: usize| note("word ".repeat(count));
+        assert_eq!(windows.of_record(&words(100_000), 0), Cost::Light);
+        assert_eq!(whole.of_record(&words(10_000), 0), Cost::Light);
+        assert!(matches!(whole.of_record(&words(40_000), 0), Cost::Heavy(_)));
+        assert_eq!(whole.of_record(&words(100_000), 0), Cost::Over);
+    }
+
+    #[test]
+    fn spans_have_what_text_and_tokens_leave_of_a_turn() {
+        let prose = note("word ".repeat(1 << 20));
+        let Cost::Heavy(cost) = LIMITS.of_record(&prose, 0) else {
+            panic!("prose is heavy, and within the limit");
+        };
+        assert_eq!(LIMITS.turn(cost), 150 << 20);
+        assert_eq!(LIMITS.spans(&prose, 0, 150 << 20), (150 << 20) - cost);
+        assert_eq!(LIMITS.turn(120 << 20), LIMITS.record);
     }
 
     #[test]

@@ -75,8 +75,10 @@ impl Lane {
                 Some(cost) => self.shop.turns.take(cost).await,
                 None => None,
             };
+            let limits = self.shop.turns.limits().of(&edition.engine);
             let terms = Terms {
-                limits: self.shop.turns.limits(),
+                limits,
+                memory: cost.map_or(limits.record, |cost| limits.turn(cost)),
                 parts: true,
                 board: Some(Arc::clone(&self.board)),
                 yields: cost.map(|_| Arc::clone(self.shop.pool.load())),

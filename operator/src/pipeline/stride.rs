@@ -1,7 +1,7 @@
 //! The pace of the work on a record: progress for the lane's board, a limit on its time, and room for the workers.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,9 @@ pub(super) struct Stride {
     /// Processor time of the thread when the work began.
     begun: Duration,
     over: AtomicBool,
+    /// Bytes that the spans may take, where that is limited, and what they would have taken beyond that; 0 if they did not.
+    memory: Option<usize>,
+    wanted: AtomicUsize,
     board: Option<Arc<LaneBoard>>,
     /// The pool's load, if this work gives way to it, and when and at which processor time the last window ended.
     yields: Option<(Arc<Load>, Instant, AtomicU64, AtomicU64)>,
@@ -51,9 +54,24 @@ impl Stride {
             thread: std::thread::current().id(),
             begun,
             over: AtomicBool::new(false),
+            memory: None,
+            wanted: AtomicUsize::new(0),
             board: board.cloned(),
             yields: yields.map(window),
         }
+    }
+
+    /// The same for work whose spans may take so many bytes.
+    pub(super) fn with_memory(self, bytes: Option<usize>) -> Self {
+        Self {
+            memory: bytes,
+            ..self
+        }
+    }
+
+    /// The bytes that the spans would have taken, if the work was ended because they may not.
+    pub(super) fn over_memory(&self) -> Option<usize> {
+        Some(self.wanted.load(Ordering::Relaxed)).filter(|&wanted| wanted > 0)
     }
 
     /// Whether the work was ended because it took too long.
@@ -100,6 +118,14 @@ impl Pace for Stride {
             }
         }
         !self.is_over()
+    }
+
+    fn allow(&self, bytes: usize) -> bool {
+        let fits = self.memory.is_none_or(|most| bytes <= most);
+        if !fits {
+            self.wanted.fetch_max(bytes, Ordering::Relaxed);
+        }
+        fits
     }
 }
 

@@ -31,6 +31,8 @@ pub(crate) enum Fault {
 pub(crate) struct Terms {
     /// What a record may take.
     pub(crate) limits: Limits,
+    /// What this work may take if it is on one record, in bytes: no more than the limit.
+    pub(crate) memory: usize,
     /// Whether a batch is given back in parts where it would take too much memory.
     pub(crate) parts: bool,
     /// Whose progress it is.
@@ -44,14 +46,21 @@ impl Terms {
     pub(crate) const fn whole(limits: Limits) -> Self {
         Self {
             limits,
+            memory: limits.record,
             parts: false,
             board: None,
             yields: None,
         }
     }
 
-    fn pace(&self, bytes: usize) -> Arc<Stride> {
-        Arc::new(Stride::begin(bytes, self.board.as_ref(), self.yields.as_ref()))
+    /// Whether the spans of a record, whose payload had `size` bytes, may take so many bytes in a larger turn.
+    fn may_have(&self, wanted: usize, record: &Record, size: usize) -> bool {
+        let most = self.limits.spans(record, size, self.limits.record);
+        self.memory < self.limits.record && wanted <= most
+    }
+
+    fn pace(&self, bytes: usize) -> Stride {
+        Stride::begin(bytes, self.board.as_ref(), self.yields.as_ref())
     }
 }
 
@@ -95,9 +104,27 @@ pub(crate) fn process(
     if let Some(why) = records.iter().find_map(|record| missing(format, record)) {
         return Err(Fault::Away(records, why));
     }
+    let place = records.first().map(|record| (record.size(), record.timestamp()));
+    let (size, timestamp) = place.unwrap_or_default();
     let records = decode_all(format, records, terms)?;
     let decoded = Instant::now();
-    match redact(edition, &records, terms) {
+    let done = match (attempt(edition, &records, size, terms), records.as_slice()) {
+        (Err(error), _) => Err(error),
+        (Ok(Attempt::Done(processed, tokens)), _) => Ok((processed, tokens)),
+        (Ok(Attempt::Over(wanted)), [record]) if terms.parts && terms.may_have(wanted, record, size) => {
+            let whole = |record| {
+                vec![Incoming::Heavy(HeavyRecord {
+                    record,
+                    cost: terms.limits.record,
+                    size,
+                    timestamp,
+                })]
+            };
+            return Err(Fault::Parts(records.into_iter().map(whole).collect()));
+        }
+        (Ok(Attempt::Over(_)), _) => without(edition, &records, terms),
+    };
+    match done {
         Ok((processed, tokens)) => Ok(Done {
             processed,
             decoded,
@@ -178,9 +205,46 @@ pub(crate) fn redact(
     records: &[Record],
     terms: &Terms,
 ) -> Result<(Processed, u64), BatchError> {
-    let pace = terms.pace(records.iter().map(text_bytes).sum());
-    let attempt = catch_unwind(AssertUnwindSafe(|| handle(edition, records, &pace)));
-    match attempt {
+    match attempt(edition, records, 0, terms)? {
+        Attempt::Done(processed, tokens) => Ok((processed, tokens)),
+        Attempt::Over(_) => without(edition, records, terms),
+    }
+}
+
+/// The rows of records whose spans take too much memory.
+fn without(edition: &Edition, records: &[Record], terms: &Terms) -> Result<(Processed, u64), BatchError> {
+    let instead = records
+        .iter()
+        .map(|record| Record::Quarantined(record.at().clone(), over_memory()));
+    let instead: Vec<Record> = instead.collect();
+    handle(edition, &instead, &Arc::new(terms.pace(0)))
+}
+
+/// What became of an attempt to redact records.
+enum Attempt {
+    /// Their rows, and how many tokens they have.
+    Done(Processed, u64),
+    /// The spans of a record that is alone would take so many bytes, which is more than they may.
+    Over(usize),
+}
+
+/// As [`redact`]. The payload of a record that is alone had `size` bytes.
+fn attempt(edition: &Edition, records: &[Record], size: usize, terms: &Terms) -> Result<Attempt, BatchError> {
+    // Together, records are so short that their spans fit.
+    let spans = match records {
+        [record] => Some(terms.limits.spans(record, size, terms.memory)),
+        _ => None,
+    };
+    let pace = Arc::new(
+        terms
+            .pace(records.iter().map(text_bytes).sum())
+            .with_memory(spans),
+    );
+    let done = catch_unwind(AssertUnwindSafe(|| handle(edition, records, &pace)));
+    if let Some(wanted) = pace.over_memory() {
+        return Ok(Attempt::Over(wanted));
+    }
+    let done = match done {
         Ok(done) if records.len() > 1 && pace.is_over() => {
             // One of them has used up the time of all: find it. What the others became is made anew.
             drop(done);
@@ -189,7 +253,8 @@ pub(crate) fn redact(
         Ok(done) => done,
         // Outside the members, which are isolated one by one: find the record that does it.
         Err(_) => survivors(edition, records, terms),
-    }
+    };
+    done.map(|(processed, tokens)| Attempt::Done(processed, tokens))
 }
 
 /// Redacts records after each was tried alone; those that do not survive it are quarantined.
@@ -199,7 +264,7 @@ fn survivors(edition: &Edition, records: &[Record], terms: &Terms) -> Result<(Pr
         .map(|record| casualty(edition, record, terms))
         .collect();
     let left = records.iter().zip(&tried);
-    let pace = terms.pace(records.iter().map(text_bytes).sum());
+    let pace = Arc::new(terms.pace(records.iter().map(text_bytes).sum()));
     handle(
         edition,
         left.map(|(record, instead)| instead.as_ref().unwrap_or(record)),
@@ -251,7 +316,7 @@ fn handle<'a>(
 
 /// The row that takes the place of a record that panics or takes too long; none for any other.
 fn casualty(edition: &Edition, record: &Record, terms: &Terms) -> Option<Record> {
-    let pace = terms.pace(text_bytes(record));
+    let pace = Arc::new(terms.pace(text_bytes(record)));
     let code = match catch_unwind(AssertUnwindSafe(|| handle(edition, [record], &pace))) {
         Ok(Ok(_)) if pace.is_over() => QuarantineCode::OverBudget,
         Ok(Ok(_) | Err(BatchError::Unavailable(_))) => return None,

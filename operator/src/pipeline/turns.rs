@@ -63,8 +63,8 @@ impl Turns {
     /// Waits until `bytes` are free, in the order in which lanes ask. At most two records have a turn at a time, however little
     /// they take: they share the processors with the workers, and must not crowd them out.
     pub(crate) async fn take(&self, bytes: usize) -> Option<Turn> {
-        let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
-        let units = units.clamp(self.units.div_ceil(2), self.units);
+        let units = u32::try_from(self.limits.turn(bytes).div_ceil(UNIT)).unwrap_or(u32::MAX);
+        let units = units.min(self.units);
         // The semaphore is never closed.
         Arc::clone(&self.memory).acquire_many_owned(units).await.ok()
     }
@@ -76,9 +76,9 @@ mod tests {
 
     #[tokio::test]
     async fn two_light_turns_fit_and_a_third_waits() {
-        let turns = Turns::new(Limits { record: 100 << 20 });
+        let turns = Turns::new(Limits::new(100 << 20));
         let first = turns.take(1).await;
-        let _second = turns.take(50 << 20).await;
+        let _second = turns.take(30 << 20).await;
         let waits = turns.take(1);
         tokio::pin!(waits);
         assert!(futures::poll!(&mut waits).is_pending());
@@ -88,7 +88,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_record_that_takes_everything_waits_for_everybody() {
-        let turns = Turns::new(Limits { record: 100 << 20 });
+        let turns = Turns::new(Limits::new(100 << 20));
         let first = turns.take(1).await;
         let waits = turns.take(100 << 20);
         tokio::pin!(waits);
@@ -99,7 +99,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_lane_that_works_alone_waits_for_the_others_and_they_for_it() {
-        let turns = Turns::new(Limits { record: 1 << 20 });
+        let turns = Turns::new(Limits::new(1 << 20));
         let (first, second) = (turns.floor(false).await, turns.floor(false).await);
         let alone = turns.floor(true);
         tokio::pin!(alone);

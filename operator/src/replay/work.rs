@@ -58,8 +58,8 @@ impl Workers {
             runtime,
             pool: Arc::new(Pool::start(workers)?),
             format,
+            terms: Terms::whole(limits.of(&edition.engine)),
             edition,
-            terms: Terms::whole(limits),
             most: workers.max(1) * 2,
             state: Mutex::default(),
         })

@@ -175,7 +175,7 @@ impl Fleet {
             format: Current::new(format.build().map_err(|error| error.to_string())?.into()),
             store: Arc::new(SimulatedStore::new(&self.disk, &life)),
             pool: Pool::inline(),
-            turns: Turns::new(Limits { record: RECORD_BYTES }),
+            turns: Turns::new(Limits::new(RECORD_BYTES)),
             roll: self.settings.roll,
             counters: Counters::new(Tallied::ByTopic),
             telemetry: Arc::clone(&self.telemetry),
