@@ -1,6 +1,7 @@
 //! What combiners of concepts choose from: every span with a label that some member said; and what is common to fitting on
 //! them.
 
+use std::cell::OnceCell;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 
@@ -89,32 +90,73 @@ pub(crate) fn check_members(said: &Said) -> Result<(), FitError> {
     }
 }
 
-/// The decision for a span and what the audit tells of it: who said exactly this, or where nobody did (a combiner of
-/// sequences may join what members said apart) who said something that overlaps it.
-pub(crate) fn told(span: Span, label: LabelId, said: &[&Annotations], ranks: &[u32], score: f32) -> Decision {
-    let exact = |a: &&Annotation| (a.span, a.label) == (span, label);
-    let mut votes = votes(said, exact);
-    if votes.is_empty() {
-        votes = self::votes(said, |a| a.span.overlaps(span));
+/// Who said what of a note, by place: what a combiner tells of its decisions.
+pub(crate) struct VoteIndex<'a> {
+    said: &'a [&'a Annotations],
+    /// For each member's annotations how far all up to each reach; made when something is asked that nobody said exactly.
+    reach: OnceCell<Vec<Vec<usize>>>,
+}
+
+impl<'a> VoteIndex<'a> {
+    pub(crate) const fn new(said: &'a [&'a Annotations]) -> Self {
+        Self {
+            said,
+            reach: OnceCell::new(),
+        }
     }
-    let rank = |member: usize| ranks.get(member).copied().unwrap_or(u32::MAX);
-    let of_rules = votes.iter().filter(|(_, a)| !a.rule.is_empty());
-    let rule = of_rules.min_by_key(|&&(member, _)| rank(member));
-    let members = votes
-        .iter()
-        .fold(MemberSet::default(), |set, &(member, _)| set.with(member));
-    Decision {
-        scores: votes.iter().map(|(_, a)| a.score).collect(),
-        rule: rule.map_or("", |(_, a)| a.rule),
-        ..Decision::new(span, label, members, score)
+
+    /// The decision for a span and what the audit tells of it: who said exactly this, or where nobody did (a combiner of
+    /// sequences may join what members said apart) who said something that overlaps it.
+    pub(crate) fn decision(&self, span: Span, label: LabelId, ranks: &[u32], score: f32) -> Decision {
+        let mut votes = votes(self.said, |_, said| {
+            let mut here = said
+                .starting_from(span.start())
+                .take_while(|a| a.span.start() == span.start());
+            here.find(|a| (a.span, a.label) == (span, label))
+        });
+        if votes.is_empty() {
+            let reach = self
+                .reach
+                .get_or_init(|| self.said.iter().map(|said| reach(said)).collect());
+            votes = self::votes(self.said, |member, said| {
+                let reach = reach.get(member)?;
+                let first = reach.partition_point(|&end| end <= span.start());
+                let rest = said.iter().as_slice().get(first..)?.iter();
+                rest.take_while(|a| a.span.start() < span.end())
+                    .find(|a| a.span.overlaps(span))
+            });
+        }
+        let rank = |member: usize| ranks.get(member).copied().unwrap_or(u32::MAX);
+        let of_rules = votes.iter().filter(|(_, a)| !a.rule.is_empty());
+        let rule = of_rules.min_by_key(|&&(member, _)| rank(member));
+        let members = votes
+            .iter()
+            .fold(MemberSet::default(), |set, &(member, _)| set.with(member));
+        Decision {
+            scores: votes.iter().map(|(_, a)| a.score).collect(),
+            rule: rule.map_or("", |(_, a)| a.rule),
+            ..Decision::new(span, label, members, score)
+        }
     }
 }
 
-/// Each member's first annotation that fits.
-fn votes<'a>(said: &[&'a Annotations], fits: impl Fn(&&Annotation) -> bool) -> Vec<(usize, &'a Annotation)> {
+/// For each annotation the furthest end of it and those before it.
+fn reach(said: &Annotations) -> Vec<usize> {
+    let furthest = |most: &mut usize, a: &Annotation| {
+        *most = a.span.end().max(*most);
+        Some(*most)
+    };
+    said.iter().scan(0, furthest).collect()
+}
+
+/// What each member said that `find` finds.
+fn votes<'a>(
+    said: &[&'a Annotations],
+    find: impl Fn(usize, &'a Annotations) -> Option<&'a Annotation>,
+) -> Vec<(usize, &'a Annotation)> {
     let members = said.iter().enumerate();
     members
-        .filter_map(|(member, annotations)| Some((member, annotations.iter().find(&fits)?)))
+        .filter_map(|(member, &annotations)| Some((member, find(member, annotations)?)))
         .collect()
 }
 
@@ -189,9 +231,11 @@ mod tests {
     #[test]
     fn a_decision_names_who_said_exactly_this_else_who_overlaps_it() {
         let [a, b] = [says(&[(0, 4, 0)]), says(&[(2, 6, 7)])];
-        let exact = told(Span::between(0, 4), LabelId(0), &[&a, &b], &[0, 1], 0.25);
+        let said = [&a, &b];
+        let index = VoteIndex::new(&said);
+        let exact = index.decision(Span::between(0, 4), LabelId(0), &[0, 1], 0.25);
         assert_eq!((exact.members.0, exact.scores.len(), exact.rule), (0b01, 1, ""));
-        let joined = told(Span::between(0, 6), LabelId(0), &[&a, &b], &[0, 1], 0.25);
+        let joined = index.decision(Span::between(0, 6), LabelId(0), &[0, 1], 0.25);
         assert_eq!(
             (joined.members.0, joined.scores.len(), joined.rule),
             (0b11, 2, "seven")

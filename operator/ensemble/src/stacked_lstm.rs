@@ -12,7 +12,7 @@ use lethe_learn::{TagSet, Watch};
 use lethe_neural::{Heard, Stacked, StackedError, StackedScratch, StackedSettings};
 
 use crate::Said;
-use crate::candidates::{FitError, check_members, told};
+use crate::candidates::{FitError, VoteIndex, check_members};
 use crate::saved::{FittedOn, SavedError, pack, unpack};
 use crate::tags::{tag_set, token_tags};
 
@@ -155,6 +155,7 @@ impl Combine for StackedLstm {
         let mut reading = Reading::default();
         reading.note(note, said, tags);
         let (found, sure) = self.tag(&reading);
+        let votes = VoteIndex::new(said);
         let sequences = reading.sequences.iter();
         let spans = sequences.flat_map(|range| {
             let spans = tags.decode(&found[range.clone()]).into_iter();
@@ -165,9 +166,14 @@ impl Combine for StackedLstm {
                 let score = sure[first..=last].iter().copied().fold(1.0, f32::min);
                 // Tags are those of the label set in its order.
                 let label = LabelId(label as u16);
-                told(note.tokens_span(first, last), label, said, &self.on.ranks, score)
+                votes.decision(note.tokens_span(first, last), label, &self.on.ranks, score)
             })
             .collect()
+    }
+
+    /// A tag a member, a member's tags once more while they are written down, and the answer: a tag and how sure it is.
+    fn token_bytes(&self) -> usize {
+        (self.on.members.len() + 2) * size_of::<u16>() + size_of::<f32>()
     }
 }
 

@@ -3,14 +3,15 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::ops::Range;
 
 use lethe_core::{Annotations, Combine, Decision, LabelId, LabelSet, NoteView};
 use lethe_learn::{Quiet, TagSet};
-use lethe_linear::{Columns, Decoder, Learner, Model, Searn, States, Table, View, fit_columns};
+use lethe_linear::{Columns, Decoder, Learner, Model, Searn, States, Table, View, Window, fit_columns};
 use serde::{Deserialize, Serialize};
 
 use crate::Said;
-use crate::candidates::{FitError, check_members, told};
+use crate::candidates::{FitError, VoteIndex, check_members};
 use crate::saved::{FittedOn, SavedError, pack, unpack};
 use crate::tags::{tag_set, token_tags};
 
@@ -18,6 +19,9 @@ const KIND: &str = "stacked-searn";
 
 /// Tokens before and after a token whose tags are read.
 const AROUND: i8 = 2;
+
+/// Tokens that are decoded at once: a token takes some hundred bytes.
+const WINDOW: usize = 1 << 13;
 
 /// Settings of [`StackedSearn`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -121,30 +125,58 @@ impl StackedSearn {
 impl Combine for StackedSearn {
     fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision> {
         let tags = self.decoder.model().states().tags();
-        let columns = columns([sequences(note, said, tags)], self.on.members.len());
-        let found = self.decoder.spans(&columns).into_iter().flatten();
+        let said_by: Vec<Vec<u16>> = said.iter().map(|said| token_tags(note, said, tags)).collect();
+        let windows = windows(&said_by, self.on.members.len(), note.tokens.len(), WINDOW);
+        let votes = VoteIndex::new(said);
+        // Nothing ends the work but the note's end.
+        let found = self
+            .decoder
+            .spans_in_windows(windows, || Ok(()))
+            .unwrap_or_default();
         found
+            .into_iter()
             .map(|(span, score)| {
                 // Tags are those of the label set in its order.
                 let label = LabelId(span.label as u16);
-                told(
-                    note.tokens_span(span.first, span.last),
-                    label,
-                    said,
-                    &self.on.ranks,
-                    score,
-                )
+                let span = note.tokens_span(span.first, span.last);
+                votes.decision(span, label, &self.on.ranks, score)
             })
             .collect()
+    }
+
+    /// A tag a member.
+    fn token_bytes(&self) -> usize {
+        self.on.members.len() * size_of::<u16>()
     }
 }
 
 /// What each member says of each token of a note: a row a token, a tag a member.
 fn sequences(note: NoteView<'_>, said: &[&Annotations], tags: &TagSet) -> Vec<Vec<u16>> {
-    let by_member: Vec<Vec<u16>> = said.iter().map(|said| token_tags(note, said, tags)).collect();
-    (0..note.tokens.len())
-        .map(|token| by_member.iter().map(|tags| tags[token]).collect())
+    let said_by: Vec<Vec<u16>> = said.iter().map(|said| token_tags(note, said, tags)).collect();
+    part(&said_by, 0..note.tokens.len())
+}
+
+/// The rows of some tokens.
+fn part(said_by: &[Vec<u16>], tokens: Range<usize>) -> Vec<Vec<u16>> {
+    tokens
+        .map(|token| said_by.iter().map(|tags| tags[token]).collect())
         .collect()
+}
+
+/// The windows of a note of `count` tokens, `size` tokens each.
+fn windows(said_by: &[Vec<u16>], members: usize, count: usize, size: usize) -> impl Iterator<Item = Window> {
+    let around = usize::from(AROUND.unsigned_abs());
+    (0..count).step_by(size).map(move |start| {
+        let end = (start + size).min(count);
+        let tokens = start.saturating_sub(around)..(end + around).min(count);
+        Window {
+            columns: columns([part(said_by, tokens.clone())], members),
+            inner: start - tokens.start..end - tokens.start,
+            // It forgets words.
+            words: vec![0; end - start],
+            last: end == count,
+        }
+    })
 }
 
 /// The features of notes. What all members say of a token is one type, since most tokens are alike; so are the trigrams
@@ -241,6 +273,11 @@ fn feature(parts: &[u64]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
+    use lethe_core::{Annotation, NoteBatch, Span};
+    use proptest::prelude::*;
+
     use super::*;
     use crate::candidates::judge;
     use crate::invented::{best_member, invented};
@@ -309,5 +346,42 @@ mod tests {
             Err(SavedError::Labels { .. })
         ));
         assert!(StackedSearn::from_bytes(&bytes[..bytes.len() - 9], &test.labels).is_err());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(8))]
+        #[test]
+        fn a_note_read_in_windows_has_the_decisions_of_the_note_read_whole(
+            said in proptest::collection::vec(proptest::collection::vec((0u32..40, 1u32..4, 0u16..3), 0..400), 3),
+        ) {
+            static FITTED: LazyLock<StackedSearn> = LazyLock::new(|| {
+                let (fit, _) = invented(6, 60, &[0.1, 0.15, 0.2]);
+                StackedSearn::fit(&fit, &StackedSearnConfig::default(), 1).unwrap()
+            });
+            // Words of two letters with a space between them; each annotation a few words after the one before.
+            let text = "ab ".repeat(16_500);
+            let annotations = |spans: &Vec<(u32, u32, u16)>| {
+                let mut at = 0;
+                let mut next = |&(gap, words, label): &(u32, u32, u16)| {
+                    let start = at + gap;
+                    at = start + words;
+                    let span = Span::between(start * 3, at * 3 - 1);
+                    Annotation { span, label: LabelId(label), score: 0.5, rule: "" }
+                };
+                Annotations::new(&text, spans.iter().map(&mut next).collect()).unwrap()
+            };
+            let said: Vec<Annotations> = said.iter().map(annotations).collect();
+            let said: Vec<&Annotations> = said.iter().collect();
+            let batch = NoteBatch::from_texts([text.as_str()]).unwrap();
+            let note = batch.note(0);
+            let tags = FITTED.decoder.model().states().tags();
+            let whole: Vec<_> = FITTED.decoder.spans(&columns([sequences(note, &said, tags)], 3)).into_iter().flatten().collect();
+            let members: Vec<Vec<u16>> = said.iter().map(|said| token_tags(note, said, tags)).collect();
+            for size in [50, 173, 1000, 5000] {
+                let windows = windows(&members, 3, note.tokens.len(), size);
+                let found = FITTED.decoder.spans_in_windows(windows, || Ok(())).unwrap();
+                prop_assert_eq!(&found, &whole, "windows of {} tokens", size);
+            }
+        }
     }
 }

@@ -10,7 +10,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::Said;
-use crate::candidates::{Candidate, FitError, check_members, surer, surest, told};
+use crate::candidates::{Candidate, FitError, VoteIndex, check_members, surer, surest};
 use crate::crossfit::parts;
 use crate::dual::{Platt, Row, dot, separate};
 use crate::saved::{SavedError, are_ranked, names, pack, same_labels, unpack};
@@ -169,12 +169,13 @@ impl StackedSvm {
 impl Combine for StackedSvm {
     fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision> {
         let features = Features::new(&self.ranks, self.labels.len());
-        let (candidates, rows) = features.of_note(note, said);
-        let decided = candidates.into_iter().zip(&rows).filter_map(|(candidate, row)| {
-            let score = dot(&self.weights, row);
+        let votes = VoteIndex::new(said);
+        // Row by row: those of all candidates would take more than all else that is known of them.
+        let decided = features.rows(note, said).filter_map(|(candidate, row)| {
+            let score = dot(&self.weights, &row);
             let decision = || {
                 let sure = self.platt.of(score) as f32;
-                told(candidate.span, candidate.label, said, &self.ranks, sure)
+                votes.decision(candidate.span, candidate.label, &self.ranks, sure)
             };
             (score > self.cut).then(|| (score, decision()))
         });

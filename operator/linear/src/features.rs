@@ -32,7 +32,7 @@ use hits::{Hits, Rules};
 use intern::Interner;
 use lists::Groups;
 use tables::{Read, Tables};
-pub(crate) use windows::{Window, Windows};
+pub use windows::Window;
 use words::{Lists, Words};
 
 /// Goes up with every change of the templates or of [`salted`](crate::salted): a model runs over the features it was

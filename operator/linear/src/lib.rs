@@ -38,7 +38,7 @@ pub use chain::{Chain, Layout, Scratch};
 pub use columns::{Columns, Table, View, salted};
 pub use data::Data;
 pub use decode::Decoder;
-pub use features::{Extractor, FEATURES_VERSION, FeatureConfig, FeatureError};
+pub use features::{Extractor, FEATURES_VERSION, FeatureConfig, FeatureError, Window};
 pub use going_on::{GoOn, GoOnError, go_on};
 pub use member::{LinearMember, MemberError};
 pub use model::{Fitted, Form, MOST_WEIGHTS, Model, ModelError};

@@ -302,8 +302,8 @@ impl LinearMember {
     /// Tags a long note.
     fn tag_long(&self, batch: &NoteBatch, row: usize) -> Result<Annotations, TagError> {
         let numbered = self.decoder.is_numbered();
-        let mut windows = self.extractor.windows(batch, row, self.window, numbered)?;
-        let spans = self.decoder.spans_in_windows(&mut windows, batch)?;
+        let windows = self.extractor.windows(batch, row, self.window, numbered)?;
+        let spans = self.decoder.spans_in_windows(windows, || batch.advance())?;
         self.collect(batch.note(row), spans)
     }
 

@@ -36,13 +36,22 @@ impl<'a> Features<'a> {
 
     /// A note's candidates and their features.
     pub(super) fn of_note(&self, note: NoteView<'_>, said: &[&Annotations]) -> (Vec<Candidate>, Vec<Row>) {
+        self.rows(note, said).unzip()
+    }
+
+    /// A note's candidates, each with its features.
+    pub(super) fn rows<'s>(
+        &'s self,
+        note: NoteView<'s>,
+        said: &'s [&Annotations],
+    ) -> impl Iterator<Item = (Candidate, Row)> + 's {
         let candidates = candidates(said);
         let longest = candidates.iter().map(|c| c.span.len()).max().unwrap_or(0);
-        let rows = candidates
-            .iter()
-            .map(|candidate| self.of(note, candidate, said, longest))
-            .collect();
-        (candidates, rows)
+        let row = move |candidate: Candidate| {
+            let row = self.of(note, &candidate, said, longest);
+            (candidate, row)
+        };
+        candidates.into_iter().map(row)
     }
 
     /// `longest` is the most bytes that an annotation of the note has.

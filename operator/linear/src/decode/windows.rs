@@ -3,12 +3,12 @@
 //! A greedy decoder takes its past along. The best path of a chain is settled up to where the paths to all states meet,
 //! and its spans are scored up to where three tokens in a row are outside every span: no score reaches across.
 
-use lethe_core::{NoteBatch, TagError};
+use lethe_core::TagError;
 use lethe_learn::{Spanned, Spans};
 
 use super::{AROUND, Decoder, Memory, OUTSIDE};
 use crate::chain::Scratch;
-use crate::features::{Window, Windows};
+use crate::features::Window;
 use crate::greedy::Past;
 use crate::scorer::Plan;
 
@@ -35,14 +35,15 @@ impl Decoder {
         self.greedy.is_some()
     }
 
-    /// The spans of a long note with their scores, as [`Decoder::spans`] gives those of a batch.
+    /// The spans of a long note with their scores, as [`Decoder::spans`] gives those of a batch. Calls `advance` after each
+    /// window.
     ///
     /// # Errors
-    /// [`TagError::OverBudget`].
-    pub(crate) fn spans_in_windows(
+    /// As `advance`, which ends the work.
+    pub fn spans_in_windows(
         &self,
-        windows: &mut Windows<'_, '_>,
-        batch: &NoteBatch,
+        windows: impl IntoIterator<Item = Window>,
+        mut advance: impl FnMut() -> Result<(), TagError>,
     ) -> Result<Vec<(Spanned, f32)>, TagError> {
         self.with_memory(|memory| {
             memory.long.paths.tokens = 0;
@@ -53,7 +54,7 @@ impl Decoder {
             let mut before = None;
             let mut begin = None;
             let mut past = Past::default();
-            while let Some(window) = windows.next() {
+            for window in windows {
                 let plan = Plan::new(&self.model, &window.columns, &mut memory.cache);
                 let note = 0..window.columns.tokens();
                 plan.scores_of(
@@ -69,7 +70,7 @@ impl Decoder {
                     begin = self.go_on(window.last, begin, memory);
                     before = self.give(window.last, before, memory, &mut spans);
                 }
-                batch.advance()?;
+                advance()?;
             }
             Ok(spans.into_found())
         })

@@ -42,16 +42,18 @@ pub(crate) struct FirstPass {
     rules: Vec<Found>,
 }
 
-/// A window: the columns of its tokens and of a few around them.
-pub(crate) struct Window {
-    /// Of one note, which ends where the note does, or a few tokens beyond the window.
-    pub(crate) columns: Columns,
+/// A window of a long note: the columns of its tokens and of a few around them.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// Of one note, which ends where the note does, or as many tokens beyond the window as a view may shift.
+    pub columns: Columns,
     /// The window's tokens among those of the columns.
-    pub(crate) inner: Range<usize>,
-    /// For each token of the window a number that its word has in every window; 0 for a word that has none.
-    pub(crate) words: Vec<u32>,
+    pub inner: Range<usize>,
+    /// For each token of the window a number that its word has in every window; 0 for a word that has none. Only a decoder that
+    /// remembers words reads it; it may be empty for any other.
+    pub words: Vec<u32>,
     /// Whether the note ends with the window.
-    pub(crate) last: bool,
+    pub last: bool,
 }
 
 /// Gives a note's windows one after another.
@@ -224,9 +226,10 @@ impl Extractor {
     }
 }
 
-impl Windows<'_, '_> {
-    /// The next window, if there are more tokens.
-    pub(crate) fn next(&mut self) -> Option<Window> {
+impl Iterator for Windows<'_, '_> {
+    type Item = Window;
+
+    fn next(&mut self) -> Option<Window> {
         let count = self.note.tokens.len();
         let window = self.next..(self.next + self.size).min(count);
         if window.is_empty() {
@@ -307,7 +310,9 @@ impl Windows<'_, '_> {
             last: window.end == count,
         })
     }
+}
 
+impl Windows<'_, '_> {
     /// The numbers of a window's words.
     fn number(&mut self, window: Range<usize>) -> Vec<u32> {
         let (note, Some(numbers)) = (&self.note, &mut self.numbers) else {

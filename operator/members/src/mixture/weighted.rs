@@ -19,6 +19,12 @@ use lethe_linear::{Chain, Layout, Scratch, States, StatesError};
 /// A probability below this counts as this: no path is ruled out by one rounded 0.
 const LEAST: f32 = 1e-9;
 
+/// Bytes of a token's features at most, in the columns of a linear member.
+const FEATURES: usize = 2 << 10;
+/// Copies of a token's probabilities at the peak: of either member as it computes them and as it gives them, under common tags, mixed,
+/// and as scores.
+const COPIES: usize = 8;
+
 /// A member that tells how likely each tag is, as lanes share it.
 pub type Probabilistic = Arc<dyn Marginals + Send + Sync>;
 
@@ -307,6 +313,13 @@ impl Tagger for Weighted {
             self.annotate(note, &mixed, &mut scratch)
         };
         rows.map(one).collect()
+    }
+
+    /// It reads notes whole: the features of a token, and its probabilities by either member, under common tags, and mixed.
+    fn token_bytes(&self) -> usize {
+        let tags = [self.first.tags(), self.second.tags(), &self.matching.tags];
+        let most = tags.map(TagSet::len).into_iter().max().unwrap_or(0);
+        FEATURES + COPIES * most * size_of::<f32>()
     }
 }
 

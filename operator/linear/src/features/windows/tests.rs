@@ -11,9 +11,9 @@ use crate::{Columns, Extractor, FeatureConfig};
 /// Each token's features by view, in windows of this size.
 fn in_windows(extractor: &Extractor, text: &str, size: usize) -> Vec<Vec<Vec<u64>>> {
     let batch = NoteBatch::from_texts(["before", text]).unwrap();
-    let mut windows = extractor.windows(&batch, 1, size, true).unwrap();
+    let windows = extractor.windows(&batch, 1, size, true).unwrap();
     let mut all = Vec::new();
-    while let Some(window) = windows.next() {
+    for window in windows {
         let columns: &Columns = &window.columns;
         assert_eq!(window.words.len(), window.inner.len());
         assert!(columns.tokens() <= size + 6);
@@ -58,9 +58,9 @@ fn words_have_one_number_in_all_windows() {
     let text = "Voss saw Ada. Ada saw Voss. ".repeat(9);
     let batch = NoteBatch::from_texts([text.as_str()]).unwrap();
     let extractor = extractor();
-    let mut windows = extractor.windows(&batch, 0, 5, true).unwrap();
+    let windows = extractor.windows(&batch, 0, 5, true).unwrap();
     let (note, mut numbers) = (batch.note(0), Vec::new());
-    while let Some(window) = windows.next() {
+    for window in windows {
         numbers.extend(window.words);
     }
     for i in 0..note.tokens.len() {
