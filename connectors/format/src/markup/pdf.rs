@@ -13,6 +13,8 @@ mod lines;
 mod notes;
 mod open;
 
+use std::sync::{Mutex, PoisonError};
+
 use hayro_interpret::hayro_syntax::Pdf;
 
 use glyphs::Page;
@@ -21,6 +23,10 @@ use open::Opened;
 
 /// Pages of a document that is read.
 const MAX_PAGES: usize = 10_000;
+/// Documents of more decoded bytes are read one at a time, whatever threads read them: the contents of a page take several times
+/// their size while they are run, and a few kilobytes that arrive can be 64 MiB of them.
+const LARGE: usize = 4 << 20;
+static LARGE_TURN: Mutex<()> = Mutex::new(());
 /// The stack that reading has. Forms within forms are followed 50 deep, each of them over several large frames.
 const STACK_BYTES: usize = 64 << 20;
 
@@ -105,6 +111,9 @@ fn read(pdf: &[u8], max_bytes: usize) -> Result<String, PdfError> {
         notes,
         largest_form,
     } = opened;
+    // A reader that panicked held nothing that others read.
+    let turn = || LARGE_TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = (bytes.len() > LARGE).then(turn);
     let mut work = glyphs::Work::new(pdf.len(), largest_form);
     let pdf = Pdf::new(bytes).map_err(|_| PdfError::Damaged)?;
     // The two libraries see the same pages, or one of them misses some.

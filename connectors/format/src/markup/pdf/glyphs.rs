@@ -28,8 +28,8 @@ const MAX_DRAWN: Limit = Limit {
     each: 16,
     most: 50_000_000,
 };
-/// Glyphs of one page.
-const MAX_GLYPHS: usize = 2_000_000;
+/// Glyphs of one page: a hundred times those of a dense one. A glyph takes up to 300 bytes until its page is done.
+const MAX_GLYPHS: usize = 500_000;
 /// Units of a font's design grid that are one em.
 const EM: f64 = 1000.0;
 /// Two glyphs of the same text nearer than this, in ems, are one that is drawn twice to look bold.

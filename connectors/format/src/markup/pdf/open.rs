@@ -20,7 +20,7 @@ const MAX_OBJECT_STREAM: usize = 8 << 20;
 const MAX_DECODED: Limit = Limit {
     least: 8 << 20,
     each: 64,
-    most: 128 << 20,
+    most: 64 << 20,
 };
 /// Objects of a document, those within others included. Each takes some hundred bytes of memory.
 const MAX_OBJECTS: usize = 2_000_000;
