@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use lethe_connectors::Stop;
 use lethe_connectors::kafka::source::{Command, LogRange};
-use lethe_connectors::kafka::{Cluster, Credentials, FetchBudget, KafkaConfig, KafkaProblem};
+use lethe_connectors::kafka::{Cluster, Credentials, FetchBudget, KafkaConfig, KafkaProblem, TopicIds};
 
 use crate::background;
 use crate::config::{Config, SecretFile};
@@ -76,6 +76,16 @@ pub(crate) fn identity(
     })
 }
 
+/// The ids of the topics, as far as they have any. Brokers that are down are waited for, for `patience` if that is given.
+pub(crate) fn topic_ids(
+    kafka: &KafkaConfig,
+    stop: &Stop,
+    patience: Option<Duration>,
+) -> anyhow::Result<TopicIds> {
+    let topics: Vec<&str> = kafka.topics.iter().map(String::as_str).collect();
+    ask(kafka, stop, patience, |cluster| cluster.topic_ids(&topics))
+}
+
 /// Every partition's log as it is now. Brokers that are down are waited for, for `patience` if that is given.
 pub(crate) fn logs(
     kafka: &KafkaConfig,
@@ -86,10 +96,17 @@ pub(crate) fn logs(
         let mut logs = Vec::new();
         for topic in &kafka.topics {
             let name: Arc<str> = topic.as_str().into();
+            let id = cluster.topic_ids(&[topic])?.get(&name).map(Arc::clone);
             for partition in cluster.topic(topic)?.partitions {
                 let (low, high) = cluster.watermarks(topic, partition)?;
                 let partition = (Arc::clone(&name), partition);
-                logs.push(LogRange { partition, low, high });
+                let topic_id = id.clone();
+                logs.push(LogRange {
+                    partition,
+                    low,
+                    high,
+                    topic_id,
+                });
             }
         }
         Ok(logs)

@@ -111,7 +111,11 @@ fn metrics_move_with_records_files_and_quarantine_and_none_is_unlisted() {
         .collect();
     assert_eq!(unlisted, Vec::<&String>::new());
     // A metric that no test here asks for is one that nobody has seen move.
-    let asked = concat!(include_str!("telemetry.rs"), include_str!("backfill.rs"));
+    let asked = concat!(
+        include_str!("telemetry.rs"),
+        include_str!("backfill.rs"),
+        include_str!("fatal.rs")
+    );
     known
         .iter()
         .for_each(|name| assert!(asked.contains(name.as_str()), "{name}"));
@@ -193,6 +197,11 @@ fn a_lane_that_halts_and_a_note_to_look_at_are_counted_and_shown() {
     assert!(sum(&halted, "lethe_reviews_total", &["reason=\"dropped\""]) > 0.0);
     let shown = format!("{}/1 halted:", topic.name);
     assert!(pages.get("/").1.contains(&shown));
+    let halted = format!("\nlane {}/1 halted: out_of_range\n", topic.name);
+    for page in ["/live", "/ready"] {
+        let (status, body) = pages.get(page);
+        assert!(status == 200 && body.ends_with(&halted), "{page}: {body}");
+    }
     running.signal("TERM");
     running.wait(PATIENCE).expect(3);
 }

@@ -2,6 +2,7 @@
 
 mod config;
 mod embedded;
+mod ids;
 mod problem;
 mod produce;
 mod properties;
@@ -12,6 +13,7 @@ mod topic;
 
 pub use config::{Assignment, FetchBudget, KafkaConfig, KafkaConfigError, Start};
 pub use embedded::EmbeddedBroker;
+pub use ids::TopicIds;
 pub use problem::KafkaProblem;
 pub use produce::{LinesError, Produced, Producer};
 pub use properties::{Property, REFUSED, Refused};

@@ -5,15 +5,21 @@
 //! lane's partition is paused, and its records wait here in order; polling goes on, so that the group never takes the
 //! consumer for dead.
 
+mod ask;
+mod assign;
 mod commit;
 mod context;
 mod faults;
 pub mod flow;
 mod goal;
+mod halt;
+mod lanes;
+mod leave;
 mod unreadable;
+mod watch;
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 use lethe_core::Coordinates;
@@ -23,123 +29,24 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::error::KafkaError;
 use rdkafka::message::BorrowedMessage;
 
-use commit::{COMMIT_EVERY, commit, commit_last};
+use commit::{COMMIT_EVERY, commit};
 use context::Context;
 use faults::{Faults, consumer_error};
+use flow::MOST_EVICTIONS;
 use goal::Goal;
+use leave::leave;
+use watch::Watch;
 
 use super::token::Login;
 use crate::Stop;
 use crate::sink::Receipt;
 
+pub use lanes::{Again, Begin, ErrorKind, Halt, LaneError, Lanes, LogRange, Partition, Payload, RawRecord};
+
 /// How long one poll waits for a record before commands are looked at again.
 const POLL: Duration = Duration::from_millis(20);
 /// How long lanes may drain when everything has been read.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
-/// How long leaving the group may take, and how long once the stop is requested.
-const LEAVE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(1));
-/// How often a leaving consumer is looked at.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// A partition of a topic.
-pub type Partition = (Arc<str>, i32);
-
-/// A partition's log as the broker has it.
-#[derive(Clone, Debug)]
-pub struct LogRange {
-    /// Topic and partition.
-    pub partition: Partition,
-    /// The first offset that is there.
-    pub low: i64,
-    /// One past the last offset that readers see.
-    pub high: i64,
-}
-
-/// Where a lane begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begin {
-    /// At this offset.
-    At(i64),
-    /// Not at all: an operator must decide. The partition stays assigned and paused.
-    Halted,
-}
-
-/// One record as it was fetched.
-#[derive(Debug)]
-pub struct RawRecord {
-    /// Topic, partition, offset.
-    pub at: Coordinates,
-    /// The payload; none for a tombstone.
-    pub payload: Option<Payload>,
-    /// When it was produced or appended, in ms since 1970, if the topic tells.
-    pub timestamp: Option<i64>,
-}
-
-/// A record's payload. Prints as its length.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Payload(pub Vec<u8>);
-
-impl std::fmt::Debug for Payload {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "[{} bytes]", self.0.len())
-    }
-}
-
-/// Why the lanes did not do what the consumer asked for.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LaneError {
-    /// The program was asked to stop while it waited. The run ends in order.
-    #[error("stopped while waiting")]
-    Stopped,
-    /// The sink cannot be read, or the brokers did not answer. The run ends.
-    #[error("{0}")]
-    Failed(String),
-}
-
-/// Asks for a partition's range anew.
-pub type Again<'a> = dyn Fn(&Partition) -> Result<LogRange, LaneError> + 'a;
-
-/// What the pipeline does for the consumer. Every method is called on the poll thread.
-pub trait Lanes: Send + Sync {
-    /// Partitions are assigned: opens a lane for each and says where it begins, in the same order.
-    ///
-    /// A range is asked for before the chain is read, and this process may stand still between the two while another
-    /// goes on: before a chain is said to be ahead of its log, `again` asks for the range anew.
-    ///
-    /// # Errors
-    /// [`LaneError::Failed`] if the sink cannot be read: the run ends, since to begin anywhere else would lose or repeat
-    /// notes. [`LaneError::Stopped`] if the program was asked to stop meanwhile.
-    fn assign(&self, ranges: &[LogRange], again: &Again<'_>) -> Result<Vec<Begin>, LaneError>;
-    /// Hands a record to its lane, or gives it back if the lane is full.
-    fn offer(&self, record: RawRecord) -> Result<(), RawRecord>;
-    /// Whether the lane has worked off enough that its partition is worth resuming.
-    fn has_room(&self, partition: &Partition) -> bool;
-    /// Partitions go to another member: drains their lanes until the deadline, then drops what is left. The answer is
-    /// what became durable meanwhile.
-    fn revoke(&self, partitions: &[Partition], deadline: Instant) -> Vec<Receipt>;
-    /// How far the chains of partitions that other members have are written: one past the last offset. None where
-    /// nothing is owed: a chain that begins at the latest record and has not begun, or one that halts for an operator.
-    ///
-    /// # Errors
-    /// As [`Lanes::assign`].
-    fn written(&self, ranges: &[LogRange]) -> Result<Vec<Option<i64>>, LaneError>;
-    /// Has every lane write what it holds: other members wait to see it.
-    fn flush(&self);
-    /// Partitions are lost, perhaps long ago: drops their lanes at once.
-    fn lose(&self, partitions: &[Partition]);
-    /// The broker no longer has the offset that a lane is at.
-    fn halt(&self, range: &LogRange);
-    /// The batch at an offset of an assigned partition cannot be read, and why. Its lane was drained before; the partition stays
-    /// assigned and paused.
-    fn unreadable(&self, partition: &Partition, offset: i64, why: &str) {
-        let (topic, partition) = partition;
-        tracing::error!("{topic}/{partition}: the batch at offset {offset} cannot be read: {why}");
-    }
-    /// The poll thread is alive: told with every poll.
-    fn polled(&self) {}
-    /// Where the log of an assigned partition ends now, as its broker last said: told every [`SourceSettings::statistics`].
-    fn log_end(&self, _partition: &Partition, _high: i64) {}
-}
 
 /// What lanes ask of the consumer.
 #[derive(Debug)]
@@ -187,6 +94,14 @@ pub enum SourceError {
     /// The login has been refused, or there has been no token for it, for longer than others may take to renew it.
     #[error("kafka: {0}")]
     Login(String),
+    /// The group has thrown this member out again and again before it could make anything durable.
+    #[error(
+        "kafka: the group has thrown this member out {times} times in a row before it could write a file. Give it more time (`session.timeout.ms` and `max.poll.interval.ms` in `[source.properties]`), or have it close files sooner (`[sink.roll]`)"
+    )]
+    Evicted {
+        /// How often.
+        times: u32,
+    },
     /// The sink could not be read at an assignment, or written by a lane.
     #[error("{0}")]
     Sink(String),
@@ -220,7 +135,7 @@ pub fn commands() -> (Sender<Command>, Receiver<Command>) {
 /// Consumes until told to stop, on the calling thread.
 ///
 /// # Errors
-/// [`SourceError`]; lanes have been told to drop what they held.
+/// [`SourceError`]; lanes have written or dropped what they held.
 pub fn run(
     settings: &SourceSettings,
     lanes: Arc<dyn Lanes>,
@@ -267,40 +182,15 @@ fn consume(
             receipts = Some(lanes.revoke(&held, Instant::now() + drain));
             result = last_words(&consumer, commands, end);
         }
-        Err(_) => lanes.lose(&held),
+        // The store is well: what was read before a right, a topic or the membership was lost is written, since it may not be there
+        // to be read again. Nothing is said to the brokers of it.
+        Err(SourceError::Kafka { .. } | SourceError::Login(_) | SourceError::Evicted { .. }) => {
+            drop(lanes.revoke(&held, Instant::now() + settings.drain));
+        }
+        Err(SourceError::Sink(_)) => lanes.lose(&held),
     }
     leave(consumer, receipts, &settings.stop);
     result
-}
-
-/// Commits the receipts of drained lanes and leaves the group, within [`LEAVE`].
-///
-/// Either can take long: a coordinator that is away is waited for, and so is a rebalance that overtakes the leaving. Nothing
-/// is owed any more by then: a commit is a hint, and the group takes this member for dead when its session ends.
-fn leave(consumer: BaseConsumer<Context>, receipts: Option<Vec<Receipt>>, stop: &Stop) {
-    let limit = |stop: &Stop| if stop.is_requested() { LEAVE.1 } else { LEAVE.0 };
-    let answer = limit(stop) / 2;
-    let (sender, left) = channel();
-    std::thread::spawn(move || {
-        if let Some(receipts) = receipts {
-            commit_last(&consumer, &receipts, answer);
-        }
-        consumer.context().flow().lanes.clear();
-        consumer.unsubscribe();
-        drop(consumer);
-        // Nobody listens any more if it took too long.
-        sender.send(()).unwrap_or_default();
-    });
-    let begun = Instant::now();
-    while left.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-        if begun.elapsed() >= limit(stop) {
-            tracing::warn!(
-                "the group has not let go of this member within {} s; it will when the session ends",
-                limit(stop).as_secs()
-            );
-            return;
-        }
-    }
 }
 
 /// Why polling ended.
@@ -323,6 +213,7 @@ fn poll_loop(
     let mut last_commit = Instant::now();
     let mut goal = settings.until.as_deref().map(Goal::new);
     let mut faults = Faults::new(settings.refused);
+    let mut watch = Watch::new(consumer);
     loop {
         consumer.context().lanes().polled();
         faults.look(&credentials.login)?;
@@ -350,6 +241,12 @@ fn poll_loop(
             Some(LaneError::Stopped) => return Ok(End::Stopped),
             Some(LaneError::Failed(error)) => return Err(SourceError::Sink(error)),
         }
+        if consumer.context().flow().is_evicted_in_a_loop() {
+            return Err(SourceError::Evicted {
+                times: MOST_EVICTIONS,
+            });
+        }
+        watch.look();
         consumer.context().refill(consumer);
         if let Some(goal) = &mut goal
             && goal.is_reached(credentials, consumer.context())?

@@ -1,6 +1,4 @@
 //! What a cluster says of itself.
-//!
-//! Topic ids (KIP-516) are not among it: librdkafka knows them, its safe Rust binding does not hand them out.
 
 mod reread;
 mod scan;
@@ -16,6 +14,7 @@ use rdkafka::metadata::Metadata;
 use rdkafka::{Offset, TopicPartitionList};
 
 use super::config::{FetchBudget, KafkaConfig};
+use super::ids::{TopicIds, topic_ids};
 use super::problem::KafkaProblem;
 use super::token::Login;
 use crate::Stop;
@@ -201,6 +200,16 @@ impl Cluster {
         Ok(TopicInfo {
             name: name.to_owned(),
             partitions,
+        })
+    }
+
+    /// The id of each of these topics, as Kafka's own tools print it; those that have none are left out.
+    ///
+    /// # Errors
+    /// Why no broker answered.
+    pub fn topic_ids(&self, names: &[&str]) -> Result<TopicIds, KafkaProblem> {
+        self.ask("asking for topic ids", |step| {
+            topic_ids(self.client.client(), names, step)
         })
     }
 

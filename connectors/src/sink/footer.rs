@@ -67,6 +67,15 @@ impl Fingerprints {
         "derivation",
     ];
 
+    /// The same with the id of a topic.
+    #[must_use]
+    pub fn of_topic(&self, id: Option<&str>) -> Self {
+        Self {
+            topic_id: id.map(str::to_owned),
+            ..self.clone()
+        }
+    }
+
     /// Name and value of each that is known.
     pub fn entries(&self) -> Vec<(&'static str, &str)> {
         let values: [&str; Self::NAMES.len()] = [

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use lethe_connectors::Stop;
 use lethe_connectors::files::{Codes, FileError, FilePayload, FileSourceConfig, MessageFilesConfig, Names};
 use lethe_connectors::kafka::source::RawRecord;
-use lethe_connectors::kafka::{KafkaConfig, KafkaProblem};
+use lethe_connectors::kafka::{KafkaConfig, KafkaProblem, TopicIds};
 use lethe_connectors::replay::Selection;
 use lethe_connectors::sink::Fingerprints;
 use lethe_core::{Record, hex};
@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::runtime::Handle;
 
 use super::run::{fingerprints, format, runtime};
-use crate::brokers::{cluster, identity};
+use crate::brokers::{cluster, identity, topic_ids};
 use crate::cli::ReplayArgs;
 use crate::config::{Config, SourceConfig, load};
 use crate::exit::{Coded, Failure, usage};
@@ -41,9 +41,15 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
     let recipe = config.engine.build()?;
     config.check_names(recipe.mode)?;
     recipe.announce();
-    let cluster_id = match source {
-        SourceConfig::Kafka(kafka) => identity(kafka, &Stop::new(Duration::ZERO), Some(PATIENCE))?,
-        SourceConfig::Files(_) | SourceConfig::Messages(_) => None,
+    let (cluster_id, topic_ids) = match source {
+        SourceConfig::Kafka(kafka) => {
+            let stop = Stop::new(Duration::ZERO);
+            (
+                identity(kafka, &stop, Some(PATIENCE))?,
+                topic_ids(kafka, &stop, Some(PATIENCE))?,
+            )
+        }
+        SourceConfig::Files(_) | SourceConfig::Messages(_) => (None, TopicIds::new()),
     };
     let edition = Arc::new(Edition {
         engine: Arc::clone(&recipe.engine),
@@ -77,6 +83,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
             again: args.again,
         },
         edition,
+        topic_ids,
         encoding: sink.encoding,
         roll: sink.roll,
         writes: !args.dry_run,

@@ -1,16 +1,17 @@
 //! `lethe skip`: an operator's word that records are gone for good.
 
 use std::io::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use lethe_connectors::Stop;
 use lethe_connectors::sink::{ChainId, bridge, read_tail};
 
 use super::run::{fingerprints, runtime};
-use crate::brokers::identity;
+use crate::brokers::{identity, topic_ids};
 use crate::cli::SkipArgs;
 use crate::config::{SourceConfig, load};
-use crate::exit::usage;
+use crate::exit::{Coded, Failure, usage};
 
 /// Bridges a gap in a chain with a file of no rows that says why.
 pub(crate) fn run(args: &SkipArgs) -> anyhow::Result<()> {
@@ -19,20 +20,27 @@ pub(crate) fn run(args: &SkipArgs) -> anyhow::Result<()> {
         .sink
         .as_ref()
         .ok_or_else(|| usage("the configuration has no `[sink]`"))?;
-    let identity = match &config.source {
+    let (cluster, topic_id) = match &config.source {
         Some(SourceConfig::Kafka(kafka)) => {
-            identity(kafka, &Stop::new(Duration::ZERO), Some(Duration::ZERO))?
+            let (stop, at_once) = (Stop::new(Duration::ZERO), Some(Duration::ZERO));
+            let cluster = identity(kafka, &stop, at_once)?;
+            let ids = topic_ids(kafka, &stop, at_once)?;
+            (cluster, ids.get(args.topic.as_str()).map(Arc::clone))
         }
-        _ => None,
+        _ => (None, None),
     };
-    let fingerprints = fingerprints(&config, &config.engine.build()?, identity);
+    let fingerprints = fingerprints(&config, &config.engine.build()?, cluster).of_topic(topic_id.as_deref());
     let runtime = runtime()?;
     let chain = ChainId::new(args.topic.as_str(), args.partition);
     let receipt = runtime.block_on(async {
         let store = sink.store.build()?;
-        let from = read_tail(store.as_ref(), &chain)
-            .await?
-            .map_or(0, |tail| tail.next);
+        let tail = read_tail(store.as_ref(), &chain).await?;
+        if let Some(tail) = &tail {
+            // Offsets of another log are of other records: there is nothing to go on with.
+            tail.check_log(&fingerprints)
+                .map_err(|error| Coded(Failure::Halted, error.to_string()))?;
+        }
+        let from = tail.map_or(0, |tail| tail.next);
         anyhow::Ok(bridge(store.as_ref(), &chain, from, args.to, &args.reason, &fingerprints).await?)
     })?;
     let mut to = std::io::stdout().lock();

@@ -38,11 +38,10 @@ impl Pipeline {
         if self.stop.is_requested() {
             return Err(LaneError::Stopped);
         }
-        let begins = ranges
-            .iter()
-            .zip(opened)
-            .map(|(range, opened)| self.begin(range, again, opened))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut begins = Vec::with_capacity(ranges.len());
+        for (range, opened) in ranges.iter().zip(opened) {
+            begins.push(self.begin(range, again, opened).await?);
+        }
         self.measures().rebalance("assigned", ranges.len());
         self.board().ready(true);
         tracing::info!(partitions = ranges.len(), "assigned");
@@ -103,7 +102,7 @@ impl Pipeline {
             written.push(match tail {
                 Ok(next) => next,
                 Err(Unanswered::Refused(error)) if !matches!(error, ChainError::Store(_)) => {
-                    self.log_broken(range, &error);
+                    self.log_broken(&range.partition, &error);
                     None
                 }
                 Err(unanswered) => return Err(unanswered.into()),
@@ -148,7 +147,7 @@ impl Pipeline {
                 self.shop.store.as_ref(),
                 chain_of(range),
                 start,
-                self.shop.edition.get().fingerprints.clone(),
+                self.fingerprints(range),
                 self.encoding,
             )
         })
@@ -163,41 +162,57 @@ impl Pipeline {
         let Some(tail) = tail else {
             return Ok((self.start == Start::Earliest).then_some(range.low));
         };
-        tail.check_log(&self.shop.edition.get().fingerprints)
+        tail.check_log(&self.fingerprints(range))
             .map_err(Unanswered::Refused)?;
         if tail.next < range.low {
-            self.log_halt(range, tail.next);
+            self.log_out_of_range(range, tail.next);
             return Ok(None);
         }
         Ok(Some(tail.next))
     }
 
     /// Decides where a lane begins, and starts it unless it halts.
-    fn begin(
+    ///
+    /// Range and chain are of different moments, and another process may go on between the two. A chain is behind its log only if
+    /// it is behind where the log began before the chain was read, and beyond it only if it is beyond where the log
+    /// ended afterwards.
+    async fn begin(
         &self,
         range: &LogRange,
         again: &Again<'_>,
-        opened: Result<LaneWriter, Unanswered>,
+        mut opened: Result<LaneWriter, Unanswered>,
     ) -> Result<Begin, LaneError> {
-        match opened {
-            Ok(writer) => {
-                let next = writer.next();
-                let newer = (next > range.high).then(|| again(&range.partition)).transpose()?;
-                let range = newer.as_ref().unwrap_or(range);
-                if !(range.low..=range.high).contains(&next) {
-                    self.log_halt(range, next);
+        let mut range = range.clone();
+        loop {
+            let writer = match opened {
+                Ok(writer) => writer,
+                Err(Unanswered::Refused(error)) if !matches!(error, ChainError::Store(_)) => {
+                    self.log_broken(&range.partition, &error);
                     return Ok(Begin::Halted);
                 }
-                // A file's end is known when it is reached.
-                let end = Some(range.high).filter(|&high| high < i64::MAX);
-                self.start_lane(&range.partition, writer, end);
-                Ok(Begin::At(next))
+                Err(unanswered) => return Err(unanswered.into()),
+            };
+            let next = writer.next();
+            let is_behind = next < range.low;
+            let topic_id = range.topic_id.clone();
+            if next > range.high {
+                range = again(&range.partition)?;
             }
-            Err(Unanswered::Refused(error)) if !matches!(error, ChainError::Store(_)) => {
-                self.log_broken(range, &error);
-                Ok(Begin::Halted)
+            if range.topic_id != topic_id {
+                // Made anew in between: the chain says what to think of that.
+                opened = self.open_chain(&range).await;
+                continue;
             }
-            Err(unanswered) => Err(unanswered.into()),
+            if (range.low..=range.high).contains(&next) {
+                self.start_lane(&range, writer);
+                return Ok(Begin::At(next));
+            }
+            if is_behind || next > range.high {
+                self.log_out_of_range(&range, next);
+                return Ok(Begin::Halted);
+            }
+            // The log was trimmed after the chain was read: only what is in the chain by now.
+            opened = self.open_chain(&range).await;
         }
     }
 }

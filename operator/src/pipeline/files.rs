@@ -182,6 +182,7 @@ impl Feeder<'_> {
             partition: partition.clone(),
             low: 0,
             high: i64::MAX,
+            topic_id: None,
         };
         let begun = self
             .lanes

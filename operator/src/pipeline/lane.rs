@@ -56,6 +56,8 @@ pub(crate) enum Control {
 /// One lane. Runs until it is drained or dropped; whatever it holds then was never released.
 pub(crate) struct Lane {
     pub(crate) partition: Partition,
+    /// The topic's id when the lane began, if it has one.
+    pub(crate) topic_id: Option<Arc<str>>,
     pub(crate) shop: Arc<Shop>,
     pub(crate) queue: mpsc::Receiver<Incoming>,
     pub(crate) control: mpsc::UnboundedReceiver<Control>,
@@ -230,7 +232,7 @@ impl Lane {
             }
             if let Some(writer) = &mut self.writer {
                 writer
-                    .follow(now.fingerprints.clone())
+                    .follow(now.fingerprints.of_topic(self.topic_id.as_deref()))
                     .map_err(|error| End::Failed(error.to_string()))?;
             }
             self.edition = Some(Arc::clone(&now));

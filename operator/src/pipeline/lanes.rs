@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use lethe_connectors::kafka::source::{Again, Begin, LaneError, Lanes, LogRange, Partition, RawRecord};
+use lethe_connectors::kafka::source::{
+    Again, Begin, ErrorKind, Halt, LaneError, Lanes, LogRange, Partition, RawRecord,
+};
 use lethe_connectors::sink::Receipt;
 
 use super::lane::Control;
@@ -59,15 +61,13 @@ impl Lanes for Pipeline {
         }
     }
 
-    fn halt(&self, range: &LogRange) {
-        let lane = self.lanes().remove(&range.partition);
-        if let Some(lane) = lane {
-            self.log_halt(range, lane.board.next());
-        }
+    fn halt(&self, partition: &Partition, why: &Halt) {
+        let lane = self.lanes().remove(partition);
+        self.log_halt(partition, lane.map(|lane| lane.board.next()), why);
     }
 
-    fn unreadable(&self, partition: &Partition, offset: i64, why: &str) {
-        self.log_unreadable(partition, offset, why);
+    fn erred(&self, kind: ErrorKind) {
+        self.measures().source_error(kind);
     }
 
     fn polled(&self) {

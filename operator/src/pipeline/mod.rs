@@ -10,6 +10,7 @@ mod cost;
 mod counters;
 mod edition;
 pub(crate) mod files;
+mod halts;
 mod incoming;
 mod lane;
 mod lanes;
@@ -23,13 +24,12 @@ mod transform;
 mod turns;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lethe_connectors::Stop;
 use lethe_connectors::kafka::Start;
 use lethe_connectors::kafka::source::{LogRange, Partition};
-use lethe_connectors::sink::{ChainError, Encoding, LaneWriter};
+use lethe_connectors::sink::{Encoding, Fingerprints, LaneWriter};
 use tokio::runtime::Handle;
 use tokio::sync::{OnceCell, mpsc};
 use tokio::task::JoinHandle;
@@ -146,7 +146,16 @@ impl Pipeline {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn start_lane(&self, partition: &Partition, writer: LaneWriter, end: Option<i64>) {
+    /// What files of a log's chain follow from now.
+    fn fingerprints(&self, range: &LogRange) -> Fingerprints {
+        let now = self.shop.edition.get();
+        now.fingerprints.of_topic(range.topic_id.as_deref())
+    }
+
+    fn start_lane(&self, range: &LogRange, writer: LaneWriter) {
+        let partition = &range.partition;
+        // A file's end is known when it is reached.
+        let end = Some(range.high).filter(|&high| high < i64::MAX);
         let next = writer.next();
         let board = self.board().open(partition, next, end);
         let (queue, records) = mpsc::channel(QUEUE_RECORDS);
@@ -155,6 +164,7 @@ impl Pipeline {
         let marker = Marker::new(Arc::clone(&self.shop.store), partition);
         let lane = Lane {
             partition: partition.clone(),
+            topic_id: range.topic_id.clone(),
             shop: Arc::clone(&self.shop),
             queue: records,
             control: controls,
@@ -223,43 +233,6 @@ impl Pipeline {
             self.relieve(&lanes);
         }
         Ok(())
-    }
-
-    fn log_broken(&self, range: &LogRange, error: &ChainError) {
-        let (topic, partition) = &range.partition;
-        tracing::error!("lane {topic}/{partition} halted: {error}");
-        self.halted(&range.partition, error.to_string());
-    }
-
-    fn log_halt(&self, range: &LogRange, next: i64) {
-        let (topic, partition) = &range.partition;
-        let (low, high) = (range.low, range.high);
-        tracing::error!(
-            "lane {topic}/{partition} halted: its chain goes on at offset {next}, and the log holds {low} to {high}. If the records between are \
-             lost for good, run `lethe skip --topic {topic} --partition {partition} --to {low} --reason WHY` and restart; if the topic was made \
-             anew, write to a new dataset"
-        );
-        let why = format!("its chain goes on at offset {next}, and the log holds {low} to {high}");
-        self.halted(&range.partition, why);
-    }
-
-    fn log_unreadable(&self, partition: &Partition, offset: i64, why: &str) {
-        let (topic, number) = partition;
-        tracing::error!(
-            "lane {topic}/{number} halted: the batch at offset {offset} cannot be read ({why}). If it takes more memory decompressed than \
-             `receive.message.max.bytes` allows, raise `resources.memory_bytes`, or that key in `[source.properties]`, and restart; if it is \
-             damaged, run `lethe skip --topic {topic} --partition {number} --to OFFSET --reason WHY` with the first offset after it, and restart"
-        );
-        self.halted(
-            partition,
-            format!("the batch at offset {offset} cannot be read: {why}"),
-        );
-    }
-
-    fn halted(&self, partition: &Partition, why: String) {
-        self.shop.counters.halted.fetch_add(1, Relaxed);
-        self.measures().halted();
-        self.board().halt(partition, why);
     }
 
     fn board(&self) -> &Board {

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
+use lethe_connectors::kafka::TopicIds;
 use lethe_connectors::replay::{
     Candidates, NotesFile, ReplayWriter, SealedReplay, Selection, candidates, notes_files,
 };
@@ -37,6 +38,8 @@ pub(crate) struct Replay {
     pub(crate) runtime: Handle,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) edition: Arc<Edition>,
+    /// The topics' ids now: offsets of a topic that was made anew are of other records.
+    pub(crate) topic_ids: TopicIds,
     pub(crate) workers: Workers,
     pub(crate) selection: Selection,
     pub(crate) encoding: Encoding,
@@ -91,7 +94,10 @@ impl Replay {
         progress.finish();
         for chain in plan.keys() {
             let tail = self.runtime.block_on(read_tail(store, chain)).map_err(refused)?;
-            tail.map_or(Ok(()), |tail| tail.check_log(now)).map_err(refused)?;
+            let id = self.topic_ids.get(&chain.topic);
+            let now = now.of_topic(id.map(AsRef::as_ref));
+            tail.map_or(Ok(()), |tail| tail.check_log(&now))
+                .map_err(refused)?;
         }
         Ok(plan)
     }

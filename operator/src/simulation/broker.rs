@@ -126,23 +126,37 @@ impl Broker {
         }
     }
 
+    /// Deletes all that is durable, where retention is as short as that.
+    fn retain(&self, number: i32) {
+        if !self.world.weather().ambush {
+            return;
+        }
+        let durable = self.disk.durable(&chain(number)).unwrap_or(0);
+        let mut state = lock(&self.state);
+        let log = &mut state.logs[number as usize];
+        log.low = log.low.max(durable);
+    }
+
     /// The entries of a log that were never trimmed or are durable.
     pub(super) fn entries(&self, number: i32) -> Vec<Entry> {
         lock(&self.state).logs[number as usize].entries.clone()
     }
 
     pub(super) fn range(&self, number: i32) -> LogRange {
+        self.retain(number);
         let state = lock(&self.state);
         let log = &state.logs[number as usize];
         LogRange {
             partition: partition(number),
             low: log.low,
             high: log.entries.len() as i64,
+            topic_id: None,
         }
     }
 
     /// The first record at or after a position.
     pub(super) fn fetch(&self, number: i32, position: i64) -> Fetched {
+        self.retain(number);
         let state = lock(&self.state);
         let log = &state.logs[number as usize];
         if position < log.low || position > log.entries.len() as i64 {

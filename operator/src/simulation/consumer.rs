@@ -12,7 +12,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use lethe_connectors::kafka::source::flow::{Flow, Flows};
-use lethe_connectors::kafka::source::{Begin, Command, LaneError, Lanes as _, LogRange, Partition};
+use lethe_connectors::kafka::source::{Begin, Command, Halt, LaneError, Lanes as _, LogRange, Partition};
 use lethe_connectors::sink::Receipt;
 use tokio::time::Instant;
 
@@ -109,7 +109,7 @@ impl<'a> Consumer<'a> {
             self.member.store(member, Relaxed);
             match rebalance {
                 Some(rebalance) => self.rebalance(rebalance).await?,
-                None => self.fetch(),
+                None => self.fetch().await?,
             }
             let resumed = self.flows.refill(self.lanes);
             for (_, number) in resumed {
@@ -128,7 +128,9 @@ impl<'a> Consumer<'a> {
         let idle = self.places.iter().all(|(&number, place)| {
             place.paused || !matches!(self.broker.fetch(number, place.position), Fetched::Record(_))
         });
-        let (low, high) = if idle { (50, 400) } else { (0, 40) };
+        // Another's file overtakes a reader that has not come far.
+        let slow = if self.life.world.weather().ambush { 150 } else { 40 };
+        let (low, high) = if idle { (50, 400) } else { (0, slow) };
         self.life.world.pause(low, high).await;
         self.life.thaw().await;
     }
@@ -201,10 +203,13 @@ impl<'a> Consumer<'a> {
             format_args!("{begin:?}"),
         );
         let place = match begin {
-            Begin::At(position) => Place {
-                position,
-                paused: false,
-            },
+            Begin::At(position) => {
+                self.life.world.lane_opened();
+                Place {
+                    position,
+                    paused: false,
+                }
+            }
             Begin::Halted => {
                 let why = format!("lane {number} halted though its records are there");
                 self.life.world.broken(why);
@@ -215,7 +220,9 @@ impl<'a> Consumer<'a> {
             }
         };
         self.places.insert(number, place);
-        self.flows.lanes.insert(range.partition.clone(), Flow::new(begin));
+        self.flows
+            .lanes
+            .insert(range.partition.clone(), Flow::new(begin, range));
     }
 
     /// Opens a lane anew at its chain's tail.
@@ -225,6 +232,11 @@ impl<'a> Consumer<'a> {
         }
         self.life.world.meet("lane reopened after a lost race");
         self.lanes.lose(std::slice::from_ref(partition));
+        self.begin_anew(partition).await
+    }
+
+    /// Opens the lane of an assigned partition that has none, at its chain's tail.
+    async fn begin_anew(&mut self, partition: &Partition) -> Result<(), LaneError> {
         let range = self.broker.range(partition.1);
         self.life.step().await;
         let begins = self.open(std::slice::from_ref(&range)).await?;
@@ -236,7 +248,7 @@ impl<'a> Consumer<'a> {
     }
 
     /// Fetches a record of some partition that is not paused.
-    fn fetch(&mut self) {
+    async fn fetch(&mut self) -> Result<(), LaneError> {
         let open: Vec<i32> = self
             .places
             .iter()
@@ -244,14 +256,14 @@ impl<'a> Consumer<'a> {
             .map(|(&number, _)| number)
             .collect();
         if open.is_empty() {
-            return;
+            return Ok(());
         }
         let number = self.life.world.dice().pick(&open);
         // One poll gives one record; several polls may follow at once.
         let records = self.life.world.dice().between(1, 4);
         for _ in 0..records {
             let Some(place) = self.places.get_mut(&number).filter(|place| !place.paused) else {
-                return;
+                return Ok(());
             };
             match self.broker.fetch(number, place.position) {
                 Fetched::Record(record) => {
@@ -260,10 +272,11 @@ impl<'a> Consumer<'a> {
                         self.pause(number, true);
                     }
                 }
-                Fetched::OutOfRange => self.halt(number),
-                Fetched::Nothing => return,
+                Fetched::OutOfRange => self.out_of_range(number).await?,
+                Fetched::Nothing => return Ok(()),
             }
         }
+        Ok(())
     }
 
     fn pause(&mut self, number: i32, on: bool) {
@@ -281,15 +294,24 @@ impl<'a> Consumer<'a> {
         }
     }
 
-    /// The log no longer has the position.
-    fn halt(&mut self, number: i32) {
+    /// The log does not have the position.
+    async fn out_of_range(&mut self, number: i32) -> Result<(), LaneError> {
         let range = self.broker.range(number);
+        let partition = partition(number);
         self.life.world.meet("position out of range");
-        self.pause(number, true);
-        if let Some(lane) = self.flows.lanes.get_mut(&partition(number)) {
-            lane.halted = true;
-            self.lanes.halt(&range);
+        if !self.flows.hold(&partition) {
+            return Ok(());
         }
+        self.pause(number, true);
+        let position = self.places.get(&number).map_or(0, |place| place.position);
+        if position >= range.low || self.life.world.is(Mutant::HaltWhereTrimmed) {
+            self.lanes.halt(&partition, &Halt::BeyondTheEnd(range));
+            return Ok(());
+        }
+        let lanes = std::slice::from_ref(&partition);
+        let receipts = self.lanes.drain_lanes(lanes, Instant::now() + self.drain).await;
+        self.commit_receipts(&receipts).await;
+        self.begin_anew(&partition).await
     }
 
     async fn commit_receipts(&mut self, receipts: &[Receipt]) {

@@ -11,16 +11,19 @@ pub(super) enum Mutant {
     ReleaseBeforeTheFile,
     /// Leaves a lane that lost a race where it is.
     ForgetToReopen,
+    /// Halts a lane whose place is gone from the log, though another writer may have written it.
+    HaltWhereTrimmed,
     /// Writes the audit file after the notes file that names it.
     AuditAfterNotes,
 }
 
 impl Mutant {
-    pub(super) const ALL: [Self; 5] = [
+    pub(super) const ALL: [Self; 6] = [
         Self::CommitBeforeDurable,
         Self::IgnoreTheFence,
         Self::ReleaseBeforeTheFile,
         Self::ForgetToReopen,
+        Self::HaltWhereTrimmed,
         Self::AuditAfterNotes,
     ];
 }

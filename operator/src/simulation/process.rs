@@ -22,12 +22,22 @@ pub(super) struct Life {
 #[derive(Default)]
 struct State {
     dead: bool,
-    frozen_until: Option<Instant>,
+    frozen: Option<Frozen>,
     /// Effects until it is killed.
     kill_after: Option<u64>,
     /// Effects until it is frozen, and for how long.
     freeze_after: Option<(u64, Duration)>,
 }
+
+/// A process that stands still.
+#[derive(Clone, Copy)]
+struct Frozen {
+    since: Instant,
+    until: Instant,
+}
+
+/// How often a process that stands still looks whether it is woken up before its time, where that may happen.
+const LOOK: Duration = Duration::from_millis(10);
 
 impl Life {
     pub(super) fn new(name: String, world: &Arc<World>, drain: Duration) -> Arc<Self> {
@@ -93,11 +103,12 @@ impl Life {
         }
         if let Some((after, time)) = &mut state.freeze_after {
             if *after == 0 {
-                let until = Instant::now() + *time;
+                let since = Instant::now();
+                let until = since + *time;
                 self.world.meet("process frozen");
                 self.world
                     .note(&self.name, "frozen", format_args!("for {time:?}"));
-                state.frozen_until = Some(until);
+                state.frozen = Some(Frozen { since, until });
                 state.freeze_after = None;
             } else {
                 *after -= 1;
@@ -114,21 +125,25 @@ impl Life {
     /// Waits while the process is frozen; for ever if it is dead.
     pub(super) async fn thaw(&self) {
         loop {
-            let until = {
+            let (dead, frozen) = {
                 let state = lock(&self.state);
-                if state.dead {
-                    None
-                } else {
-                    match state.frozen_until {
-                        Some(until) if until > Instant::now() => Some(until),
-                        _ => return,
-                    }
-                }
+                (state.dead, state.frozen)
             };
-            match until {
-                Some(until) => tokio::time::sleep_until(until).await,
-                None => std::future::pending::<()>().await,
+            if dead {
+                std::future::pending::<()>().await;
             }
+            let Some(Frozen { since, until }) = frozen else {
+                return;
+            };
+            let weather = self.world.weather();
+            let alarm = weather.alarm.filter(|&alarm| alarm > since);
+            let until = alarm.map_or(until, |alarm| alarm.min(until));
+            let now = Instant::now();
+            if until <= now {
+                return;
+            }
+            let look = if weather.ambush { LOOK } else { until - now };
+            tokio::time::sleep_until(until.min(now + look)).await;
         }
     }
 }

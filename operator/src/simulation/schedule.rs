@@ -84,10 +84,12 @@ impl Schedule {
             let fault_rate = dice.pick(&[0, 50, 200, 400]);
             let fatal = dice.chance(300);
             let zombies = dice.pick(&[0, 30, 100]);
+            let ambush = dice.chance(200);
             world.change_weather(|weather| {
                 weather.store_faults = fault_rate;
-                weather.zombies = zombies;
+                weather.zombies = if ambush { 200 } else { zombies };
                 weather.fatal_faults = fatal;
+                weather.ambush = ambush;
             });
             Settings {
                 // From less than one note to more than all of them.

@@ -145,7 +145,13 @@ impl SimulatedStore {
         let zombies = self.world().weather().zombies;
         let freeze = self.world().dice().chance(zombies);
         if freeze {
-            let time = self.world().dice().between(1_000, 15_000);
+            // An ambush wakes it up, once its partitions are another's.
+            let (low, high) = if self.world().weather().ambush {
+                (10_000, 30_000)
+            } else {
+                (1_000, 15_000)
+            };
+            let time = self.world().dice().between(low, high);
             self.life.freeze(0, Duration::from_millis(time));
             self.life.step().await;
         }

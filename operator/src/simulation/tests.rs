@@ -71,6 +71,7 @@ fn every_schedule_writes_each_record_once() {
         "name taken",
         "commit refused",
         "log trimmed",
+        "position out of range",
         "clock jumped",
         "store away",
     ] {

@@ -37,6 +37,11 @@ pub(super) struct Weather {
     pub(super) fatal_faults: bool,
     /// Until when the store refuses everything.
     pub(super) store_away: Instant,
+    /// Whether everything happens at the worst moment: a record is deleted from its log as soon as it is durable, whoever wrote
+    /// it, and a frozen process wakes up just after another has opened a lane.
+    pub(super) ambush: bool,
+    /// When frozen processes wake up, if that is so.
+    pub(super) alarm: Option<Instant>,
 }
 
 impl World {
@@ -54,6 +59,8 @@ impl World {
                 zombies: 0,
                 fatal_faults: false,
                 store_away: now,
+                ambush: false,
+                alarm: None,
             }),
         }
     }
@@ -68,6 +75,14 @@ impl World {
 
     pub(super) fn change_weather(&self, change: impl FnOnce(&mut Weather)) {
         change(&mut lock(&self.weather));
+    }
+
+    /// A lane was opened: where everything happens at the worst moment, frozen processes wake up soon.
+    pub(super) fn lane_opened(&self) {
+        if self.weather().ambush {
+            let alarm = Instant::now() + Duration::from_millis(self.dice().between(0, 60));
+            self.change_weather(|weather| weather.alarm = Some(alarm));
+        }
     }
 
     pub(super) fn is(&self, mutant: Mutant) -> bool {

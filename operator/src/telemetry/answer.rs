@@ -10,8 +10,8 @@ use hyper::header::{
 };
 use hyper::{Method, Response, StatusCode};
 
-use super::Telemetry;
 use super::page::page;
+use super::{Board, Telemetry};
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
@@ -56,16 +56,27 @@ pub(super) fn route(method: &Method, path: &str, telemetry: &Telemetry) -> Page 
         return Page::Ready(refused);
     }
     Page::Ready(match path {
-        "/live" => match telemetry.board().check_live() {
-            Ok(()) => of(StatusCode::OK, TEXT, "live\n".to_owned()),
-            Err(why) => of(StatusCode::SERVICE_UNAVAILABLE, TEXT, format!("{why}\n")),
-        },
-        "/ready" if telemetry.board().is_ready() => of(StatusCode::OK, TEXT, "ready\n".to_owned()),
-        "/ready" => of(
-            StatusCode::SERVICE_UNAVAILABLE,
-            TEXT,
-            "not ready: no partition has been assigned yet, or the program is leaving\n".to_owned(),
-        ),
+        "/live" => {
+            let board = telemetry.board();
+            let (status, first) = match board.check_live() {
+                Ok(()) => (StatusCode::OK, "live".to_owned()),
+                Err(why) => (StatusCode::SERVICE_UNAVAILABLE, why),
+            };
+            of(status, TEXT, with_halts(&first, board))
+        }
+        "/ready" => {
+            let board = telemetry.board();
+            let (status, first) = if board.is_ready() {
+                (StatusCode::OK, "ready")
+            } else if board.is_halted() {
+                let why = "not ready: every lane of this process is halted, and an operator must decide";
+                (StatusCode::SERVICE_UNAVAILABLE, why)
+            } else {
+                let why = "not ready: no partition has been assigned yet, or the program is leaving";
+                (StatusCode::SERVICE_UNAVAILABLE, why)
+            };
+            of(status, TEXT, with_halts(first, board))
+        }
         "/metrics" => return Page::Rendered(metrics),
         "/" => return Page::Rendered(|telemetry| of(StatusCode::OK, HTML, page(telemetry))),
         _ => of(
@@ -74,6 +85,15 @@ pub(super) fn route(method: &Method, path: &str, telemetry: &Telemetry) -> Page 
             "there are /, /live, /ready and /metrics\n".to_owned(),
         ),
     })
+}
+
+/// A line, and one for each halted lane: its topic, partition and code.
+fn with_halts(first: &str, board: &Board) -> String {
+    let mut body = format!("{first}\n");
+    for ((topic, partition), halted) in board.halts() {
+        body += &format!("lane {topic}/{partition} halted: {}\n", halted.code.name());
+    }
+    body
 }
 
 /// The response when a page cannot be rendered.

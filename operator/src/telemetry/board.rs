@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use lethe_connectors::kafka::source::Partition;
 use lethe_core::Lookups;
 
-use super::BackfillBoard;
+use super::{BackfillBoard, HaltCode, Halted};
 
 /// One lane, as others see it.
 #[derive(Debug)]
@@ -179,7 +179,7 @@ pub(crate) struct Board {
     polls: AtomicBool,
     ready: AtomicBool,
     lanes: Mutex<BTreeMap<Partition, Arc<LaneBoard>>>,
-    halted: Mutex<BTreeMap<Partition, String>>,
+    halted: Mutex<BTreeMap<Partition, Halted>>,
     build: Mutex<Build>,
     memory: Mutex<Watch<(usize, usize)>>,
     caches: Mutex<Watch<Vec<(String, Lookups)>>>,
@@ -261,9 +261,9 @@ impl Board {
     }
 
     /// A lane halted, and why: a text without anything of a note.
-    pub(crate) fn halt(&self, partition: &Partition, why: String) {
+    pub(crate) fn halt(&self, partition: &Partition, code: HaltCode, why: String) {
         held(&self.lanes).remove(partition);
-        held(&self.halted).insert(partition.clone(), why);
+        held(&self.halted).insert(partition.clone(), Halted { code, why });
     }
 
     /// Every lane as it is now.
@@ -276,11 +276,11 @@ impl Board {
     }
 
     /// Every halted lane, and why.
-    pub(crate) fn halts(&self) -> Vec<(Partition, String)> {
+    pub(crate) fn halts(&self) -> Vec<(Partition, Halted)> {
         let halted = held(&self.halted);
         halted
             .iter()
-            .map(|(partition, why)| (partition.clone(), why.clone()))
+            .map(|(partition, halted)| (partition.clone(), halted.clone()))
             .collect()
     }
 
@@ -345,9 +345,15 @@ impl Board {
         Ok(())
     }
 
-    /// Whether the program can take records.
+    /// Whether the program can take records: it has been assigned something, is not leaving, and not all that it has been assigned
+    /// is halted.
     pub(crate) fn is_ready(&self) -> bool {
-        self.ready.load(Relaxed)
+        self.ready.load(Relaxed) && !self.is_halted()
+    }
+
+    /// Whether every lane of this process is halted.
+    pub(crate) fn is_halted(&self) -> bool {
+        held(&self.lanes).is_empty() && !held(&self.halted).is_empty()
     }
 }
 
@@ -454,9 +460,17 @@ mod tests {
     fn a_halted_lane_is_told_until_it_is_opened_again() {
         let board = Board::new(Duration::from_secs(1));
         board.open(&place(), 0, None);
-        board.halt(&place(), "its chain goes on elsewhere".to_owned());
+        board.ready(true);
+        let halt = |partition: &Partition| {
+            board.halt(partition, HaltCode::OutOfRange, "it goes on elsewhere".to_owned())
+        };
+        halt(&place());
         assert_eq!((board.lanes().len(), board.halts().len()), (0, 1));
+        assert!(!board.is_ready(), "nothing of what it has can be read");
+        assert_eq!(board.check_live(), Ok(()), "a restart would not help");
         board.open(&place(), 0, None);
         assert_eq!((board.lanes().len(), board.halts().len()), (1, 0));
+        halt(&("notes".into(), 4));
+        assert!(board.is_ready(), "the other lane goes on");
     }
 }

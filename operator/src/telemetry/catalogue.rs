@@ -49,7 +49,9 @@ metrics! {
     STORE_RETRIES = Counter "lethe_store_retries_total" ["operation"] "Times that a store, a key service or a registry could not answer and was asked again";
     REBALANCES = Counter "lethe_rebalances_total" ["kind"] "Partitions assigned, revoked and lost";
     FENCED = Counter "lethe_fenced_writes_total" [] "Files that another writer's took the place of";
-    HALTED = Counter "lethe_lanes_halted_total" [] "Lanes that halted for an operator to decide";
+    HALTED = Counter "lethe_lanes_halted_total" ["code"] "Lanes that halted for an operator to decide, by code";
+    HALTED_NOW = Gauge "lethe_lanes_halted" [] "Lanes that are halted";
+    SOURCE_ERRORS = Counter "lethe_source_errors_total" ["kind"] "Errors that the Kafka consumer met, by kind: authorization, login, topic, fenced, evicted, unreadable, other";
     CACHE = Counter "lethe_cache_lookups_total" ["member", "result"] "Words and contexts that a member had computed before (hit) or not (miss)";
     DRIFT_WARNINGS = Counter "lethe_drift_warnings_total" ["signal"] "Times that a feed's signal left its usual range";
     STAGE = Histogram "lethe_stage_seconds" ["stage"] "Seconds that a batch, or a file for seal and store, spent in a stage: queue, decode, tag, encode, seal, store";

@@ -25,6 +25,7 @@ pub(super) fn observe(meter: &Meter, board: &Arc<Board>, drift: &Arc<Drift>) {
         gauge(meter, metric, move |to| to.observe(value(&board), &[]));
     };
     of_board(metric::LANES, |board| board.lanes().len() as f64);
+    of_board(metric::HALTED_NOW, |board| board.halts().len() as f64);
     of_board(metric::READY, |board| f64::from(u8::from(board.is_ready())));
     of_board(metric::MEMORY_BUDGET, |board| board.memory().0 as f64);
     of_board(metric::MEMORY_HELD, |board| board.memory().1 as f64);

@@ -8,11 +8,13 @@ use std::time::Duration;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::Float32Type;
 use arrow_array::{Array as _, RecordBatch};
+use lethe_connectors::kafka::source::ErrorKind;
 use lethe_connectors::sink::Due;
 use lethe_core::{Processed, Quarantine, QuarantineCode, RowKind};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, Meter};
 
+use super::HaltCode;
 use super::catalogue::{self as metric, Metric};
 use super::drift::Seen;
 
@@ -113,6 +115,7 @@ pub(crate) struct Measures {
     rebalances: Counter<u64>,
     fenced: Counter<u64>,
     halted: Counter<u64>,
+    source_errors: Counter<u64>,
     drift_warnings: Counter<u64>,
     backfill_rows: Counter<u64>,
     backfill_bytes: Counter<u64>,
@@ -162,6 +165,7 @@ impl Measures {
             rebalances: counter(metric::REBALANCES),
             fenced: counter(metric::FENCED),
             halted: counter(metric::HALTED),
+            source_errors: counter(metric::SOURCE_ERRORS),
             drift_warnings: counter(metric::DRIFT_WARNINGS),
             backfill_rows: counter(metric::BACKFILL_ROWS),
             backfill_bytes: counter(metric::BACKFILL_BYTES),
@@ -301,8 +305,13 @@ impl Measures {
     }
 
     /// A lane halted.
-    pub(crate) fn halted(&self) {
-        self.halted.add(1, &[]);
+    pub(crate) fn halted(&self, code: HaltCode) {
+        self.halted.add(1, &[KeyValue::new("code", code.name())]);
+    }
+
+    /// The consumer met an error.
+    pub(crate) fn source_error(&self, kind: ErrorKind) {
+        self.source_errors.add(1, &[KeyValue::new("kind", kind.name())]);
     }
 
     /// A signal left its usual range.
@@ -334,6 +343,11 @@ impl Measures {
                 .add(0, &[KeyValue::new("operation", operation)]);
         }
         self.fenced.add(0, &[]);
-        self.halted.add(0, &[]);
+        for code in HaltCode::ALL {
+            self.halted.add(0, &[KeyValue::new("code", code.name())]);
+        }
+        for kind in ErrorKind::ALL {
+            self.source_errors.add(0, &[KeyValue::new("kind", kind.name())]);
+        }
     }
 }

@@ -10,6 +10,7 @@ mod connections;
 mod drift;
 mod export;
 mod gauges;
+mod halted;
 mod measures;
 mod page;
 mod server;
@@ -24,6 +25,7 @@ pub(crate) use backfill::BackfillBoard;
 pub(crate) use board::{Board, Build, LaneBoard};
 pub(crate) use drift::{Drift, Seen};
 pub(crate) use export::Work;
+pub(crate) use halted::{HaltCode, Halted};
 pub(crate) use measures::{Closing, Measures, Stage};
 pub(crate) use server::Server;
 

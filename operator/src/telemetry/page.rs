@@ -77,6 +77,7 @@ pub(super) fn page(telemetry: &Telemetry) -> String {
 fn health(board: &Board) -> (&'static str, String) {
     match (board.check_live(), board.is_ready(), board.halts().len()) {
         (Err(why), ..) => ("bad", format!("Stuck: {why}")),
+        _ if board.is_halted() => ("bad", "Every lane halted".to_owned()),
         (Ok(()), false, _) => ("", "Not ready".to_owned()),
         (Ok(()), true, 0) => ("good", "Running".to_owned()),
         (Ok(()), true, 1) => ("bad", "Running, but a lane halted".to_owned()),
@@ -156,8 +157,8 @@ fn lanes(out: &mut String, telemetry: &Telemetry) {
         }
         out.push_str("</table></div>");
     }
-    for ((topic, partition), why) in halts {
-        let (topic, why) = (escape(&topic), escape(&why));
+    for ((topic, partition), halted) in halts {
+        let (topic, why) = (escape(&topic), escape(&halted.why));
         put(
             out,
             format_args!("<p class=\"bad\"><strong>{topic}/{partition} halted:</strong> {why}</p>"),

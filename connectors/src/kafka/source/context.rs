@@ -2,29 +2,19 @@
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rdkafka::client::{ClientContext, OAuthToken};
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, Consumer as _, ConsumerContext, RebalanceProtocol};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::types::RDKafkaRespErr;
-use rdkafka::{Offset, Statistics, TopicPartitionList};
+use rdkafka::{Statistics, TopicPartitionList};
 
-use super::commit::commit_receipts;
-use super::flow::{Flow, Flows};
-use super::unreadable::unreadable;
-use super::{Begin, Credentials, LaneError, Lanes, LogRange, Partition, RawRecord, SourceSettings};
+use super::flow::Flows;
+use super::{LaneError, Lanes, Partition, RawRecord, SourceSettings};
 use crate::Stop;
 use crate::kafka::token::Login;
-
-/// How long brokers may take to give the ranges of an assignment before the run ends. Far from the five minutes after which
-/// the group takes a consumer that does not poll for dead.
-const RANGES: Duration = Duration::from_secs(60);
-/// How long one question may take at first and at most: no stop is heard meanwhile.
-const STEP: (Duration, Duration) = (Duration::from_millis(400), Duration::from_secs(1));
-/// The pause between two questions.
-const PAUSE: Duration = Duration::from_millis(500);
 
 /// The consumer's callbacks, and what they share with the poll loop.
 pub(super) struct Context {
@@ -44,6 +34,11 @@ impl Context {
     /// The stop that every wait hears.
     pub(super) const fn stop(&self) -> &Stop {
         &self.stop
+    }
+
+    /// How long lanes may drain.
+    pub(super) const fn drain(&self) -> Duration {
+        self.drain
     }
 
     /// What the consumer logs in with besides its settings.
@@ -86,225 +81,10 @@ impl Context {
             pause(consumer, partition, false);
         }
     }
-
-    /// Asks for a partition's range until its broker answers, the deadline passes, or the stop is requested.
-    fn range(
-        &self,
-        consumer: &BaseConsumer<Self>,
-        topic: &str,
-        partition: i32,
-        deadline: Instant,
-    ) -> Result<LogRange, LaneError> {
-        let asked = self.persist(deadline, |step| consumer.fetch_watermarks(topic, partition, step));
-        let (low, high) = asked.map_err(|refused| refused.about("offsets", topic, partition))?;
-        Ok(LogRange {
-            partition: (topic.into(), partition),
-            low,
-            high,
-        })
-    }
-
-    /// Asks in short steps, between which the stop is heard. Waiting for a broker counts as progress.
-    fn persist<T>(
-        &self,
-        deadline: Instant,
-        mut ask: impl FnMut(Duration) -> Result<T, KafkaError>,
-    ) -> Result<T, Refused> {
-        let mut step = STEP.0;
-        loop {
-            if self.stop.is_requested() {
-                return Err(Refused::Stopped);
-            }
-            match ask(step) {
-                Ok(answer) => return Ok(answer),
-                Err(error) if Instant::now() >= deadline => return Err(Refused::Kafka(error)),
-                Err(error) => tracing::warn!(%error, "kafka; a broker does not answer, trying again"),
-            }
-            self.lanes.polled();
-            self.stop.sleep(PAUSE);
-            step = (step * 2).min(STEP.1);
-        }
-    }
-
-    /// Opens a lane anew at its chain's tail and moves the consumer there.
-    pub(super) fn reopen(
-        &self,
-        consumer: &BaseConsumer<Self>,
-        partition: &Partition,
-    ) -> Result<(), LaneError> {
-        if !self.flow().lanes.contains_key(partition) {
-            return Ok(());
-        }
-        self.lanes.lose(std::slice::from_ref(partition));
-        let range = self.range(consumer, &partition.0, partition.1, Instant::now() + RANGES)?;
-        let begins = self
-            .lanes
-            .assign(std::slice::from_ref(&range), &|(topic, partition)| {
-                self.range(consumer, topic, *partition, Instant::now() + RANGES)
-            })?;
-        self.flow().stalled.retain(|stalled| stalled != partition);
-        for begin in begins {
-            self.flow().lanes.insert(partition.clone(), Flow::new(begin));
-            match begin {
-                Begin::Halted => pause(consumer, partition, true),
-                Begin::At(offset) => {
-                    let (topic, number) = partition;
-                    self.persist(Instant::now() + RANGES, |step| {
-                        consumer.seek(topic, *number, Offset::Offset(offset), step)
-                    })
-                    .map_err(|refused| refused.about("seek", topic, *number))?;
-                    pause(consumer, partition, false);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn assign(
-        &self,
-        consumer: &BaseConsumer<Self>,
-        list: &TopicPartitionList,
-    ) -> Result<TopicPartitionList, LaneError> {
-        let deadline = Instant::now() + RANGES;
-        let mut ranges = Vec::new();
-        for element in list.elements() {
-            ranges.push(self.range(consumer, element.topic(), element.partition(), deadline)?);
-        }
-        let begins = self.lanes.assign(&ranges, &|(topic, partition)| {
-            self.range(consumer, topic, *partition, Instant::now() + RANGES)
-        })?;
-        let mut placed = TopicPartitionList::new();
-        let mut flow = self.flow();
-        flow.settled = true;
-        for (range, begin) in ranges.iter().zip(begins) {
-            let offset = match begin {
-                Begin::At(offset) => offset,
-                Begin::Halted => range.high,
-            };
-            placed
-                .add_partition_offset(&range.partition.0, range.partition.1, Offset::Offset(offset))
-                .map_err(|error| LaneError::Failed(format!("kafka: {error}")))?;
-            flow.lanes.insert(range.partition.clone(), Flow::new(begin));
-        }
-        Ok(placed)
-    }
-
-    fn release(&self, consumer: &BaseConsumer<Self>, list: &TopicPartitionList) {
-        let partitions: Vec<Partition> = list
-            .elements()
-            .iter()
-            .map(|e| (e.topic().into(), e.partition()))
-            .collect();
-        let held: Vec<Partition> = {
-            let flow = self.flow();
-            partitions
-                .into_iter()
-                .filter(|partition| flow.lanes.contains_key(partition))
-                .collect()
-        };
-        if consumer.assignment_lost() {
-            self.lanes.lose(&held);
-        } else {
-            let receipts = self.lanes.revoke(&held, Instant::now() + self.drain);
-            commit_receipts(consumer, &receipts);
-        }
-        let mut flow = self.flow();
-        flow.settled = false;
-        flow.remove(&held);
-    }
-
-    /// Halts the lanes whose next batch cannot be read, once they have written what comes before it.
-    pub(super) fn halt_unreadable(
-        &self,
-        consumer: &BaseConsumer<Self>,
-        credentials: &Credentials,
-        error: &KafkaError,
-    ) {
-        let places: Vec<(Partition, i64)> = {
-            let flow = self.flow();
-            let reading = flow.lanes.iter().filter(|(_, lane)| !lane.halted);
-            reading
-                .map(|(partition, lane)| (partition.clone(), lane.next))
-                .collect()
-        };
-        let found = match unreadable(credentials, places, &self.stop) {
-            Ok(found) => found,
-            Err(error) => {
-                tracing::warn!(%error, "kafka; looking for a batch that cannot be read");
-                return;
-            }
-        };
-        for (partition, offset) in found {
-            let waiting = {
-                let mut flow = self.flow();
-                let Some(lane) = flow.lanes.get_mut(&partition) else {
-                    continue;
-                };
-                lane.halted = true;
-                let waiting = std::mem::take(&mut lane.waiting);
-                flow.stalled.retain(|stalled| *stalled != partition);
-                waiting
-            };
-            pause(consumer, &partition, true);
-            // What no lane had room for is not written; a restart reads it again.
-            drop(waiting);
-            let drained = self
-                .lanes
-                .revoke(std::slice::from_ref(&partition), Instant::now() + self.drain);
-            commit_receipts(consumer, &drained);
-            self.lanes.unreadable(&partition, offset, &error.to_string());
-        }
-    }
-
-    /// Halts the lanes whose place the log no longer has.
-    pub(super) fn halt_out_of_range(&self, consumer: &BaseConsumer<Self>) {
-        let positions = match consumer.position() {
-            Ok(positions) => positions,
-            Err(error) => {
-                tracing::warn!(%error, "kafka; positions unknown");
-                return;
-            }
-        };
-        for element in positions.elements() {
-            let partition: Partition = (element.topic().into(), element.partition());
-            // If no broker answers, the error comes again, and so does this question.
-            let Ok((low, high)) = consumer.fetch_watermarks(element.topic(), element.partition(), STEP.1)
-            else {
-                continue;
-            };
-            let outside = matches!(element.offset(), Offset::Offset(at) if at < low || at > high);
-            let mut flow = self.flow();
-            if let Some(lane) = flow
-                .lanes
-                .get_mut(&partition)
-                .filter(|lane| outside && !lane.halted)
-            {
-                lane.halted = true;
-                pause(consumer, &partition, true);
-                self.lanes.halt(&LogRange { partition, low, high });
-            }
-        }
-    }
 }
 
-/// Why a broker gave no answer.
-enum Refused {
-    /// The stop was requested first.
-    Stopped,
-    /// It had none in time, or this one.
-    Kafka(KafkaError),
-}
-
-impl Refused {
-    fn about(self, what: &str, topic: &str, partition: i32) -> LaneError {
-        match self {
-            Self::Stopped => LaneError::Stopped,
-            Self::Kafka(error) => LaneError::Failed(format!("kafka: {what} of {topic}/{partition}: {error}")),
-        }
-    }
-}
-
-fn pause(consumer: &BaseConsumer<Context>, (topic, partition): &Partition, on: bool) {
+/// Pauses an assigned partition, or resumes it.
+pub(super) fn pause(consumer: &BaseConsumer<Context>, (topic, partition): &Partition, on: bool) {
     let mut list = TopicPartitionList::new();
     list.add_partition(topic, *partition);
     let result = if on {

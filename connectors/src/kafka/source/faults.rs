@@ -7,7 +7,7 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 
 use super::context::Context;
 use super::unreadable::is_unreadable;
-use super::{Credentials, SourceError, fault};
+use super::{Credentials, ErrorKind, SourceError, fault};
 use crate::kafka::token::Login;
 
 /// Refusals that are so far apart have nothing to do with each other: librdkafka logs in again within seconds, and tells
@@ -60,40 +60,59 @@ pub(super) fn consumer_error(
     credentials: &Credentials,
     error: KafkaError,
 ) -> Result<(), SourceError> {
+    let kind = kind(&error);
+    consumer.context().lanes().erred(kind);
     if is_fatal(&error) {
         return Err(fault("consume", error));
     }
-    if is_unreadable(&error) {
-        tracing::warn!(%error, "kafka; a batch cannot be read, looking where it is");
-        consumer.context().halt_unreadable(consumer, credentials, &error);
-        return Ok(());
-    }
-    match error.rdkafka_error_code() {
-        Some(Code::AutoOffsetReset | Code::OffsetOutOfRange) => {
-            consumer.context().halt_out_of_range(consumer);
+    match (kind, error.rdkafka_error_code()) {
+        (ErrorKind::Unreadable, _) => {
+            tracing::warn!(%error, "kafka; a batch cannot be read, looking where it is");
+            consumer.context().halt_unreadable(consumer, credentials, &error);
+            Ok(())
+        }
+        (_, Some(Code::AutoOffsetReset | Code::OffsetOutOfRange)) => {
+            if let Err(error) = consumer.context().out_of_range(consumer) {
+                // The poll loop ends the run, as after an assignment.
+                consumer.context().flow().failed = Some(error);
+            }
             Ok(())
         }
         // No token comes under the same code as a login refused; `look` has an eye on it.
-        Some(Code::Authentication) if consumer.context().login().trouble().is_some() => Ok(()),
-        Some(Code::SaslAuthenticationFailed | Code::Authentication) if faults.refused(Instant::now()) => {
+        (_, Some(Code::Authentication)) if consumer.context().login().trouble().is_some() => Ok(()),
+        (_, Some(Code::SaslAuthenticationFailed | Code::Authentication))
+            if faults.refused(Instant::now()) =>
+        {
             tracing::warn!(%error, "kafka; the login is refused, trying again");
             Ok(())
         }
-        Some(
-            Code::Fatal
-            | Code::TopicAuthorizationFailed
-            | Code::GroupAuthorizationFailed
-            | Code::ClusterAuthorizationFailed
-            | Code::SaslAuthenticationFailed
-            | Code::Authentication
-            | Code::UnknownTopicOrPartition
-            | Code::UnknownTopic
-            | Code::UnsupportedSASLMechanism,
-        ) => Err(fault("consume", error)),
+        (ErrorKind::Authorization | ErrorKind::Login | ErrorKind::Topic, _) | (_, Some(Code::Fatal)) => {
+            Err(fault("consume", error))
+        }
         _ => {
             tracing::warn!(%error, "kafka; trying again");
             Ok(())
         }
+    }
+}
+
+/// What kind of error it is.
+fn kind(error: &KafkaError) -> ErrorKind {
+    if is_unreadable(error) {
+        return ErrorKind::Unreadable;
+    }
+    match error.rdkafka_error_code() {
+        Some(
+            Code::TopicAuthorizationFailed
+            | Code::GroupAuthorizationFailed
+            | Code::ClusterAuthorizationFailed,
+        ) => ErrorKind::Authorization,
+        Some(Code::SaslAuthenticationFailed | Code::Authentication | Code::UnsupportedSASLMechanism) => {
+            ErrorKind::Login
+        }
+        Some(Code::UnknownTopicOrPartition | Code::UnknownTopic) => ErrorKind::Topic,
+        Some(Code::FencedInstanceId) => ErrorKind::Fenced,
+        _ => ErrorKind::Other,
     }
 }
 

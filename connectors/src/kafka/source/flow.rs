@@ -3,9 +3,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use super::{Begin, LaneError, Lanes, Partition, RawRecord};
+use super::{Begin, LaneError, Lanes, LogRange, Partition, RawRecord};
 use crate::sink::Receipt;
+
+/// Times in a row that a member may be thrown out before anything of what it has to read is durable.
+pub const MOST_EVICTIONS: u32 = 5;
+/// Evictions that are so far apart have nothing to do with each other.
+const APART: Duration = Duration::from_secs(1800);
 
 /// One lane, as the poll thread sees it.
 #[derive(Debug)]
@@ -17,23 +23,45 @@ pub struct Flow {
     pub waiting: VecDeque<RawRecord>,
     /// One past the last durable offset, not yet committed.
     pub released: Option<i64>,
-    /// Never to be resumed.
+    /// Not to be resumed.
     pub halted: bool,
+    /// The topic's id when the lane began, if the brokers tell.
+    pub topic_id: Option<Arc<str>>,
+    /// Records before this offset are of the topic of that id for certain.
+    pub confirmed: i64,
+    /// One past the last offset that is durable.
+    durable: i64,
+    /// Where the log ended when the lane began.
+    end: i64,
 }
 
 impl Flow {
-    /// Returns the flow of a lane that was just opened.
-    pub fn new(begin: Begin) -> Self {
+    /// Returns the flow of a lane that was just opened over a log.
+    pub fn new(begin: Begin, range: &LogRange) -> Self {
         let (next, halted) = match begin {
             Begin::At(offset) => (offset, false),
-            Begin::Halted => (0, true),
+            Begin::Halted => (range.high, true),
         };
         Self {
             next,
             waiting: VecDeque::new(),
             released: None,
             halted,
+            topic_id: range.topic_id.clone(),
+            confirmed: next,
+            durable: next,
+            end: range.high,
         }
+    }
+
+    /// Whether all records that the lane was given are of the topic that it began with for certain.
+    pub const fn is_confirmed(&self) -> bool {
+        self.next <= self.confirmed
+    }
+
+    /// Whether there is something to read or to make durable.
+    const fn owes(&self) -> bool {
+        !self.halted && (self.durable < self.next || self.next < self.end)
     }
 }
 
@@ -48,6 +76,16 @@ pub struct Flows {
     pub settled: bool,
     /// Why an assignment failed, or that it was stopped.
     pub failed: Option<LaneError>,
+    /// How often lanes were opened.
+    pub assignments: u64,
+    evictions: Evictions,
+}
+
+/// How often in a row the group has thrown the member out before anything was durable.
+#[derive(Clone, Copy, Debug, Default)]
+struct Evictions {
+    row: u32,
+    last: Option<Instant>,
 }
 
 impl Flows {
@@ -113,8 +151,108 @@ impl Flows {
 
     /// The same of records that are durable where no chain is.
     pub fn journalled(&mut self, partition: &Partition, next: i64) {
+        self.evictions.row = 0;
         if let Some(lane) = self.lanes.get_mut(partition) {
             lane.released = Some(next);
+            lane.durable = next;
         }
+    }
+
+    /// Has a partition be read no further, and drops what waits for its lane. False if that is so already, or if it has none.
+    pub fn hold(&mut self, partition: &Partition) -> bool {
+        let Some(lane) = self.lanes.get_mut(partition).filter(|lane| !lane.halted) else {
+            return false;
+        };
+        lane.halted = true;
+        // What no lane had room for is not written; it is read again if the lane goes on.
+        lane.waiting.clear();
+        self.stalled.retain(|stalled| stalled != partition);
+        true
+    }
+
+    /// The group has thrown this member out. It counts if there was something to do: a member that has nothing to read loses nothing.
+    pub fn evicted(&mut self, now: Instant) {
+        if !self.lanes.values().any(Flow::owes) {
+            return;
+        }
+        let Evictions { row, last } = self.evictions;
+        let again = last.is_some_and(|last| now.saturating_duration_since(last) < APART);
+        self.evictions = Evictions {
+            row: if again { row + 1 } else { 1 },
+            last: Some(now),
+        };
+    }
+
+    /// Whether this goes on in a loop: the member is thrown out again and again and gets nothing done in between.
+    pub const fn is_evicted_in_a_loop(&self) -> bool {
+        self.evictions.row >= MOST_EVICTIONS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> Partition {
+        ("notes".into(), 0)
+    }
+
+    fn flows(begin: i64, high: i64) -> Flows {
+        let range = LogRange {
+            partition: place(),
+            low: 0,
+            high,
+            topic_id: Some("before".into()),
+        };
+        let mut flows = Flows::default();
+        flows.lanes.insert(place(), Flow::new(Begin::At(begin), &range));
+        flows
+    }
+
+    fn times(flows: &mut Flows, now: Instant, times: u32) -> bool {
+        (0..times).for_each(|_| flows.evicted(now));
+        flows.is_evicted_in_a_loop()
+    }
+
+    #[test]
+    fn a_member_that_is_thrown_out_before_it_gets_anything_done_is_in_a_loop() {
+        let now = Instant::now();
+        let mut behind = flows(3, 10);
+        assert!(!times(&mut behind, now, MOST_EVICTIONS - 1));
+        assert!(times(&mut behind, now, 1));
+        let mut caught_up = flows(10, 10);
+        assert!(!times(&mut caught_up, now, 100), "it has nothing to do");
+        if let Some(lane) = caught_up.lanes.get_mut(&place()) {
+            lane.next = 12;
+        }
+        assert!(times(&mut caught_up, now, MOST_EVICTIONS), "it holds rows");
+    }
+
+    #[test]
+    fn a_durable_file_or_a_long_time_ends_the_row() {
+        let now = Instant::now();
+        let mut flows = flows(3, 10);
+        assert!(!times(&mut flows, now, MOST_EVICTIONS - 1));
+        flows.journalled(&place(), 5);
+        assert!(!times(&mut flows, now, MOST_EVICTIONS - 1));
+        assert!(!times(&mut flows, now + APART, 1));
+    }
+
+    #[test]
+    fn a_lane_is_confirmed_up_to_the_last_question() {
+        let mut flows = flows(3, 10);
+        let lane = flows.lanes.get_mut(&place()).expect("it was just inserted");
+        assert!(lane.is_confirmed(), "it was given nothing");
+        lane.next = 7;
+        assert!(!lane.is_confirmed());
+        lane.confirmed = 7;
+        assert!(lane.is_confirmed());
+    }
+
+    #[test]
+    fn a_partition_is_held_once() {
+        let mut flows = flows(3, 10);
+        assert!(flows.hold(&place()) && !flows.hold(&place()));
+        assert!(!flows.hold(&("other".into(), 0)));
     }
 }

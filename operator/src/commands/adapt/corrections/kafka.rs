@@ -12,7 +12,7 @@ use lethe_adapt::corrections::{At, Positions};
 use lethe_connectors::Stop;
 use lethe_connectors::kafka::KafkaConfig;
 use lethe_connectors::kafka::source::{
-    self, Again, Begin, Command, LaneError, Lanes, LogRange, Partition, RawRecord, SourceSettings,
+    self, Again, Begin, Command, Halt, LaneError, Lanes, LogRange, Partition, RawRecord, SourceSettings,
 };
 use lethe_connectors::sink::Receipt;
 
@@ -186,11 +186,18 @@ impl Lanes for Inlet {
 
     fn lose(&self, _: &[Partition]) {}
 
-    fn halt(&self, range: &LogRange) {
-        let (topic, partition) = &range.partition;
-        tracing::error!(
-            "{topic}/{partition}: the log no longer has the offset that comes next; start again to go on"
-        );
+    fn halt(&self, (topic, partition): &Partition, why: &Halt) {
+        match why {
+            Halt::BeyondTheEnd(_) => tracing::error!(
+                "{topic}/{partition}: the log no longer has the offset that comes next; start again to go on"
+            ),
+            Halt::Unreadable { offset, why } => {
+                tracing::error!("{topic}/{partition}: the batch at offset {offset} cannot be read: {why}")
+            }
+            Halt::MadeAnew { before, now } => tracing::error!(
+                "{topic}/{partition}: the topic was deleted and made anew (topic id {before}, now {now}); begin another state folder"
+            ),
+        }
     }
 }
 

@@ -1,0 +1,154 @@
+//! Partitions that cannot be read on from where their lanes are.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use rdkafka::Offset;
+use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use rdkafka::error::KafkaError;
+
+use super::ask::STEP;
+use super::commit::commit_receipts;
+use super::context::{Context, pause};
+use super::unreadable::unreadable;
+use super::{Credentials, Halt, LaneError, LogRange, Partition};
+use crate::kafka::ids::topic_ids;
+
+impl Context {
+    /// Has a partition be read no further. False if it is not, already or any more.
+    fn hold(&self, consumer: &BaseConsumer<Self>, partition: &Partition) -> bool {
+        let held = self.flow().hold(partition);
+        if held {
+            pause(consumer, partition, true);
+        }
+        held
+    }
+
+    /// Halts the lanes whose next batch cannot be read, once they have written what comes before it.
+    pub(super) fn halt_unreadable(
+        &self,
+        consumer: &BaseConsumer<Self>,
+        credentials: &Credentials,
+        error: &KafkaError,
+    ) {
+        let places: Vec<(Partition, i64)> = {
+            let flow = self.flow();
+            let reading = flow.lanes.iter().filter(|(_, lane)| !lane.halted);
+            reading
+                .map(|(partition, lane)| (partition.clone(), lane.next))
+                .collect()
+        };
+        let found = match unreadable(credentials, places, self.stop()) {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::warn!(%error, "kafka; looking for a batch that cannot be read");
+                return;
+            }
+        };
+        for (partition, offset) in found {
+            if !self.hold(consumer, &partition) {
+                continue;
+            }
+            let drained = self
+                .lanes()
+                .revoke(std::slice::from_ref(&partition), Instant::now() + self.drain());
+            commit_receipts(consumer, &drained);
+            let why = error.to_string();
+            self.lanes().halt(&partition, &Halt::Unreadable { offset, why });
+        }
+    }
+
+    /// Sees to the lanes whose place the log does not have.
+    ///
+    /// Where the log begins after it, the lane writes what it holds, which nobody can read again, and begins anew: another member
+    /// may have written what the log no longer has. If not, the lanes themselves halt it. Where the log ends before it, the
+    /// lane halts.
+    ///
+    /// # Errors
+    /// If a lane cannot be opened anew.
+    pub(super) fn out_of_range(&self, consumer: &BaseConsumer<Self>) -> Result<(), LaneError> {
+        let positions = match consumer.position() {
+            Ok(positions) => positions,
+            Err(error) => {
+                tracing::warn!(%error, "kafka; positions unknown");
+                return Ok(());
+            }
+        };
+        for element in positions.elements() {
+            let partition: Partition = (element.topic().into(), element.partition());
+            // If no broker answers, the error comes again, and so does this question.
+            let Ok((low, high)) = consumer.fetch_watermarks(element.topic(), element.partition(), STEP.1)
+            else {
+                continue;
+            };
+            let Offset::Offset(at) = element.offset() else {
+                continue;
+            };
+            if (low..=high).contains(&at) || !self.hold(consumer, &partition) {
+                continue;
+            }
+            if at < low {
+                let drained = self
+                    .lanes()
+                    .revoke(std::slice::from_ref(&partition), Instant::now() + self.drain());
+                commit_receipts(consumer, &drained);
+                self.begin_anew(consumer, &partition)?;
+                continue;
+            }
+            match self.made_anew(consumer, &partition) {
+                // A log that ends before what was read holds none of it: all that the lane has is of the topic before.
+                Some(halt) => self.halt_made_anew(&partition, &halt, true),
+                None => {
+                    let topic_id = None;
+                    let range = LogRange {
+                        partition: partition.clone(),
+                        low,
+                        high,
+                        topic_id,
+                    };
+                    self.lanes().halt(&partition, &Halt::BeyondTheEnd(range));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the topic has another id than the lane began with, as far as a broker answers.
+    fn made_anew(&self, consumer: &BaseConsumer<Self>, partition: &Partition) -> Option<Halt> {
+        let before = self.flow().lanes.get(partition)?.topic_id.clone()?;
+        let ids = topic_ids(consumer.client(), &[&partition.0], STEP.1).ok()?;
+        let now = Arc::clone(ids.get(&partition.0)?);
+        (before != now).then_some(Halt::MadeAnew { before, now })
+    }
+
+    /// Halts the lanes of a topic that was made anew while it was read.
+    pub(super) fn topic_made_anew(&self, consumer: &BaseConsumer<Self>, topic: &str, now: &Arc<str>) {
+        let other: Vec<(Partition, Halt, bool)> = {
+            let flow = self.flow();
+            let lanes = flow.lanes.iter().filter(|((name, _), _)| **name == *topic);
+            let other = lanes.filter_map(|(partition, lane)| {
+                let before = lane.topic_id.clone().filter(|before| before != now)?;
+                let now = Arc::clone(now);
+                let halt = Halt::MadeAnew { before, now };
+                Some((partition.clone(), halt, lane.is_confirmed()))
+            });
+            other.collect()
+        };
+        for (partition, halt, is_sound) in other {
+            if self.hold(consumer, &partition) {
+                self.halt_made_anew(&partition, &halt, is_sound);
+            }
+        }
+    }
+
+    /// Halts such a lane. It writes what it holds only if all of that is of the topic before: offsets of one chain are of one log.
+    fn halt_made_anew(&self, partition: &Partition, halt: &Halt, is_sound: bool) {
+        let lanes = std::slice::from_ref(partition);
+        if is_sound {
+            self.lanes().revoke(lanes, Instant::now() + self.drain());
+        } else {
+            self.lanes().lose(lanes);
+        }
+        self.lanes().halt(partition, halt);
+    }
+}

@@ -1,0 +1,72 @@
+//! Lanes that an operator must decide about: what is logged, counted and shown of them.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use lethe_connectors::kafka::source::{Halt, LogRange, Partition};
+use lethe_connectors::sink::ChainError;
+
+use super::Pipeline;
+use crate::telemetry::HaltCode;
+
+impl Pipeline {
+    /// The chain of a partition cannot be continued.
+    pub(super) fn log_broken(&self, partition: &Partition, error: &ChainError) {
+        let (topic, number) = partition;
+        tracing::error!("lane {topic}/{number} halted: {error}");
+        let code = match error {
+            ChainError::AnotherLog { .. } => HaltCode::AnotherLog,
+            ChainError::WeakerMode { .. } | ChainError::NewSurrogates { .. } => HaltCode::Policy,
+            _ => HaltCode::BrokenChain,
+        };
+        self.halted(partition, code, error.to_string());
+    }
+
+    /// The log of a partition does not have the offset at which its chain goes on.
+    pub(super) fn log_out_of_range(&self, range: &LogRange, next: i64) {
+        let (topic, partition) = &range.partition;
+        let (low, high) = (range.low, range.high);
+        tracing::error!(
+            "lane {topic}/{partition} halted: its chain goes on at offset {next}, and the log holds {low} to {high}. If the records between are \
+             lost for good, run `lethe skip --topic {topic} --partition {partition} --to {low} --reason WHY` and restart; if the topic was made \
+             anew, write to a new dataset"
+        );
+        let why = format!("its chain goes on at offset {next}, and the log holds {low} to {high}");
+        self.halted(&range.partition, HaltCode::OutOfRange, why);
+    }
+
+    /// The consumer reads a partition no further. `next` is what its lane had to write next.
+    pub(super) fn log_halt(&self, partition: &Partition, next: Option<i64>, halt: &Halt) {
+        let (topic, number) = partition;
+        match halt {
+            // Without a lane it is halted already.
+            Halt::BeyondTheEnd(range) => {
+                if let Some(next) = next {
+                    self.log_out_of_range(range, next);
+                }
+            }
+            Halt::Unreadable { offset, why } => {
+                tracing::error!(
+                    "lane {topic}/{number} halted: the batch at offset {offset} cannot be read ({why}). If it takes more memory decompressed than \
+                     `receive.message.max.bytes` allows, raise `resources.memory_bytes`, or that key in `[source.properties]`, and restart; if it is \
+                     damaged, run `lethe skip --topic {topic} --partition {number} --to OFFSET --reason WHY` with the first offset after it, and restart"
+                );
+                let why = format!("the batch at offset {offset} cannot be read: {why}");
+                self.halted(partition, HaltCode::Unreadable, why);
+            }
+            Halt::MadeAnew { before, now } => {
+                tracing::error!(
+                    "lane {topic}/{number} halted: the topic was deleted and made anew (topic id {before}, now {now}), so its offsets are of other \
+                     records. Write the new topic to a new dataset (another `sink.store` path or prefix)"
+                );
+                let why = format!("the topic was deleted and made anew: its id was {before} and is {now}");
+                self.halted(partition, HaltCode::AnotherLog, why);
+            }
+        }
+    }
+
+    fn halted(&self, partition: &Partition, code: HaltCode, why: String) {
+        self.shop().counters.halted.fetch_add(1, Relaxed);
+        self.measures().halted(code);
+        self.board().halt(partition, code, why);
+    }
+}
