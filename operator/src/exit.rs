@@ -1,7 +1,7 @@
 //! Exit codes: what a script or an orchestrator can act upon.
 
 use std::fmt;
-use std::process::ExitCode;
+use std::io::Write as _;
 
 /// Why the program ends without success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,15 +45,32 @@ pub(crate) fn usage(message: impl fmt::Display) -> anyhow::Error {
     Coded(Failure::Usage, message.to_string()).into()
 }
 
+/// Ends the process in order, once nothing but threads that nobody waits for is left: prints what is not printed yet, and
+/// ends as [`end`] does.
+pub(crate) fn leave(code: u8) -> ! {
+    // A reader that has gone away is no failure.
+    drop(std::io::stdout().flush());
+    end(code)
+}
+
+/// Ends the process at once, without the exit handlers of libraries. OpenSSL's would free what threads still use that a stop
+/// has left behind: those of a consumer whose brokers do not answer, or of a vault's connection. Nothing is lost by it: logs and
+/// files are not buffered here.
+#[expect(unsafe_code, reason = "the only way out that runs no exit handler")]
+pub(crate) fn end(code: u8) -> ! {
+    // SAFETY: takes no pointer, touches no memory of this program, and does not return.
+    unsafe { libc::_exit(i32::from(code)) }
+}
+
 /// Prints an error, if there is one, and gives its exit code.
 #[expect(
     clippy::print_stderr,
     reason = "the last word of the program, whether or not logs are on"
 )]
-pub(crate) fn report(result: anyhow::Result<()>) -> ExitCode {
+pub(crate) fn report(result: anyhow::Result<()>) -> u8 {
     match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.chain().any(|cause| cause.is::<Stopped>()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
+        Err(error) if error.chain().any(|cause| cause.is::<Stopped>()) => 0,
         Err(error) => {
             // A reader that went away is no failure: `lethe annotate | head`.
             if error.chain().any(|cause| {
@@ -61,14 +78,14 @@ pub(crate) fn report(result: anyhow::Result<()>) -> ExitCode {
                     .downcast_ref::<std::io::Error>()
                     .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
             }) {
-                return ExitCode::SUCCESS;
+                return 0;
             }
             eprintln!("lethe: {error:#}");
             let code = error
                 .chain()
                 .find_map(|cause| cause.downcast_ref::<Coded>())
                 .map_or(Failure::Runtime, |coded| coded.0);
-            ExitCode::from(code as u8)
+            code as u8
         }
     }
 }

@@ -19,16 +19,14 @@ mod signals;
 mod simulation;
 mod telemetry;
 
-use std::process::ExitCode;
-
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-fn main() -> ExitCode {
+fn main() -> ! {
     let cli = cli::parse();
     logging::start(&cli.log);
     dumps::turn_off();
     let result = commands::run(cli.command);
     logging::tell_left_out();
-    exit::report(result)
+    exit::leave(exit::report(result))
 }

@@ -8,10 +8,13 @@ use lethe_connectors::Stop;
 use lethe_connectors::kafka::source::Command;
 use tokio::runtime::Runtime;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, end};
 
-/// How long after the drain limit a process that was asked to stop ends at the latest.
-pub(crate) const LEAVE: Duration = Duration::from_millis(1_750);
+/// How long after the drain limit a process that was asked to stop has ended, in seconds.
+pub(crate) const LEAVE_SECONDS: u64 = 2;
+
+/// How long after the drain limit it ends at the latest, so that it has ended by then.
+pub(crate) const LEAVE: Duration = Duration::from_millis(LEAVE_SECONDS * 1000 - 250);
 
 /// What becomes of a process that has not ended [`LEAVE`] after the drain limit of its stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +48,7 @@ pub(crate) fn stop_on_signal(
             }
             if stop.is_requested() {
                 // Safe at any moment: what is not durable was never released.
-                std::process::exit(Failure::Runtime as i32);
+                end(Failure::Runtime as u8);
             }
             stop.request();
             tracing::info!("stopping: draining lanes; a second signal stops at once");
@@ -67,6 +70,6 @@ fn exit_after_drain(stop: &Stop) {
         tracing::warn!(
             "not everything has ended within the drain limit; leaving without it, what is not durable is read again"
         );
-        std::process::exit(0);
+        end(0);
     });
 }
