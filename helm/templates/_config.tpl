@@ -30,6 +30,8 @@ Takes a map; prints nothing.
 {{- if eq (include "lethe.static" .) "true" -}}
   {{- $_ := set $config.source "group_instance_id" "${POD_NAME}" -}}
 {{- end -}}
+{{- /* So that the program can compare it with the time that a stop may take. */ -}}
+{{- $_ := set $config.resources "grace_seconds" (include "lethe.grace" . | int64) -}}
 {{- include "lethe.integers" $config -}}
 {{- toToml $config -}}
 {{- end -}}

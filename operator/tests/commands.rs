@@ -289,6 +289,10 @@ fn a_configuration_is_checked_and_its_faults_are_named_with_file_line_and_key() 
             "[sink]\nstore = { kind = \"folder\", path = \"${LETHE_TEST_NOBODY_SETS_THIS}\" }\n".to_owned(),
             "LETHE_TEST_NOBODY_SETS_THIS",
         ),
+        (
+            "[resources]\ndrain_seconds = 30\ngrace_seconds = 31\n".to_owned(),
+            "resources.grace_seconds",
+        ),
     ] {
         let config = place.write("bad.toml", &toml);
         let ended = Lethe::new(["check".as_ref(), "-c".as_ref(), config.as_os_str()]).end();

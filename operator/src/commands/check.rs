@@ -21,6 +21,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     let mut config = load(&args.config)?.with_policy(args.policy.as_ref())?;
     super::backfill::carry(&mut config);
     config.telemetry.check(config.resources.drain())?;
+    config.resources.check_grace()?;
     let mut recipe = config.engine.build()?;
     registry::build(&config.format).map_err(|error| usage(format!("`[format]`, key {error}")))?;
     config.check_names(recipe.mode)?;

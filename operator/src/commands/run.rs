@@ -116,6 +116,10 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
     stop_on_signal(runtime, commands.clone(), &stop, Overrun::Exit)?;
     config.check_corrections()?;
     config.telemetry.check(config.resources.drain())?;
+    if let Err(error) = config.resources.check_grace() {
+        // What is cut off is read again: no reason not to run.
+        tracing::warn!("{error:#}");
+    }
     let recipe = background::engine(config, &stop)?;
     config.check_names(recipe.mode)?;
     recipe.announce();

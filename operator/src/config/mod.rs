@@ -25,6 +25,7 @@ use serde::Deserialize;
 
 use crate::exit::usage;
 use crate::pipeline::Limits;
+use crate::signals::LEAVE_SECONDS;
 use origin::Origin;
 
 pub(crate) use corrections::{CorrectionSource, CorrectionsConfig};
@@ -165,6 +166,10 @@ pub(crate) struct Resources {
     pub(crate) record_bytes: usize,
     /// How long a lane may drain when its partition is taken away or the program is told to stop, in seconds.
     pub(crate) drain_seconds: u64,
+    /// How long the orchestrator waits after SIGTERM before it kills the program, in seconds (Kubernetes'
+    /// `terminationGracePeriodSeconds`, systemd's `TimeoutStopSec`), if that is known. `lethe check` refuses less than `drain_seconds`
+    /// and 2 s.
+    pub(crate) grace_seconds: Option<u64>,
 }
 
 impl Default for Resources {
@@ -174,6 +179,7 @@ impl Default for Resources {
             memory_bytes: 512 << 20,
             record_bytes: 0,
             drain_seconds: 30,
+            grace_seconds: None,
         }
     }
 }
@@ -223,8 +229,44 @@ impl Resources {
         Ok(Limits::new(record))
     }
 
+    /// Whether the orchestrator gives a stop the time that it may take.
+    ///
+    /// # Errors
+    /// A usage error that names the key.
+    pub(crate) fn check_grace(&self) -> anyhow::Result<()> {
+        let least = self.drain_seconds.saturating_add(LEAVE_SECONDS);
+        match self.grace_seconds {
+            Some(grace) if grace < least => Err(usage(format!(
+                "key `resources.grace_seconds`: is {grace}, and a stop may take `resources.drain_seconds` and {LEAVE_SECONDS} s, {least}: the \
+                 program would be killed while it writes; give it more time, or lower `resources.drain_seconds`"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// The deadline of a drain.
     pub(crate) const fn drain(&self) -> Duration {
         Duration::from_secs(self.drain_seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grace_period_must_cover_a_stop() {
+        let with = |grace_seconds| Resources {
+            drain_seconds: 30,
+            grace_seconds,
+            ..Resources::default()
+        };
+        assert!(with(None).check_grace().is_ok(), "it is not known");
+        assert!(with(Some(32)).check_grace().is_ok());
+        let refused = with(Some(31)).check_grace().map_err(|error| error.to_string());
+        assert!(
+            refused.is_err_and(|why| why.contains("resources.grace_seconds") && why.contains("32")),
+            "31 s are less than a stop may take"
+        );
     }
 }
