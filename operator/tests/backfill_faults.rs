@@ -71,6 +71,60 @@ fn shards_that_are_killed_and_started_again_end_with_each_row_once() {
 }
 
 #[test]
+fn a_row_that_kills_every_process_is_quarantined_and_all_others_come_out_once() {
+    let place = Place::new();
+    let (input, out, calm) = (place.at("in"), place.at("out"), place.at("calm"));
+    table(&input.join("a.parquet"), 0, 400);
+    let lines = |poison: &str| -> String {
+        let text = |number| {
+            if number == 131 {
+                poison
+            } else {
+                "Call 612-555-0199."
+            }
+        };
+        let line =
+            |number| serde_json::json!({"mrn": "1", "ward": "w", "text": text(number)}).to_string() + "\n";
+        (0..300).map(line).collect()
+    };
+    std::fs::write(
+        input.join("lines.jsonl"),
+        lines("Quillfeather, whose row no process survives"),
+    )
+    .unwrap();
+    let config = config(&place, "lethe.toml", &input, &folder_sink(&out), "");
+    let mut deaths = 0;
+    let ended = loop {
+        let ended = backfill(&config, &[]).env("LETHE_ABORT_ON", "Quillfeather").end();
+        if ended.code.is_some() {
+            break ended;
+        }
+        deaths += 1;
+        assert!(deaths <= 8, "it never goes on:\n{}", ended.err);
+    };
+    let ended = ended.expect(0).says("the process died 3 times");
+    assert!(!ended.err.contains("whose row"), "{}", ended.err);
+    assert!(deaths >= 3, "{deaths} deaths are no proof");
+    let found = rows(&out);
+    assert_eq!(found.len(), 700);
+    let bad: Vec<_> = found.iter().filter(|(_, what)| what.0 == "quarantined").collect();
+    let (place_of, what) = bad[0];
+    assert_eq!((bad.len(), place_of), (1, &("lines.jsonl".to_owned(), 131)));
+    assert_eq!(what.1.as_deref(), Some("poison_pill"));
+    assert_eq!((&what.3, &what.4), (&None, &None));
+    // Whatever was tried before, all other rows are what a run without deaths writes.
+    std::fs::write(input.join("lines.jsonl"), lines("Call 612-555-0199.")).unwrap();
+    let undisturbed = self::config(&place, "calm.toml", &input, &folder_sink(&calm), "");
+    backfill(&undisturbed, &[]).end().expect(0);
+    let others = |rows: common::tables::Rows| {
+        rows.into_iter()
+            .filter(|(at, _)| *at != ("lines.jsonl".to_owned(), 131))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(others(found), others(rows(&calm)));
+}
+
+#[test]
 fn rows_and_objects_that_cannot_be_read_cost_nobody_else_and_have_an_exit_code() {
     let place = Place::new();
     let (input, out) = (place.at("in"), place.at("out"));

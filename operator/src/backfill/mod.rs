@@ -5,6 +5,7 @@
 //! who tells them apart.
 
 mod audit;
+mod care;
 mod manifest;
 mod only;
 mod plan;
@@ -34,6 +35,7 @@ use crate::config::is_strict;
 use crate::exit::{Coded, Failure, usage};
 use crate::pipeline::{Edition, Limits, Pool, Unanswered, probe};
 use crate::telemetry::Telemetry;
+use care::Care;
 pub(crate) use only::Only;
 use plan::{Job, Plan};
 use progress::Reached;
@@ -52,6 +54,7 @@ struct Shop {
     part_bytes: u64,
     max_note_bytes: usize,
     limits: Limits,
+    care: Care,
     stopped: AtomicBool,
     /// SHA-256 of the parts that this run made, by their names.
     digests: Mutex<BTreeMap<String, String>>,
@@ -170,6 +173,7 @@ pub(crate) fn run(
         encoding: backfill.encoding,
         part_bytes: backfill.tables.part_bytes.max(1),
         max_note_bytes: backfill.tables.max_note_bytes,
+        care: Care::begin(&store, runtime, backfill.shard),
         runtime: runtime.clone(),
         telemetry,
         stopped: AtomicBool::new(false),
@@ -177,7 +181,9 @@ pub(crate) fn run(
     });
     listen(Arc::clone(&shop), inbox);
     shop.telemetry.board().ready(true);
-    let mut broken = work(&shop, &plan.jobs, backfill.workers)?;
+    let worked = work(&shop, &plan.jobs, backfill.workers);
+    shop.care.end();
+    let mut broken = worked?;
     shop.telemetry.board().ready(false);
     for (object, error) in found.broken {
         // One shard tells of each: the object's first unit would have been somebody's.

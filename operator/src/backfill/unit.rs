@@ -40,6 +40,7 @@ pub(super) fn work(shop: &Arc<Shop>, job: &Job) -> anyhow::Result<()> {
     let (shape, mut slabs) = shop.tables.read(&job.unit, next)?;
     let object = Arc::clone(&job.unit.shown);
     let columns = schema(&shape)?;
+    let care = shop.care.unit(&job.id, i64::try_from(next).unwrap_or(i64::MAX));
     let mut done_share = 0.0;
     let mut slab = slabs.next().transpose()?;
     loop {
@@ -52,12 +53,15 @@ pub(super) fn work(shop: &Arc<Shop>, job: &Job) -> anyhow::Result<()> {
             fingerprints: shop.edition.fingerprints.clone(),
             ..PartFooter::default()
         };
-        while let Some(now) = slab.take() {
+        while let Some(mut now) = slab.take() {
             if shop.is_stopped() {
                 return Err(Stopped.into());
             }
             let begun = Instant::now();
-            let done = redacted(shop, &object, &shape, &now)?;
+            care.vet(&object, &mut now, |row| {
+                redacted(shop, &object, &shape, row).map(drop)
+            })?;
+            let done = care.work(&now, |slab| redacted(shop, &object, &shape, slab))?;
             let redacted_at = Instant::now();
             sheet.push(&done.rows, &done.audit)?;
             shop.telemetry.measures().stage(Stage::Tag, redacted_at - begun);

@@ -22,7 +22,7 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 /// Deaths with a record alone in hand after which it is quarantined.
-pub(super) const DEATHS: u32 = 3;
+pub(crate) const DEATHS: u32 = 3;
 /// How long a lane waits for the store to read or write a mark.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The version of a mark's form. One of another version is not understood, and replaced.
@@ -38,6 +38,9 @@ pub(super) struct Mark {
     deaths: u32,
     /// The records that are being worked on, where that is announced.
     hand: Option<Hand>,
+    /// Records that were found to kill the process and are not durable yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    poison: Vec<i64>,
 }
 
 /// Records that are being worked on.
@@ -55,13 +58,13 @@ pub(super) struct Hand {
 
 /// How a lane goes on from what it found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     /// Whether batches are announced.
     pub(super) cautious: bool,
     /// The offsets whose records are worked on one by one.
-    pub(super) singly: Option<RangeInclusive<i64>>,
+    pub(crate) singly: Option<RangeInclusive<i64>>,
     /// How often a process died with the first of them alone in hand.
-    pub(super) deaths: u32,
+    pub(crate) deaths: u32,
     mark: Mark,
 }
 
@@ -73,6 +76,7 @@ impl Plan {
             tail,
             deaths: 0,
             hand: None,
+            poison: Vec::new(),
         };
         let Some(found) = found.filter(|found| found.format == FORMAT) else {
             return Self::plain(mark);
@@ -81,6 +85,8 @@ impl Plan {
             true => found.deaths.saturating_add(1),
             false => 0,
         };
+        mark.poison = found.poison.clone();
+        mark.poison.retain(|&offset| offset >= tail);
         match found.hand {
             Some(hand) if hand.last >= tail => {
                 let counts = hand.alone && !hand.interrupted;
@@ -105,6 +111,11 @@ impl Plan {
                 ..Self::plain(mark)
             },
         }
+    }
+
+    /// Records that were found to kill the process.
+    pub(crate) fn poison(&self) -> &[i64] {
+        &self.mark.poison
     }
 
     const fn plain(mark: Mark) -> Self {
@@ -134,9 +145,14 @@ impl Marker {
     /// The mark of a partition's chain.
     pub(crate) fn new(store: Arc<dyn Store>, partition: &Partition) -> Arc<Self> {
         let chain = ChainId::new(Arc::clone(&partition.0), partition.1);
+        Self::of(store, &chain.notes_folder())
+    }
+
+    /// The mark of whatever goes by this name: rows that follow one another, worked on by one process at a time.
+    pub(crate) fn of(store: Arc<dyn Store>, name: &str) -> Arc<Self> {
         Arc::new(Self {
             store,
-            name: format!(".lethe/in-hand/{}", chain.notes_folder()),
+            name: format!(".lethe/in-hand/{name}"),
             mark: Mutex::default(),
             leaving: AtomicBool::new(false),
             writing: tokio::sync::Mutex::default(),
@@ -144,7 +160,7 @@ impl Marker {
     }
 
     /// Reads what the lane before this one left, and says how to go on at `tail`.
-    pub(super) async fn begin(&self, tail: i64) -> Plan {
+    pub(crate) async fn begin(&self, tail: i64) -> Plan {
         let found = match tokio::time::timeout(PATIENCE, self.store.read(&self.name)).await {
             // What is no mark is replaced by one.
             Ok(Ok(bytes)) => serde_json::from_slice::<Mark>(&bytes).ok(),
@@ -162,7 +178,7 @@ impl Marker {
 
     /// Announces the records that are worked on next. `alone` is how often a process died with this one record in hand; none if
     /// the process works on others too.
-    pub(super) async fn announce(&self, offsets: RangeInclusive<i64>, alone: Option<u32>) {
+    pub(crate) async fn announce(&self, offsets: RangeInclusive<i64>, alone: Option<u32>) {
         self.set_hand(Some(Hand {
             first: *offsets.start(),
             last: *offsets.end(),
@@ -173,8 +189,16 @@ impl Marker {
         .await;
     }
 
+    /// A record was found to kill the process. It is known from then on, until it is durable.
+    pub(crate) async fn condemn(&self, offset: i64) {
+        if let Some(mut mark) = self.get() {
+            mark.poison.push(offset);
+            self.set(mark).await;
+        }
+    }
+
     /// What was announced is done.
-    pub(super) async fn done(&self) {
+    pub(crate) async fn done(&self) {
         self.set_hand(None).await;
     }
 

@@ -43,6 +43,7 @@ pub(crate) use edition::{Current, Edition};
 pub(crate) use files::rename;
 pub(crate) use incoming::Incoming;
 pub(crate) use lane::Shop;
+pub(crate) use marker::{DEATHS, Marker, Plan};
 pub(crate) use names::about_code;
 pub(crate) use patience::{Unanswered, probe};
 pub(crate) use pool::Pool;
@@ -52,7 +53,6 @@ pub(crate) use turns::Turns;
 use budget::Share;
 use careful::Careful;
 use lane::{Control, Lane, Open};
-use marker::Marker;
 
 /// Records that a lane's queue holds at most. Memory is the budget's to limit.
 const QUEUE_RECORDS: usize = 4096;
