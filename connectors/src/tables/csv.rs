@@ -93,7 +93,11 @@ pub(super) fn read(
                 object: remote.label().to_owned(),
                 key: wanted.key.clone(),
                 column: wanted.path.clone(),
-                problem: format!("is not there; the header has {}", names.join(", ")),
+                // Without a header the first line is a patient's: it is not shown.
+                problem: format!(
+                    "is not there; the first line has {} columns and must be the header",
+                    names.len()
+                ),
             });
         }
     }
