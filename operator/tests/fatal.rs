@@ -1,4 +1,4 @@
-//! What waiting does not mend ends the run or halts the lane, and is told: a right taken away, a topic deleted or made anew, a
+//! What waiting does not mend ends the run or halts the lane, and is told: a right taken away, a topic deleted or recreated, a
 //! member that its group throws out again and again.
 
 #![allow(
@@ -170,7 +170,7 @@ fn a_topic_that_is_made_anew_while_it_is_read_halts_its_lane_before_its_records_
     topic.delete();
     topic.create();
     topic.fill((100..150).map(event));
-    running.until_it_says("the topic was deleted and made anew (topic id", SOON);
+    running.until_it_says("the topic was deleted and recreated (topic id", SOON);
     let line = format!("lane {}/0 halted: another_log\n", topic.name);
     pages.until("a halted lane", SOON, |metrics| {
         sum(metrics, "lethe_lanes_halted", &[]) == 1.0

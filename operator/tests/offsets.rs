@@ -1,4 +1,4 @@
-//! Where reading begins and ends: starts, ends, transactions, records that are gone, topics made anew.
+//! Where reading begins and ends: starts, ends, transactions, records that are gone, topics recreated.
 
 #![allow(
     clippy::unwrap_used,
@@ -233,7 +233,7 @@ fn a_topic_that_was_made_anew_is_not_taken_for_the_old_one() {
     topic.delete();
     topic.create();
     topic.fill(events(5));
-    Lethe::through(&config).end().expect(3).says("made anew");
+    Lethe::through(&config).end().expect(3).says("recreated");
     assert_eq!(Dataset::read(&out).rows().len(), 30);
 }
 

@@ -1,4 +1,4 @@
-//! Topic ids (KIP-516): a topic that was deleted and made anew under its name has another.
+//! Topic ids (KIP-516): a topic that was deleted and recreated under its name has another.
 //!
 //! librdkafka knows them, and its Rust binding does not hand them out, so this module calls librdkafka's `DescribeTopics` itself. It
 //! is the only `unsafe` code of the crate, and hands out a safe interface: [`Question`].

@@ -41,7 +41,7 @@ pub enum ChainError {
     },
     /// The chain was written from another log.
     #[error(
-        "{file} was written from another log ({field} {theirs}, now {ours}): the topic was made anew or the cluster is \
+        "{file} was written from another log ({field} {theirs}, now {ours}): the topic was recreated or the cluster is \
          another, so offsets no longer mean the same; give the output a new place"
     )]
     AnotherLog {

@@ -18,7 +18,7 @@ pub const FORMAT: u32 = 1;
 pub struct Fingerprints {
     /// The Kafka cluster's id, if the notes came from one.
     pub cluster: Option<String>,
-    /// The topic's id, if the broker tells: a topic that was deleted and made anew has another.
+    /// The topic's id, if the broker tells: a topic that was deleted and recreated has another.
     pub topic_id: Option<String>,
     /// SHA-256 of the configuration, hex.
     pub config: String,

@@ -199,7 +199,7 @@ impl Pipeline {
                 range = again(&range.partition)?;
             }
             if range.topic_id != topic_id {
-                // Made anew in between: the chain says what to think of that.
+                // Recreated in between: the chain says what to think of that.
                 opened = self.open_chain(&range).await;
                 continue;
             }

@@ -55,10 +55,10 @@ impl Pipeline {
             }
             Halt::MadeAnew { before, now } => {
                 tracing::error!(
-                    "lane {topic}/{number} halted: the topic was deleted and made anew (topic id {before}, now {now}), so its offsets are of other \
+                    "lane {topic}/{number} halted: the topic was deleted and recreated (topic id {before}, now {now}), so its offsets are of other \
                      records. Write the new topic to a new dataset (another `sink.store` path or prefix)"
                 );
-                let why = format!("the topic was deleted and made anew: its id was {before} and is {now}");
+                let why = format!("the topic was deleted and recreated: its id was {before} and is {now}");
                 self.halted(partition, HaltCode::AnotherLog, why);
             }
         }

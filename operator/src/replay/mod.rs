@@ -38,7 +38,7 @@ pub(crate) struct Replay {
     pub(crate) runtime: Handle,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) edition: Arc<Edition>,
-    /// The topics' ids now: offsets of a topic that was made anew are of other records.
+    /// The topics' ids now: offsets of a topic that was recreated are of other records.
     pub(crate) topic_ids: TopicIds,
     pub(crate) workers: Workers,
     pub(crate) selection: Selection,

@@ -5,7 +5,7 @@
 pub(crate) enum HaltCode {
     /// The log does not have the offset at which the chain goes on.
     OutOfRange,
-    /// The chain is of another cluster, or of a topic that was deleted and made anew.
+    /// The chain is of another cluster, or of a topic that was deleted and recreated.
     AnotherLog,
     /// Files of the chain are missing, damaged or strange.
     BrokenChain,

@@ -33,7 +33,7 @@ impl Context {
         let mut topics: Vec<&str> = partitions.iter().map(|(topic, _)| topic.as_ref()).collect();
         topics.sort_unstable();
         topics.dedup();
-        // Before the watermarks: should the topic be made anew between the two, they are of the topic that the chain is not of, and
+        // Before the watermarks: should the topic be recreated between the two, they are of the topic that the chain is not of, and
         // the next look at the ids says so.
         let asked = self.persist(deadline, |step| topic_ids(consumer.client(), &topics, step));
         let ids = asked.map_err(|refused| refused.about("topic id", first, None))?;

@@ -121,7 +121,7 @@ impl Context {
         (before != now).then_some(Halt::MadeAnew { before, now })
     }
 
-    /// Halts the lanes of a topic that was made anew while it was read.
+    /// Halts the lanes of a topic that was recreated while it was read.
     pub(super) fn topic_made_anew(&self, consumer: &BaseConsumer<Self>, topic: &str, now: &Arc<str>) {
         let other: Vec<(Partition, Halt, bool)> = {
             let flow = self.flow();

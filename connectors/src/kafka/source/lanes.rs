@@ -20,7 +20,7 @@ pub struct LogRange {
     /// One past the last offset that readers see.
     pub high: i64,
     /// The topic's id, as Kafka's own tools print it; none if the brokers have none, or for a file. A topic that was deleted
-    /// and made anew has another, and its offsets are of other records.
+    /// and recreated has another, and its offsets are of other records.
     pub topic_id: Option<Arc<str>>,
 }
 
@@ -45,7 +45,7 @@ pub enum Halt {
         /// What librdkafka reports.
         why: String,
     },
-    /// The topic was deleted and made anew while it was read. The lane has written what was certainly of the topic before, or
+    /// The topic was deleted and recreated while it was read. The lane has written what was certainly of the topic before, or
     /// was dropped.
     MadeAnew {
         /// The topic's id when the lane began.

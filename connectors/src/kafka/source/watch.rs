@@ -1,4 +1,4 @@
-//! Notices that a topic was deleted and made anew while it is read.
+//! Notices that a topic was deleted and recreated while it is read.
 //!
 //! librdkafka reads on in the new topic from the old offset, without a word if the new log is long enough. So the brokers
 //! are asked for the topics' ids now and then, without waiting for the answer. What a lane was given before the question was sent is
@@ -49,7 +49,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Asks if it is time, takes the answer if it is there, and halts the lanes of topics that were made anew.
+    /// Asks if it is time, takes the answer if it is there, and halts the lanes of topics that were recreated.
     pub(super) fn look(&mut self) {
         let now = Instant::now();
         let Some(asked) = &self.asked else {

@@ -129,7 +129,7 @@ impl Inlet {
         };
         if next > range.high && next > again(&range.partition)?.high {
             return Err(LaneError::Failed(format!(
-                "{topic}/{partition}: the journal goes to offset {next}, and the log ends at {}: it was made anew, or is another cluster's; begin another state folder",
+                "{topic}/{partition}: the journal goes to offset {next}, and the log ends at {}: it was recreated, or is another cluster's; begin another state folder",
                 range.high
             )));
         }
@@ -195,7 +195,7 @@ impl Lanes for Inlet {
                 tracing::error!("{topic}/{partition}: the batch at offset {offset} cannot be read: {why}")
             }
             Halt::MadeAnew { before, now } => tracing::error!(
-                "{topic}/{partition}: the topic was deleted and made anew (topic id {before}, now {now}); begin another state folder"
+                "{topic}/{partition}: the topic was deleted and recreated (topic id {before}, now {now}); begin another state folder"
             ),
         }
     }
