@@ -169,6 +169,6 @@ pub trait Lanes: Send + Sync {
     fn erred(&self, _kind: ErrorKind) {}
     /// The poll thread is alive: told with every poll.
     fn polled(&self) {}
-    /// Where the log of an assigned partition ends now, as its broker last said: told every [`SourceSettings::statistics`].
+    /// Where the log of an assigned partition ends now, as its broker last said: told every [`SourceSettings::statistics`](super::SourceSettings::statistics).
     fn log_end(&self, _partition: &Partition, _high: i64) {}
 }
