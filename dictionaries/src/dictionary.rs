@@ -1,6 +1,7 @@
 //! The compiled dictionary at run time: one automaton over every list's keys, and what each key's lists say.
 
 mod parse;
+mod starts;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,6 +18,7 @@ use crate::matcher::{Cache, Matcher};
 use crate::near::NearIndex;
 use crate::read::LoadError;
 use crate::source::Role;
+use starts::Starts;
 
 static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/builtin.dictionary"));
 
@@ -30,6 +32,7 @@ pub struct Dictionary {
     exacts: Vec<Vec<(ListSet, String)>>,
     records: Vec<Record>,
     automaton: Automaton,
+    starts: Starts,
     near: NearIndex,
     /// Nodes after which a word of a distance-1 list may stand, sorted.
     near_nodes: Vec<u32>,
@@ -156,7 +159,7 @@ impl Dictionary {
     ///
     /// Exact lists answer only if the word is written as they write it.
     pub fn word(&self, word: &str) -> Entry<'_> {
-        let found = self.step_word(self.root(), word).and_then(|at| self.record(at));
+        let found = self.step_first(word).and_then(|at| self.record(at));
         self.entry(found.unwrap_or(NONE), |form| form == word)
     }
 
@@ -222,6 +225,15 @@ impl Dictionary {
             alive?;
         }
         alive
+    }
+
+    /// Where the folded form of `word` leads from the root.
+    #[inline]
+    pub(crate) fn step_first(&self, word: &str) -> Option<At> {
+        match self.starts.of(word) {
+            Some((at, rest)) => self.step_word(at?, rest),
+            None => self.step_word(self.root(), word),
+        }
     }
 
     /// Where a separator leads.

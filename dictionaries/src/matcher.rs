@@ -1,7 +1,7 @@
 //! Finds every list entry in a note: a walk over the automaton from each word, on token boundaries.
 //!
 //! Notes repeat their words, so what a word alone leads to is remembered in a small direct-mapped cache keyed by the word's
-//! bytes as written; most words then cost one look-up and never touch the automaton.
+//! bytes in lower case; most words then cost one look-up and never touch the automaton.
 
 mod cache;
 
@@ -14,7 +14,7 @@ use crate::entry::Entry;
 use crate::joint::{is_written, next_word};
 use crate::list::ListSet;
 pub(crate) use cache::Cache;
-use cache::{SLOTS, STEPS, Slot, State, Step, place_of, short_key};
+use cache::{SLOTS, STEPS, Slot, State, Step, UNSOUGHT, place_of, short_key};
 
 /// An entry found in a note.
 #[derive(Clone, Copy, Debug)]
@@ -124,6 +124,7 @@ impl<'d> Matcher<'d> {
         }
         let slot = self.slot(note, first);
         let mut walk = Walk {
+            misspelt: wanted.intersects(self.dictionary.distance1()),
             matcher: self,
             note,
             first,
@@ -136,9 +137,10 @@ impl<'d> Matcher<'d> {
         if slot.classes_tight | slot.classes_apart != 0 || slot.takes_near {
             walk.go_on(&slot.state(), first, 0);
         }
-        if slot.near[0] != NONE {
+        if walk.misspelt && slot.near[0] != NONE {
             let root = walk.matcher.dictionary.root();
-            walk.try_near(root, slot.near, first);
+            let near = walk.matcher.near(note, first, &slot);
+            walk.try_near(root, near, first);
         }
     }
 
@@ -157,6 +159,20 @@ impl<'d> Matcher<'d> {
         let slot = Slot::of(self.dictionary, note, i, key);
         self.cache.words[place] = slot;
         slot
+    }
+
+    /// The words that token `i`, of this slot, may be a misspelling of.
+    fn near(&mut self, note: &NoteView<'_>, i: usize, slot: &Slot) -> [u32; 2] {
+        if slot.near[0] != UNSOUGHT {
+            return slot.near;
+        }
+        let near = self.dictionary.near().find(note.word(i));
+        // A word that is too long for a key is in no slot.
+        let kept = &mut self.cache.words[place_of(slot.key)];
+        if slot.key != 0 && kept.key == slot.key {
+            kept.near = near;
+        }
+        near
     }
 
     /// Where token `i` leads from `at`: the record of the key that ends with it or [`NONE`], and what can follow.
@@ -195,6 +211,8 @@ struct Walk<'m, 'd, 'n, 'f, F> {
     note: &'n NoteView<'n>,
     first: usize,
     wanted: ListSet,
+    /// Whether a wanted list holds misspelt words too.
+    misspelt: bool,
     found: &'f mut F,
 }
 
@@ -218,8 +236,9 @@ impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
                 None
             };
             let Some((record, after)) = after else {
-                if apart && distance == 0 && state.takes_near {
-                    let near = self.matcher.slot(self.note, next).near;
+                if apart && distance == 0 && state.takes_near && self.misspelt {
+                    let slot = self.matcher.slot(self.note, next);
+                    let near = self.matcher.near(self.note, next, &slot);
                     self.try_near(at, near, next);
                 }
                 return;

@@ -3,6 +3,8 @@
 //! Two words at distance one always share a form after at most one deletion in each, so one look-up a deletion finds every
 //! candidate; each is then measured. Only words of lists that ask for it, of six letters or more, are indexed.
 
+use std::ops::RangeInclusive;
+
 use crate::fold::fold_char;
 
 /// Shorter words differ by one letter too often for that to be an error.
@@ -20,13 +22,23 @@ pub(crate) struct NearIndex {
     words: Vec<String>,
     /// Open addressing with linear probing, at most half full.
     table: Vec<(u64, u32)>,
+    /// A bit for each hash, by its highest bits: most forms of an unknown word are in no table that must be read for it.
+    filter: Vec<u64>,
+    /// How many letters a word has that one of `words` can be one edit away from.
+    lengths: RangeInclusive<usize>,
 }
 
 impl NearIndex {
     pub(crate) fn new(words: Vec<String>) -> Self {
-        let forms: usize = words.iter().map(|word| word.chars().count() + 1).sum();
+        let lengths = || words.iter().map(|word| word.chars().count());
+        let forms = lengths().map(|letters| letters + 1).sum::<usize>();
+        let shortest = lengths().min().unwrap_or(MIN_LETTERS).max(MIN_LETTERS);
+        let longest = lengths().max().unwrap_or(0);
         let mut made = Self {
             table: vec![(0, NO_WORD); (2 * forms).next_power_of_two()],
+            // Eight to sixteen bits a form.
+            filter: vec![0; (8 * forms).next_power_of_two().div_ceil(64)],
+            lengths: shortest - 1..=longest + 1,
             words: vec![],
         };
         for (number, word) in words.iter().enumerate() {
@@ -46,11 +58,23 @@ impl NearIndex {
     /// Up to two words that are one typing error away from `word`, by number.
     pub(crate) fn find(&self, word: &str) -> [u32; 2] {
         let mut found = [NO_WORD; 2];
-        let Some(letters) = Letters::of(word).filter(|letters| letters.len + 1 >= MIN_LETTERS) else {
+        // Folding leaves the length of ASCII words.
+        if !self.lengths.contains(&word.len()) && word.is_ascii() {
+            return found;
+        }
+        let Some(letters) = Letters::of(word).filter(|letters| self.lengths.contains(&letters.len)) else {
             return found;
         };
+        // The filter is read for all forms first, since no read then waits for what the one before has found.
+        let mut hashes = [0; MAX_LETTERS + 1];
+        let (mut forms, mut hits) = (0, 0u64);
         letters.forms(|hash| {
-            for number in self.candidates(hash) {
+            hashes[forms] = hash;
+            hits |= u64::from(self.may_hold(hash)) << forms;
+            forms += 1;
+        });
+        while hits != 0 {
+            for number in self.candidates(hashes[hits.trailing_zeros() as usize]) {
                 let fits = || {
                     self.word(number)
                         .is_some_and(|known| one_edit_apart(&letters.text(), known))
@@ -59,12 +83,15 @@ impl NearIndex {
                     found[usize::from(found[0] != NO_WORD)] = number;
                 }
             }
-        });
+            hits &= hits - 1;
+        }
         found.sort_unstable();
         found
     }
 
     fn insert(&mut self, hash: u64, number: u32) {
+        let (word, bit) = self.filtered(hash);
+        self.filter[word] |= 1 << bit;
         let mask = self.table.len() - 1;
         let mut place = hash as usize & mask;
         while self.table[place].1 != NO_WORD {
@@ -74,6 +101,21 @@ impl NearIndex {
             place = (place + 1) & mask;
         }
         self.table[place] = (hash, number);
+    }
+
+    /// The filter's bit of a hash: its word, and the place therein.
+    #[inline]
+    fn filtered(&self, hash: u64) -> (usize, u32) {
+        // The table takes the low bits.
+        let high = (hash >> 32) as usize;
+        (high >> 6 & (self.filter.len() - 1), high as u32 & 63)
+    }
+
+    /// Whether a word may have the hash; false only if none has.
+    #[inline]
+    fn may_hold(&self, hash: u64) -> bool {
+        let (word, bit) = self.filtered(hash);
+        self.filter[word] >> bit & 1 == 1
     }
 
     fn candidates(&self, hash: u64) -> impl Iterator<Item = u32> {

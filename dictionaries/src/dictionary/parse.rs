@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use fst::raw::Fst;
 
-use super::{Dictionary, Record};
+use super::{Dictionary, Record, Starts};
 use crate::list::{ListId, ListInfo, ListSet};
 use crate::near::NearIndex;
 use crate::read::{LoadError, Reader};
@@ -64,11 +64,13 @@ impl Dictionary {
             exacts,
             records,
             automaton,
+            starts: Starts::default(),
             near: NearIndex::new(near_words),
             near_nodes: vec![],
             digest,
             pool: Mutex::default(),
         };
+        made.starts = Starts::new(made.root(), |at, byte| made.step(at, byte));
         let after = |prefix: &String| {
             prefix
                 .bytes()

@@ -11,6 +11,9 @@ pub(super) const SLOTS: usize = 32768;
 /// Steps remembered from one word of a key to the next; a power of two.
 pub(super) const STEPS: usize = 4096;
 
+/// Stands in [`Slot::near`] for words not looked for yet: few callers ask for misspellings.
+pub(super) const UNSOUGHT: u32 = NONE - 1;
+
 /// Remembered words and steps. Holds note text: never printed, never written.
 #[derive(Default)]
 pub(crate) struct Cache {
@@ -41,10 +44,11 @@ impl State {
     }
 }
 
-/// What one word leads to. Packed to 64 bytes, a cache line.
+/// What one word leads to. A cache line of 64 bytes.
 #[derive(Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Slot {
-    /// The word's bytes, padded with zeros; 0 for an empty slot.
+    /// The word's bytes, its ASCII letters in lower case, padded with zeros; 0 for an empty slot.
     pub(super) key: u128,
     /// Where the automaton stands after it, and after it and a separator.
     pub(super) tight: At,
@@ -54,7 +58,7 @@ pub(super) struct Slot {
     pub(super) classes_apart: u32,
     /// Its own record.
     pub(super) record: u32,
-    /// Words of distance-1 lists that it may be a misspelling of.
+    /// Words of distance-1 lists that it may be a misspelling of; [`UNSOUGHT`] until a caller asks.
     pub(super) near: [u32; 2],
     /// Whether a misspelt word can follow.
     pub(super) takes_near: bool,
@@ -73,16 +77,11 @@ impl Slot {
     };
 
     pub(super) fn of(dictionary: &Dictionary, note: &NoteView<'_>, i: usize, key: u128) -> Self {
-        let word = note.word(i);
-        let at = dictionary.step_word(dictionary.root(), word);
+        let at = dictionary.step_first(note.word(i));
         let record = at.and_then(|at| dictionary.record(at)).unwrap_or(NONE);
         let letters = note.tokens.kinds[i] == TokenKind::Letters as u8;
         // A known word is no misspelling.
-        let near = if record == NONE && letters {
-            dictionary.near().find(word)
-        } else {
-            [NONE; 2]
-        };
+        let near = [if record == NONE && letters { UNSOUGHT } else { NONE }; 2];
         let empty = Self {
             key,
             record,
@@ -174,7 +173,7 @@ impl Step {
     }
 }
 
-/// The bytes of a word of at most sixteen as one number.
+/// The bytes of a word of at most sixteen as one number. Its ASCII letters are in lower case: walks fold them anyhow.
 #[inline]
 pub(super) fn short_key(text: &[u8], start: usize, end: usize) -> Option<u128> {
     let len = end - start;
@@ -191,11 +190,40 @@ pub(super) fn short_key(text: &[u8], start: usize, end: usize) -> Option<u128> {
     } else {
         (1u128 << (8 * len)) - 1
     };
-    Some(u128::from_le_bytes(word) & mask)
+    Some(lower(u128::from_le_bytes(word) & mask))
+}
+
+/// Sixteen bytes with their ASCII capitals in lower case.
+#[inline]
+const fn lower(bytes: u128) -> u128 {
+    const EACH: u128 = u128::from_le_bytes([1; 16]);
+    let low = bytes & (0x7f * EACH);
+    // The highest bit of each byte tells whether its other bits are at least "A", or more than "Z". No sum carries over.
+    let from_a = low + (0x80 - b'A' as u128) * EACH;
+    let after_z = low + (0x7f - b'Z' as u128) * EACH;
+    let capitals = (from_a ^ after_z) & !bytes & (0x80 * EACH);
+    bytes | capitals >> 2
 }
 
 #[inline]
 pub(super) fn place_of(key: u128) -> usize {
     let mixed = (key as u64 ^ ((key >> 64) as u64).rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (64 - SLOTS.trailing_zeros())) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn keys_fold_ascii_capitals_and_nothing_else(bytes in any::<[u8; 16]>(), len in 0..=16usize) {
+            let mut lower = bytes;
+            lower.make_ascii_lowercase();
+            lower[len..].fill(0);
+            prop_assert_eq!(short_key(&bytes, 0, len), Some(u128::from_le_bytes(lower)));
+        }
+    }
 }
