@@ -98,14 +98,14 @@ impl Reading<'_, '_> {
             if initial {
                 // "J." before a word or after one; whether it belongs shows when the name goes on.
                 let mut last = at;
-                if self.get(at + 1) == "." && self.words.glued(at) {
+                if self.byte(at + 1) == b'.' && self.words.glued(at) {
                     last = at + 1;
                     // "M.ª Teresa", "A.-M. Roche"
                     if self.words.glued(last) && matches!(self.get(last + 1), "ª" | "a" | "º" | "-") {
                         last += 1;
                     }
                 }
-                if units > 0 && (last > at || comma || self.ends_field(at) || self.get(at + 1) == ",") {
+                if units > 0 && (last > at || comma || self.ends_field(at) || self.byte(at + 1) == b',') {
                     name.last = last;
                 }
                 at = last;
@@ -125,9 +125,9 @@ impl Reading<'_, '_> {
                 break;
             }
             at += 1;
-            if self.get(at) == ","
-                && name.words > 0
+            if name.words > 0
                 && !comma
+                && self.byte(at) == b','
                 && self.reversed_goes_on(at + 1, evidence, &name)
             {
                 comma = true;
@@ -154,7 +154,7 @@ impl Reading<'_, '_> {
         }
         // "Smith, Jr." and "Smith III"
         let mut after = name.last + 1;
-        if self.get(after) == "," && !self.ends_field(after) {
+        if self.byte(after) == b',' && !self.ends_field(after) {
             after += 1;
         }
         if SUFFIXES.contains(&self.get(after)) && self.is_capital(after) && !self.ends_field(name.last) {
@@ -202,16 +202,14 @@ impl Reading<'_, '_> {
             if self.case(next) != Case::Mark || !words.glued(next) {
                 break;
             }
-            match words.get(next) {
-                "-" if words.get(next + 1) != "s"
+            match words.byte(next) {
+                b'-' if words.byte(next + 1) != b's'
                     && (self.is_capital(next + 1) || self.is_second_syllable(i, next + 1)) =>
                 {
                     (last, hyphens) = (next + 1, true);
                 }
-                "'" | "’"
-                    if self.is_capital(next + 1)
-                        && words.get(next + 1) != "s"
-                        && self.get(last).len() <= 2 =>
+                b'\''
+                    if self.is_capital(next + 1) && words.byte(next + 1) != b's' && self.width(last) <= 2 =>
                 {
                     (last, humps) = (next + 1, true);
                 }
@@ -219,7 +217,7 @@ impl Reading<'_, '_> {
             }
         }
         let goes_on = words.glued(last) && self.case(last + 1).is_word();
-        let kind = if goes_on && self.get(last).len() > 1 {
+        let kind = if goes_on && self.width(last) > 1 {
             // "EndoGIA": a word that goes on in capitals is a brand's.
             Kind::Other
         } else if hyphens {
@@ -247,7 +245,7 @@ impl Reading<'_, '_> {
                 // "EndoGIA", "TriTome": brands are written with humps, names seldom.
                 () => Kind::Other,
             }
-        } else if self.get(i).len() == 1 {
+        } else if self.width(i) == 1 {
             Kind::Initial
         } else {
             self.kind(i)
@@ -308,26 +306,27 @@ impl Reading<'_, '_> {
                 }
             }
             Kind::Both => {
-                let weight = self.name_weight(i);
+                // Looked up only where it decides.
+                let weight = || self.name_weight(i);
                 if self.is(i, Traits::CREDENTIAL) && self.case(i) == Case::Upper && !shapeless {
                     return false;
                 }
                 match evidence {
                     Evidence::Strong | Evidence::Field if !shapeless => {
-                        self.case(i) == Case::Title || weight > 0
+                        self.case(i) == Case::Title || weight() > 0
                     }
                     Evidence::Field if first && self.get(unit.last + 1) == "," => true,
                     // A surname that is an eponym and no ordinary word is a name after a title.
-                    Evidence::Strong | Evidence::Field if !self.is(i, Traits::WORD) => weight > 0,
-                    Evidence::Strong | Evidence::Field => weight >= if first { 5 } else { 20 },
+                    Evidence::Strong | Evidence::Field if !self.is(i, Traits::WORD) => weight() > 0,
+                    Evidence::Strong | Evidence::Field => weight() >= if first { 5 } else { 20 },
                     _ if first => {
-                        let told = !self.starts_sentence(i) || !self.is(i, Traits::WORD);
-                        weight >= 60 && !shapeless && (told || self.surname_follows(i, unit.last + 1))
+                        let told = || !self.starts_sentence(i) || !self.is(i, Traits::WORD);
+                        !shapeless && weight() >= 60 && (told() || self.surname_follows(i, unit.last + 1))
                     }
                     _ if !shapeless && (self.spanish || self.flag(i.wrapping_sub(1), Flags::PARTICLE)) => {
                         so_far.listed > 0
                     }
-                    _ => so_far.listed > 0 && weight >= if shapeless { 60 } else { 2 },
+                    _ => so_far.listed > 0 && weight() >= if shapeless { 60 } else { 2 },
                 }
             }
             // "José David Cumplido Burón": Spanish surnames that are words, inside a name that goes on or ends with them.

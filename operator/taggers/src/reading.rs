@@ -124,6 +124,18 @@ impl<'d, 'n> Reading<'d, 'n> {
         self.words.get(i)
     }
 
+    /// How many bytes token `i` has, folded.
+    #[inline]
+    pub(crate) fn width(&self, i: usize) -> usize {
+        self.words.width(i)
+    }
+
+    /// Token `i`, folded, if it is one byte; `'` for the curly apostrophe; else 0.
+    #[inline]
+    pub(crate) fn byte(&self, i: usize) -> u8 {
+        self.words.byte(i)
+    }
+
     /// How token `i` is written.
     #[inline]
     pub(crate) fn case(&self, i: usize) -> Case {

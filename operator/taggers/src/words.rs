@@ -111,6 +111,42 @@ impl<'a> Words<'a> {
         Span::between(start, end).of(&self.special)
     }
 
+    /// How many bytes [`Words::get`] would return.
+    #[inline]
+    pub(crate) fn width(&self, i: usize) -> usize {
+        #[cfg(test)]
+        self.steps.set(self.steps.get() + 1);
+        match self.cases.get(i) {
+            None => 0,
+            Some((_, false)) => (self.note.tokens.ends[i] - self.note.tokens.starts[i]) as usize,
+            Some((_, true)) => self.folded(i).len(),
+        }
+    }
+
+    /// Token `i`, folded, if it is one byte; `'` for the curly apostrophe; else 0.
+    #[inline]
+    pub(crate) fn byte(&self, i: usize) -> u8 {
+        #[cfg(test)]
+        self.steps.set(self.steps.get() + 1);
+        match self.cases.get(i) {
+            Some((_, false)) => {
+                let tokens = self.note.tokens;
+                let start = tokens.starts[i];
+                if tokens.ends[i] - start == 1 {
+                    self.lower.as_bytes()[start as usize]
+                } else {
+                    0
+                }
+            }
+            Some((_, true)) => match self.folded(i).as_bytes() {
+                &[byte] => byte,
+                _ if self.folded(i) == "’" => b'\'',
+                _ => 0,
+            },
+            None => 0,
+        }
+    }
+
     /// The bytes of token `i`, its ASCII letters in lower case: for comparing with words that have no accents.
     #[inline]
     pub(crate) fn bytes(&self, i: usize) -> &[u8] {
@@ -183,5 +219,16 @@ mod tests {
         use Case::{Digits, Lower, Title, Upper};
         assert_eq!(cases, [Title, Lower, Digits, Lower, Upper, Upper]);
         assert_eq!((words.breaks_after(3), words.breaks_after(4)), (0, 1));
+        let bytes: Vec<_> = (0..=words.len()).map(|i| words.byte(i)).collect();
+        assert_eq!(bytes, [0, 0, b'3', b'x', 0, b'j', 0]);
+        assert!((0..=words.len()).all(|i| words.width(i) == words.get(i).len()));
+    }
+
+    #[test]
+    fn both_apostrophes_are_one_byte() {
+        let batch = NoteBatch::from_texts(["O'Day, é ’ e\u{301} ¿"]).unwrap();
+        let words = Words::new(batch.note(0));
+        let bytes: Vec<_> = (0..words.len()).map(|i| words.byte(i)).collect();
+        assert_eq!(bytes, [b'o', b'\'', 0, b',', b'e', b'\'', b'e', 0]);
     }
 }

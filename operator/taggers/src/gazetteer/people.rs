@@ -46,7 +46,7 @@ impl Gazetteer {
         if !note.is_capital(i) {
             return None;
         }
-        if note.get(i).len() > 1 && !note.is(i, Traits::NAME) {
+        if note.width(i) > 1 && !note.is(i, Traits::NAME) {
             return None;
         }
         let name = note.name_at(i, Evidence::None)?;

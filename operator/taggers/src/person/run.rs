@@ -50,7 +50,7 @@ impl Run {
 impl Reading<'_, '_> {
     /// Whether token `i` is one letter, and not a capital with small letters behind it.
     pub(crate) fn is_single_letter(&self, i: usize) -> bool {
-        self.get(i).len() == 1 && matches!(self.case(i), Case::Upper | Case::Lower)
+        self.width(i) == 1 && matches!(self.case(i), Case::Upper | Case::Lower)
     }
 
     /// What joins the single letter `i` to another, and that one's token.
@@ -62,13 +62,13 @@ impl Reading<'_, '_> {
         let mut last = i;
         if self.words.glued(i) {
             let binds = self.words.glued(i + 1);
-            match self.get(i + 1) {
-                "." if !binds => last = i + 1,
-                "-" | "'" | "’"
+            match self.byte(i + 1) {
+                b'.' if !binds => last = i + 1,
+                b'-' | b'\''
                     if binds
                         && self.is_single_letter(i + 2)
                         && self.is_capital(i + 2)
-                        && self.get(i + 2) != "s" =>
+                        && self.byte(i + 2) != b's' =>
                 {
                     return (Join::Mark, i + 2);
                 }
