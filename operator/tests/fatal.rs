@@ -1,4 +1,4 @@
-//! What waiting does not mend ends the run or halts the lane, and is told: a right taken away, a topic deleted or recreated.
+//! Errors that a retry cannot fix end the run or halt the lane, and are reported: a right taken away, a topic deleted or recreated.
 
 #![allow(
     clippy::unwrap_used,

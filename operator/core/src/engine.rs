@@ -109,7 +109,7 @@ impl Engine {
         self.members.iter().filter_map(of).collect()
     }
 
-    /// Bytes of memory that the members and their combination take for each token of a long note, beside the note and its spans.
+    /// Bytes of memory that the members and their combination take for each token of a long note, in addition to the note and its spans.
     pub fn token_bytes(&self) -> usize {
         // Members tag one after another.
         let members = self.members.iter().map(|member| member.token_bytes()).max();

@@ -29,7 +29,7 @@ pub trait Tagger: Send + Sync {
     /// Tags every note of the batch, one answer a row.
     fn tag(&self, batch: &NoteBatch) -> Vec<Result<Annotations, TagError>>;
 
-    /// Bytes of memory that tagging a long note takes for each of its tokens, beside the note and the spans that are found. 0, the
+    /// Bytes of memory that tagging a long note takes for each of its tokens, in addition to the note and the spans found. 0, the
     /// default, for a member that works through a long note in windows.
     fn token_bytes(&self) -> usize {
         0

@@ -25,7 +25,7 @@ pub(super) struct Care {
     run: Arc<Marker>,
     /// Whether the run before this one died.
     careful: bool,
-    /// Held by whoever works on rows; alone, by whoever tries a single row.
+    /// A worker holds it shared while it works on rows, and exclusively while it tries a single row.
     floor: RwLock<()>,
 }
 

@@ -37,7 +37,7 @@ pub(super) struct Weather {
     pub(super) fatal_faults: bool,
     /// Until when the store refuses everything.
     pub(super) store_away: Instant,
-    /// Whether everything happens at the worst moment: a record is deleted from its log as soon as it is durable, whoever wrote
+    /// Whether everything happens at the worst moment: a record is deleted from its log as soon as it is durable, no matter who wrote
     /// it, and a frozen process wakes up just after another has opened a lane.
     pub(super) ambush: bool,
     /// When frozen processes wake up, if that is so.

@@ -12,7 +12,7 @@
 //! Learned members and the engine get an eighth of each size.
 //!
 //! With `--memory`, parsers are run once over each payload of the largest size, each in a process of its own, and the bound is on
-//! the memory that reading takes beside the payload.
+//! the memory that reading takes in addition to the payload.
 
 mod known;
 mod measure;

@@ -53,7 +53,7 @@ impl Faults {
     }
 }
 
-/// Most errors pass: librdkafka tries again by itself. What waiting does not mend ends the run.
+/// Most errors pass: librdkafka tries again by itself. Errors that a retry cannot fix end the run.
 pub(super) fn consumer_error(
     consumer: &BaseConsumer<Context>,
     faults: &mut Faults,

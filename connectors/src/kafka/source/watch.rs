@@ -68,7 +68,7 @@ impl<'a> Watch<'a> {
                 let others = compare(self.consumer.context(), &asked, &ids);
                 self.judge(others, now);
             }
-            // Brokers that are away are told of by librdkafka.
+            // librdkafka reports brokers that are down.
             Err(error) => tracing::debug!(%error, "asking for topic ids"),
         }
     }
