@@ -1,4 +1,5 @@
-//! Errors that a retry cannot fix end the run or halt the lane, and are reported: a right taken away, a topic deleted or recreated.
+//! Errors that a retry cannot fix end the run or halt the lane, and are reported: a right taken away, a topic deleted or
+//! recreated, a member that its group removes again and again.
 
 #![allow(
     clippy::unwrap_used,
@@ -184,4 +185,34 @@ fn a_topic_that_is_made_anew_while_it_is_read_halts_its_lane_before_its_records_
         written.is_empty() || written == (0..5).map(id).collect::<Vec<_>>(),
         "{written:?}"
     );
+}
+
+#[test]
+fn a_member_that_its_group_removes_again_and_again_ends() {
+    let topic = Topic::new("evicted", 1);
+    topic.fill(events(20));
+    let place = Place::new();
+    let source = topic
+        .source_with("properties = { \"session.timeout.ms\" = 1500, \"heartbeat.interval.ms\" = 300 }\n");
+    let config = source + &folder_sink(&place.at("out")) + OPEN + TELEMETRY;
+    let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
+    let pages = Pages::of(&mut running);
+    until_read(&pages, 20);
+    // Each pause is longer than a session, and no file is due in between.
+    for times in 1..=5 {
+        running.signal("STOP");
+        std::thread::sleep(Duration::from_secs(4));
+        running.signal("CONT");
+        if times < 5 {
+            pages.until("it was removed, and joined again", SOON, |metrics| {
+                sum(metrics, "lethe_source_errors_total", &["kind=\"evicted\""]) >= f64::from(times)
+                    && sum(metrics, "lethe_lanes", &[]) == 1.0
+            });
+        }
+    }
+    running
+        .wait(SOON)
+        .expect(1)
+        .says("has thrown this member out 5 times in a row")
+        .says("session.timeout.ms");
 }

@@ -16,11 +16,11 @@ use lethe_core::QuarantineCode;
 use tokio::runtime::Handle;
 
 use crate::cli::Shard;
-use crate::pipeline::{DEATHS, Marker, Plan};
+use crate::pipeline::{DEATHS, Marker, Marks, Plan};
 
 /// The care of a run.
 pub(super) struct Care {
-    store: Arc<dyn Store>,
+    marks: Marks,
     runtime: Handle,
     run: Arc<Marker>,
     /// Whether the run before this one died.
@@ -32,10 +32,8 @@ pub(super) struct Care {
 impl Care {
     /// Finds out whether the run before died, and announces this one.
     pub(super) fn begin(store: &Arc<dyn Store>, runtime: &Handle, shard: Shard) -> Self {
-        let run = Marker::of(
-            Arc::clone(store),
-            &format!("backfill/shard-{}-of-{}", shard.this, shard.of),
-        );
+        let marks = Marks::new(Arc::clone(store));
+        let run = marks.of(&format!("backfill/shard-{}-of-{}", shard.this, shard.of));
         let careful = runtime.block_on(async {
             let plan = run.begin(0).await;
             run.announce(0..=0, None).await;
@@ -47,7 +45,7 @@ impl Care {
             );
         }
         Self {
-            store: Arc::clone(store),
+            marks,
             runtime: runtime.clone(),
             run,
             careful,
@@ -63,7 +61,7 @@ impl Care {
     /// The care of a unit whose first row that is not durable is `next`.
     pub(super) fn unit(&self, id: &str, next: i64) -> UnitCare<'_> {
         let marked = self.careful.then(|| {
-            let marker = Marker::of(Arc::clone(&self.store), &format!("backfill/{id}"));
+            let marker = self.marks.of(&format!("backfill/{id}"));
             let plan = self.runtime.block_on(marker.begin(next));
             (marker, plan)
         });

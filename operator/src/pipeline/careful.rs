@@ -150,6 +150,7 @@ mod tests {
     use lethe_connectors::store::{Memory, Store};
     use lethe_core::{Coordinates, NoteEvent};
 
+    use super::super::marker::Marks;
     use super::*;
 
     fn records(offsets: RangeInclusive<i64>) -> Vec<Incoming> {
@@ -173,7 +174,7 @@ mod tests {
     }
 
     async fn lane(store: &Arc<dyn Store>, tail: i64) -> Careful {
-        let marker = Marker::new(Arc::clone(store), &("notes".into(), 0));
+        let marker = Marks::new(Arc::clone(store)).of_chain(&("notes".into(), 0));
         let mut careful = Careful::new(marker);
         careful.begin("notes/0", tail).await;
         careful

@@ -32,6 +32,10 @@ const FORMAT: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mark {
     format: u32,
+    /// The process that wrote it. A lane that finds a mark of its own process follows no death: the group took the partition
+    /// away and gave it back.
+    #[serde(default)]
+    process: String,
     /// Where the chain ended when the lane began.
     tail: i64,
     /// Lanes in a row that began at this tail and did not get past it.
@@ -69,10 +73,11 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The plan of a lane that begins at `tail` and found a mark, or none.
-    pub(super) fn of(found: Option<&Mark>, tail: i64) -> Self {
+    /// The plan of a lane of a process that begins at `tail` and found a mark, or none.
+    pub(super) fn of(found: Option<&Mark>, tail: i64, process: &str) -> Self {
         let mut mark = Mark {
             format: FORMAT,
+            process: process.to_owned(),
             tail,
             deaths: 0,
             hand: None,
@@ -81,15 +86,17 @@ impl Plan {
         let Some(found) = found.filter(|found| found.format == FORMAT) else {
             return Self::plain(mark);
         };
+        let died = found.process != process;
         mark.deaths = match found.tail == tail {
-            true => found.deaths.saturating_add(1),
+            true => found.deaths.saturating_add(u32::from(died)),
             false => 0,
         };
         mark.poison = found.poison.clone();
         mark.poison.retain(|&offset| offset >= tail);
         match found.hand {
-            Some(hand) if hand.last >= tail => {
-                let counts = hand.alone && !hand.interrupted;
+            // A batch that this process was working on when it lost the partition is above suspicion.
+            Some(hand) if hand.last >= tail && (died || hand.alone || hand.interrupted) => {
+                let counts = died && hand.alone && !hand.interrupted;
                 let deaths = hand.deaths + u32::from(counts);
                 let first = hand.first.max(tail);
                 // Until it is worked on again, the next process finds what this one found.
@@ -128,10 +135,42 @@ impl Plan {
     }
 }
 
+/// The marks that one process reads and writes in a store.
+#[derive(Clone, Debug)]
+pub(crate) struct Marks {
+    store: Arc<dyn Store>,
+    process: Arc<str>,
+}
+
+impl Marks {
+    /// The marks of a process that begins now.
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        let process = uuid::Uuid::new_v4().to_string().into();
+        Self { store, process }
+    }
+
+    /// The mark of a partition's chain.
+    pub(crate) fn of_chain(&self, partition: &Partition) -> Arc<Marker> {
+        let chain = ChainId::new(Arc::clone(&partition.0), partition.1);
+        self.of(&chain.notes_folder())
+    }
+
+    /// The mark of whatever goes by this name: rows that follow one another, worked on by one process at a time.
+    pub(crate) fn of(&self, name: &str) -> Arc<Marker> {
+        Arc::new(Marker {
+            of: self.clone(),
+            name: format!(".lethe/in-hand/{name}"),
+            mark: Mutex::default(),
+            leaving: AtomicBool::new(false),
+            writing: tokio::sync::Mutex::default(),
+        })
+    }
+}
+
 /// The mark of one chain in the store.
 #[derive(Debug)]
 pub(crate) struct Marker {
-    store: Arc<dyn Store>,
+    of: Marks,
     name: String,
     /// The mark as it is to be; none before the lane's first records.
     mark: Mutex<Option<Mark>>,
@@ -142,26 +181,9 @@ pub(crate) struct Marker {
 }
 
 impl Marker {
-    /// The mark of a partition's chain.
-    pub(crate) fn new(store: Arc<dyn Store>, partition: &Partition) -> Arc<Self> {
-        let chain = ChainId::new(Arc::clone(&partition.0), partition.1);
-        Self::of(store, &chain.notes_folder())
-    }
-
-    /// The mark of whatever goes by this name: rows that follow one another, worked on by one process at a time.
-    pub(crate) fn of(store: Arc<dyn Store>, name: &str) -> Arc<Self> {
-        Arc::new(Self {
-            store,
-            name: format!(".lethe/in-hand/{name}"),
-            mark: Mutex::default(),
-            leaving: AtomicBool::new(false),
-            writing: tokio::sync::Mutex::default(),
-        })
-    }
-
     /// Reads what the lane before this one left, and says how to go on at `tail`.
     pub(crate) async fn begin(&self, tail: i64) -> Plan {
-        let found = match tokio::time::timeout(PATIENCE, self.store.read(&self.name)).await {
+        let found = match tokio::time::timeout(PATIENCE, self.of.store.read(&self.name)).await {
             // What is no mark is replaced by one.
             Ok(Ok(bytes)) => serde_json::from_slice::<Mark>(&bytes).ok(),
             Ok(Err(StoreError::NotFound(_))) => None,
@@ -171,7 +193,7 @@ impl Marker {
             }
             Err(_) => None,
         };
-        let plan = Plan::of(found.as_ref(), tail);
+        let plan = Plan::of(found.as_ref(), tail, &self.of.process);
         self.set(plan.mark.clone()).await;
         plan
     }
@@ -258,10 +280,10 @@ impl Marker {
             hand.interrupted |= self.leaving.load(Ordering::Relaxed);
         }
         let bytes = Bytes::from(serde_json::to_vec(&mark).unwrap_or_default());
-        match self.store.look(&self.name).await {
+        match self.of.store.look(&self.name).await {
             // Of two writers that do this at the same moment one fails, and either mark may stay.
-            Ok(object) => self.store.replace(&self.name, bytes, &object.version).await,
-            Err(StoreError::NotFound(_)) => self.store.create(&self.name, bytes).await,
+            Ok(object) => self.of.store.replace(&self.name, bytes, &object.version).await,
+            Err(StoreError::NotFound(_)) => self.of.store.create(&self.name, bytes).await,
             Err(error) => Err(error),
         }
     }
@@ -277,8 +299,9 @@ mod tests {
 
     use super::*;
 
+    /// The mark of a chain, as a new process has it.
     fn marker(store: &Arc<dyn Store>) -> Arc<Marker> {
-        Marker::new(Arc::clone(store), &("notes".into(), 3))
+        Marks::new(Arc::clone(store)).of_chain(&("notes".into(), 3))
     }
 
     fn store() -> Arc<dyn Store> {
@@ -357,6 +380,32 @@ mod tests {
         }
         let plan = marker(&store).begin(5).await;
         assert_eq!((plan.singly, plan.deaths), (Some(5..=5), 1));
+    }
+
+    #[tokio::test]
+    async fn a_process_that_loses_a_partition_and_gets_it_back_did_not_die() {
+        let store = store();
+        let marks = Marks::new(Arc::clone(&store));
+        let again = || marks.of_chain(&("notes".into(), 3));
+        again().begin(5).await;
+        for _ in 0..DEATHS {
+            let lane = again();
+            let plan = lane.begin(5).await;
+            assert!(!plan.cautious && plan.singly.is_none());
+            lane.announce(5..=40, None).await;
+        }
+        // Another process cannot know whether this one lives.
+        assert_eq!(marker(&store).begin(5).await.singly, Some(5..=40));
+        // What a dead process left stays under suspicion, and the loss of the partition is no further death.
+        for _ in 0..2 {
+            let lane = again();
+            let plan = lane.begin(5).await;
+            assert_eq!((plan.singly, plan.deaths), (Some(5..=40), 0));
+        }
+        let lane = again();
+        lane.begin(5).await;
+        lane.announce(5..=5, Some(1)).await;
+        assert_eq!(again().begin(5).await.deaths, 1);
     }
 
     #[tokio::test]

@@ -43,7 +43,7 @@ pub(crate) use edition::{Current, Edition};
 pub(crate) use files::rename;
 pub(crate) use incoming::Incoming;
 pub(crate) use lane::Shop;
-pub(crate) use marker::{DEATHS, Marker, Plan};
+pub(crate) use marker::{DEATHS, Marker, Marks, Plan};
 pub(crate) use names::about_code;
 pub(crate) use patience::{Unanswered, probe};
 pub(crate) use pool::Pool;
@@ -60,6 +60,7 @@ const QUEUE_RECORDS: usize = 4096;
 /// All lanes of the program.
 pub(crate) struct Pipeline {
     shop: Arc<Shop>,
+    marks: Marks,
     budget: Arc<Budget>,
     runtime: Handle,
     start: Start,
@@ -104,6 +105,7 @@ impl Pipeline {
         stop: Stop,
     ) -> Self {
         Self {
+            marks: Marks::new(Arc::clone(&shop.store)),
             shop: Arc::new(shop),
             budget,
             runtime,
@@ -161,7 +163,7 @@ impl Pipeline {
         let (queue, records) = mpsc::channel(QUEUE_RECORDS);
         let (control, controls) = mpsc::unbounded_channel();
         let share = Arc::new(self.budget.share());
-        let marker = Marker::new(Arc::clone(&self.shop.store), partition);
+        let marker = self.marks.of_chain(partition);
         let lane = Lane {
             partition: partition.clone(),
             topic_id: range.topic_id.clone(),
