@@ -205,6 +205,13 @@ impl Pod {
 
     /// Waits until it has gone in order, within what is left of its time to stop.
     pub(crate) fn gone(self, told: Instant, grace: Duration) {
-        self.running.wait(grace.saturating_sub(told.elapsed())).expect(0);
+        let ended = self.running.wait(grace.saturating_sub(told.elapsed())).expect(0);
+        // Shown if the test fails.
+        println!(
+            "{} ended in {:?}; its log:\n{}",
+            self.name,
+            told.elapsed(),
+            ended.err
+        );
     }
 }

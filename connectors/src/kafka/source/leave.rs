@@ -10,37 +10,96 @@ use super::context::Context;
 use crate::Stop;
 use crate::sink::Receipt;
 
-/// How long leaving the group may take, and how long once the stop is requested.
-const LEAVE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(1));
+/// How long leaving the group may take while no stop is requested.
+const UNHURRIED: Duration = Duration::from_secs(10);
+/// How long it may take after a stop: from its beginning if no broker answers, else beyond the drain limit.
+const HURRIED: Duration = Duration::from_secs(1);
 /// How often a leaving consumer is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Commits the receipts of drained lanes and leaves the group, within [`LEAVE`].
+/// Commits the receipts of drained lanes and leaves the group, within bounds.
 ///
-/// Either can take long: a coordinator that is away is waited for, and so is a rebalance that overtakes the leaving. Nothing
-/// is owed any more by then: a commit is a hint, and the group takes this member for dead when its session ends.
+/// Either can take long. A coordinator that is away is waited for, and so is a rebalance: the coordinator answers nothing else on
+/// a connection while it waits for the other members to join. Nothing is owed any more by then: a commit is a hint. But a group
+/// that was not told takes this member for dead only when its session ends, and nobody reads its partitions until then. So brokers
+/// that answer are given what is left of the drain limit.
 pub(super) fn leave(consumer: BaseConsumer<Context>, receipts: Option<Vec<Receipt>>, stop: &Stop) {
-    let limit = |stop: &Stop| if stop.is_requested() { LEAVE.1 } else { LEAVE.0 };
-    let answer = limit(stop) / 2;
-    let (sender, left) = channel();
+    let begun = Instant::now();
+    let patience = limit(stop, begun, false) / 2;
+    let (sender, answered) = channel();
     std::thread::spawn(move || {
-        if let Some(receipts) = receipts {
-            commit_last(&consumer, &receipts, answer);
+        if brokers_answer(&consumer, patience) {
+            // Nobody listens any more if it took too long.
+            sender.send(()).unwrap_or_default();
+            if let Some(receipts) = receipts {
+                commit_last(&consumer, &receipts, patience);
+            }
         }
         consumer.context().flow().lanes.clear();
         consumer.unsubscribe();
         drop(consumer);
-        // Nobody listens any more if it took too long.
-        sender.send(()).unwrap_or_default();
+        // The sender is dropped here: the member has left.
     });
-    let begun = Instant::now();
-    while left.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-        if begun.elapsed() >= limit(stop) {
+    let mut answers = false;
+    loop {
+        match answered.recv_timeout(LOOK) {
+            Ok(()) => answers = true,
+            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let limit = limit(stop, begun, answers);
+        if begun.elapsed() >= limit {
             tracing::warn!(
-                "the group has not let go of this member within {} s; it will when the session ends",
-                limit(stop).as_secs()
+                "the group did not confirm within {:.1} s that this member has left; its partitions are reassigned when the session ends",
+                limit.as_secs_f64()
             );
             return;
         }
+    }
+}
+
+/// Whether any broker says within `patience` where the topic is. The group's coordinator is not asked: its connection may wait for
+/// a rebalance.
+fn brokers_answer(consumer: &BaseConsumer<Context>, patience: Duration) -> bool {
+    let topics = consumer.subscription().unwrap_or_default();
+    let topics = topics.elements();
+    let topic = topics.first().map(|element| element.topic());
+    match consumer.fetch_metadata(topic, patience) {
+        Ok(_) => true,
+        Err(error) => {
+            tracing::warn!(%error, "offset hints not committed: no broker answers");
+            false
+        }
+    }
+}
+
+/// How long leaving may take that began at this moment, whether brokers answer or not.
+fn limit(stop: &Stop, begun: Instant, answers: bool) -> Duration {
+    let Some(deadline) = stop.deadline() else {
+        return UNHURRIED;
+    };
+    let drain = match answers {
+        true => deadline.into_std().saturating_duration_since(begun),
+        false => Duration::ZERO,
+    };
+    drain + HURRIED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaving_ends_a_second_after_the_drain_limit_and_at_once_if_nobody_answers() {
+        let begun = Instant::now();
+        let stop = Stop::new(Duration::from_secs(30));
+        assert_eq!(limit(&stop, begun, true), UNHURRIED);
+        stop.request();
+        let limits = |answers| limit(&stop, begun, answers);
+        assert_eq!(limits(false), HURRIED);
+        assert!(limits(true) >= Duration::from_secs(31));
+        let over = stop.with_drain(Duration::ZERO);
+        // The lanes took all of the drain limit.
+        assert!(limit(&over, begun + Duration::from_secs(1), true) <= HURRIED);
     }
 }
