@@ -98,6 +98,8 @@ pub struct Scratch {
     /// Mass that a token's state passes back, a row a token.
     pub(crate) passed: Vec<f32>,
     marginals: Vec<f32>,
+    /// How likely the first state is at each token, where no more is asked for.
+    first: Vec<f32>,
     exact: exact::Exact,
     /// Whether the sums are `exact`'s.
     by_exact: bool,

@@ -13,7 +13,7 @@ use crate::chain::{Chain, Scratch};
 use crate::greedy::{Greedy, Past};
 use crate::model::{Form, Model};
 use crate::scorer::{Cache, Plan};
-use crate::{Columns, States};
+use crate::{Columns, States, kernel};
 
 /// Tokens around a span that are weighed when its score is worked out: what is further off hardly bears on it.
 const AROUND: usize = 1;
@@ -132,7 +132,8 @@ impl Decoder {
                         _ if spans.is_empty() => Vec::new(),
                         (Some(greedy), Some(words)) => {
                             greedy.path(scores, &words[note.clone()], past, path, Some(soft));
-                            let score = |span: &Spanned| self.least(span, soft, 0);
+                            let outside = |t: usize| soft[t * self.states().width() + OUTSIDE];
+                            let score = |span: &Spanned| least(span, outside);
                             spans.iter().map(|span| (*span, score(span))).collect()
                         }
                         _ => self.scored(&spans, before, path, scores, soft, scratch),
@@ -184,30 +185,19 @@ impl Decoder {
             }
             soft.clear();
             for row in scores[start * width..end * width].chunks_exact(width) {
-                let most = row.iter().copied().fold(f32::MIN, f32::max) * self.model.warmth();
+                let most = kernel::largest(row) * self.model.warmth();
                 soft.extend(
                     row.iter()
                         .map(|score| (score * self.model.warmth()).max(most - SPREAD)),
                 );
             }
             let before = start.checked_sub(1).map_or(begin, |at| Some(path[at]));
-            let (marginals, _) = self.soft.marginals_after(before, soft, scratch);
-            scored.extend(
-                rest[..together]
-                    .iter()
-                    .map(|span| (*span, self.least(span, marginals, start))),
-            );
+            let outside = self.soft.outside_after(before, soft, scratch);
+            let score = |span: &Spanned| least(span, |t| outside[t - start]);
+            scored.extend(rest[..together].iter().map(|span| (*span, score(span))));
             rest = &rest[together..];
         }
         scored
-    }
-
-    fn least(&self, span: &Spanned, marginals: &[f32], start: usize) -> f32 {
-        let width = self.states().width();
-        (span.first..=span.last)
-            .map(|t| 1.0 - marginals[(t - start) * width + OUTSIDE])
-            .fold(1.0f32, f32::min)
-            .clamp(0.0, 1.0)
     }
 
     /// Calls `each` with every note's row and the marginals of its tokens, a row of states a token.
@@ -266,6 +256,14 @@ impl Decoder {
         }
         counts
     }
+}
+
+/// How likely a span's least likely token is in a span, where `outside` says how likely each token is not.
+fn least(span: &Spanned, outside: impl Fn(usize) -> f32) -> f32 {
+    (span.first..=span.last)
+        .map(|t| 1.0 - outside(t))
+        .fold(1.0f32, f32::min)
+        .clamp(0.0, 1.0)
 }
 
 /// The logarithmic loss of gold's tags, were scores to become log-probabilities by the factor `warmth`.

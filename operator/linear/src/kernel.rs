@@ -5,7 +5,7 @@ mod wide;
 
 use crate::states::LANES;
 
-pub(crate) use wide::{Rows, fetch, sum_rows, widely};
+pub(crate) use wide::{Rows, ScaledRows, fetch, sum_rows, sum_scaled, widely};
 
 // Loops over plain slices become vector code; loops over arrays of lanes do too, but the worse the more there is to store.
 

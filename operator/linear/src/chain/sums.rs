@@ -1,7 +1,16 @@
 //! Sums over all paths: how likely each state and each step is.
 
 use super::{Chain, DOUBTFUL, Layout, Scratch};
-use crate::kernel;
+use crate::kernel::{self, ScaledRows};
+
+/// How much of the sums is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    /// All states' marginals, and what [`Chain::add_expected_steps`] reads.
+    All,
+    /// How likely the first state is: a number a token where all are some hundred, so that a long stretch stays near to the processor.
+    First,
+}
 
 impl Chain {
     /// How likely each state is at each token, a row of [`States::width`](crate::States::width) a token that sums to 1;
@@ -18,37 +27,62 @@ impl Chain {
         scores: &[f32],
         scratch: &'s mut Scratch,
     ) -> (&'s [f32], f64) {
+        let log_sum = self.sums(before, scores, Kept::All, scratch);
+        (&scratch.marginals[..scores.len()], log_sum)
+    }
+
+    /// How likely the first state, outside every span, is at each token: what [`Chain::marginals_after`] has of it, for less
+    /// work.
+    pub(crate) fn outside_after<'s>(
+        &self,
+        before: Option<u8>,
+        scores: &[f32],
+        scratch: &'s mut Scratch,
+    ) -> &'s [f32] {
+        scratch.first.clear();
+        self.sums(before, scores, Kept::First, scratch);
+        if scratch.first.is_empty() {
+            // Those sums that are worked out for all states alone.
+            let rows = scratch.marginals[..scores.len()].chunks_exact(self.layout.width);
+            scratch.first.extend(rows.map(|row| row[0]));
+        }
+        &scratch.first
+    }
+
+    /// The logarithm of the sum over all paths. Where only the first state's marginals are kept, they are in `scratch.first`, or
+    /// all states' in `scratch.marginals`.
+    fn sums(&self, before: Option<u8>, scores: &[f32], kept: Kept, scratch: &mut Scratch) -> f64 {
         scratch.by_exact = false;
-        let log_sum = if self.local {
+        if self.local {
             self.forward_local(before, scores, scratch)
         } else if let Some(log_sum) = kernel::widely(
             #[inline(always)]
-            || self.forward_backward(before, scores, scratch),
+            || self.forward_backward(before, scores, kept, scratch),
         ) {
             log_sum
         } else {
             scratch.by_exact = true;
-            scratch.exact.run(self, before, scores, &mut scratch.marginals)
-        };
-        (&scratch.marginals, log_sum)
+            at_least(&mut scratch.marginals, scores.len());
+            let marginals = &mut scratch.marginals[..scores.len()];
+            scratch.exact.run(self, before, scores, marginals)
+        }
     }
 
     /// One step of forward mass: `now` = what `before` passes on, not yet times the token's factors.
     #[inline(always)]
     fn pass_on(&self, before: &[f32], now: &mut [f32]) {
-        let free = self.layout.free;
+        let Layout { width, free } = self.layout;
         let (begin, inside) = Self::inner_steps(&self.factors, self.layout);
-        now.fill(0.0);
-        for &state in self.states.closed() {
-            let mass = before[state as usize];
-            if mass > self.negligible {
-                kernel::add_scaled(
-                    &mut now[..free],
-                    mass,
-                    &self.factors[state as usize * free..][..free],
-                );
-            }
-        }
+        let mut active = [0u8; 256];
+        let active = self.active(self.states.closed().iter().copied(), before, &mut active);
+        let rows = ScaledRows {
+            all: &self.factors,
+            width: free,
+            which: active,
+            by: before,
+        };
+        kernel::sum_scaled(rows, &mut now[..free]);
+        now[free..width].fill(0.0);
         let labels = self.states.labels();
         for first in (0..self.states.inner()).step_by(labels.max(1)) {
             let (begin, inside) = (&begin[first..first + labels], &inside[first..first + labels]);
@@ -59,25 +93,42 @@ impl Chain {
         }
     }
 
+    /// Those of the states that have mass to pass on.
+    #[inline(always)]
+    fn active<'a>(
+        &self,
+        states: impl Iterator<Item = u8>,
+        masses: &[f32],
+        active: &'a mut [u8; 256],
+    ) -> &'a [u8] {
+        let mut count = 0;
+        for state in states {
+            // No branch: which states have mass is as good as random.
+            active[count] = state;
+            count += usize::from(masses[usize::from(state)] > self.negligible);
+        }
+        &active[..count]
+    }
+
     /// `None` where masses lie so far apart that what was dropped may count.
     #[inline(always)]
-    fn forward_backward(&self, before: Option<u8>, scores: &[f32], scratch: &mut Scratch) -> Option<f64> {
+    fn forward_backward(
+        &self,
+        before: Option<u8>,
+        scores: &[f32],
+        kept: Kept,
+        scratch: &mut Scratch,
+    ) -> Option<f64> {
         let log_sum = self.forward(before, scores, scratch)?;
-        self.backward(scores.len() / self.layout.width, scratch);
+        self.backward(scores.len() / self.layout.width, kept, scratch);
         Some(log_sum)
     }
 
     #[inline(always)]
     fn forward(&self, before: Option<u8>, scores: &[f32], scratch: &mut Scratch) -> Option<f64> {
         let width = self.layout.width;
-        for rows in [
-            &mut scratch.factors,
-            &mut scratch.forward,
-            &mut scratch.passed,
-            &mut scratch.marginals,
-        ] {
-            rows.resize(scores.len(), 0.0);
-        }
+        at_least(&mut scratch.factors, scores.len());
+        at_least(&mut scratch.forward, scores.len());
         let mut log_sum = 0.0f64;
         for (t, row) in scores.chunks_exact(width).enumerate() {
             let at = t * width;
@@ -101,7 +152,7 @@ impl Chain {
             kernel::scale(&mut scratch.factors[at..at + width], share);
             log_sum += f64::from(most) + f64::from(total).ln();
         }
-        if let Some(last) = scratch.forward.chunks_exact(width).next_back() {
+        if let Some(last) = scratch.forward[..scores.len()].chunks_exact(width).next_back() {
             let ended: f32 = self
                 .states
                 .closed()
@@ -117,33 +168,42 @@ impl Chain {
     }
 
     #[inline(always)]
-    fn backward(&self, tokens: usize, scratch: &mut Scratch) {
+    fn backward(&self, tokens: usize, kept: Kept, scratch: &mut Scratch) {
         let Layout { width, free } = self.layout;
         let (begin, inside) = Self::inner_steps(&self.factors, self.layout);
-        let mut behind = [0.0f32; 256];
-        let behind = &mut behind[..width];
+        match kept {
+            Kept::All => {
+                at_least(&mut scratch.marginals, tokens * width);
+                at_least(&mut scratch.passed, tokens * width);
+            }
+            Kept::First => scratch.first.resize(tokens, 0.0),
+        }
+        let (mut behind, mut next) = ([0.0f32; 256], [0.0f32; 256]);
+        let (behind, next) = (&mut behind[..width], &mut next[..width]);
         for t in (0..tokens).rev() {
             let at = t * width;
+            let forward = &scratch.forward[at..at + width];
             if t + 1 == tokens {
                 behind.fill(0.0);
-                let last = &scratch.forward[at..at + width];
                 let ended: f32 = self
                     .states
                     .closed()
                     .iter()
-                    .map(|&state| last[state as usize])
+                    .map(|&state| forward[state as usize])
                     .sum();
                 for &state in self.states.closed() {
                     behind[state as usize] = 1.0 / ended;
                 }
             } else {
-                let next = &scratch.passed[at + width..][..width];
-                behind.fill(0.0);
-                for (state, &mass) in next[..free].iter().enumerate() {
-                    if mass > self.negligible {
-                        kernel::add_scaled(behind, mass, &self.across[state * width..][..width]);
-                    }
-                }
+                let mut active = [0u8; 256];
+                let active = self.active((0..=u8::MAX).take(free), next, &mut active);
+                let rows = ScaledRows {
+                    all: &self.across,
+                    width,
+                    which: active,
+                    by: next,
+                };
+                kernel::sum_scaled(rows, behind);
                 let labels = self.states.labels();
                 for first in (0..self.states.inner()).step_by(labels.max(1)) {
                     for label in 0..labels {
@@ -153,16 +213,20 @@ impl Chain {
                     }
                 }
             }
-            let rows = scratch.marginals[at..at + width]
-                .iter_mut()
-                .zip(&mut scratch.passed[at..at + width])
-                .zip(&scratch.forward[at..at + width])
-                .zip(&scratch.factors[at..at + width])
-                .zip(&*behind);
-            for ((((marginal, passed), forward), factor), behind) in rows {
-                *marginal = forward * behind;
+            let factors = &scratch.factors[at..at + width];
+            for ((next, factor), behind) in next.iter_mut().zip(factors).zip(&*behind) {
                 let product = factor * behind;
-                *passed = if product > self.negligible { product } else { 0.0 };
+                *next = if product > self.negligible { product } else { 0.0 };
+            }
+            match kept {
+                Kept::All => {
+                    let marginals = scratch.marginals[at..at + width].iter_mut();
+                    for ((marginal, forward), behind) in marginals.zip(forward).zip(&*behind) {
+                        *marginal = forward * behind;
+                    }
+                    scratch.passed[at..at + width].copy_from_slice(next);
+                }
+                Kept::First => scratch.first[t] = forward[0] * behind[0],
             }
         }
     }
@@ -170,7 +234,7 @@ impl Chain {
     /// Forward alone: where every step is weighed locally, what comes later changes nothing.
     fn forward_local(&self, before: Option<u8>, scores: &[f32], scratch: &mut Scratch) -> f64 {
         let width = self.layout.width;
-        scratch.marginals.resize(scores.len(), 0.0);
+        at_least(&mut scratch.marginals, scores.len());
         let mut factors = [0.0f32; 256];
         let factors = &mut factors[..width];
         let mut shares = [0.0f32; 256];
@@ -232,5 +296,12 @@ impl Chain {
         for ((total, sum), factor) in expected.iter_mut().zip(&sums).zip(&self.factors) {
             *total += f64::from(sum * factor);
         }
+    }
+}
+
+/// Makes room for so many numbers. Never less than there was: to fill new room costs as much as a pass over it.
+fn at_least(rows: &mut Vec<f32>, numbers: usize) {
+    if rows.len() < numbers {
+        rows.resize(numbers, 0.0);
     }
 }

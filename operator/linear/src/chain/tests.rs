@@ -217,6 +217,33 @@ fn sums_hold_where_scores_lie_far_apart_and_a_note_ends_in_a_state_that_may_not_
 }
 
 #[test]
+fn the_first_state_s_marginals_alone_are_those_of_all_states_bit_by_bit() {
+    let mut scratch = Scratch::default();
+    // The memory of long stretches is there for short ones too.
+    let stretches: Vec<Case> = far_apart().chain(cases()).collect();
+    for case in stretches.iter().chain(stretches.iter().rev()) {
+        for chain in [
+            case.chain.clone(),
+            case.chain.clone().coarse(),
+            case.chain.clone().local(),
+        ] {
+            for before in [None, Some(0)] {
+                let all = chain
+                    .marginals_after(before, &case.scores, &mut scratch)
+                    .0
+                    .to_vec();
+                assert_eq!(all.len(), case.scores.len());
+                let rows = all.chunks_exact(case.states.width());
+                let expected: Vec<u32> = rows.map(|row| row[0].to_bits()).collect();
+                let first = chain.outside_after(before, &case.scores, &mut scratch);
+                let first: Vec<u32> = first.iter().map(|marginal| marginal.to_bits()).collect();
+                assert_eq!(first, expected);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_very_long_note_is_decoded_without_loss() {
     let case = cases().next().unwrap();
     let row = &case.scores[..case.states.width()];

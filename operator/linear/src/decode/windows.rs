@@ -6,7 +6,7 @@
 use lethe_core::TagError;
 use lethe_learn::{Spanned, Spans};
 
-use super::{AROUND, Decoder, Memory, OUTSIDE};
+use super::{AROUND, Decoder, Memory, OUTSIDE, least};
 use crate::chain::Scratch;
 use crate::features::Window;
 use crate::greedy::Past;
@@ -91,7 +91,8 @@ impl Decoder {
         }
         self.tags_of(path, tags);
         let scored = self.states().tags().decode(tags);
-        let scored = scored.into_iter().map(|span| (span, self.least(&span, soft, 0)));
+        let outside = |t: usize| soft[t * self.states().width() + OUTSIDE];
+        let scored = scored.into_iter().map(|span| (span, least(&span, outside)));
         spans.push_scored(tags, scored);
     }
 

@@ -106,9 +106,75 @@ fn blocks<const N: usize, const R: usize>(
     first
 }
 
+/// Rows of equal width, one after another, those of them that are meant, and by what each is multiplied.
+#[derive(Clone, Copy)]
+pub(crate) struct ScaledRows<'r> {
+    pub(crate) all: &'r [f32],
+    pub(crate) width: usize,
+    pub(crate) which: &'r [u8],
+    pub(crate) by: &'r [f32],
+}
+
+/// `to[j]` = the sum of `by[i] * all[i][j]` over the rows `i` that are meant, in their order. `to` may be narrower than rows.
+///
+/// # Panics
+/// If there is no such row, or nothing that it is multiplied by.
+#[inline(always)]
+pub(crate) fn sum_scaled(rows: ScaledRows<'_>, to: &mut [f32]) {
+    // As many numbers at once as registers hold: a sum that went to memory after each row would take twice as long.
+    let mut done = scaled_blocks::<64>(rows, to, 0);
+    done = scaled_blocks::<32>(rows, to, done);
+    done = scaled_blocks::<16>(rows, to, done);
+    done = scaled_blocks::<8>(rows, to, done);
+    scaled_blocks::<1>(rows, to, done);
+}
+
+#[inline(always)]
+fn scaled_blocks<const N: usize>(rows: ScaledRows<'_>, to: &mut [f32], mut first: usize) -> usize {
+    while first + N <= to.len() {
+        let mut held = [0.0f32; N];
+        for &row in rows.which {
+            let by = rows.by[usize::from(row)];
+            let at = usize::from(row) * rows.width + first;
+            let row = &rows.all[at..at + N];
+            for i in 0..N {
+                held[i] += by * row[i];
+            }
+        }
+        to[first..first + N].copy_from_slice(&held);
+        first += N;
+    }
+    first
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scaled_rows_sum_to_the_same_bits_as_one_by_one_whatever_their_width() {
+        for width in [1, 7, 8, 24, 40, 96, 131] {
+            let number = |i: usize| (i * 7919 % 601) as f32 / 97.0 - 3.0;
+            let all: Vec<f32> = (0..width * 9).map(number).collect();
+            let by: Vec<f32> = (0..9).map(|i| number(i + 11)).collect();
+            let which = [3, 0, 8, 5];
+            for narrower in [0, width / 2] {
+                let mut out = vec![7.0; width - narrower];
+                let rows = ScaledRows {
+                    all: &all,
+                    width,
+                    which: &which,
+                    by: &by,
+                };
+                sum_scaled(rows, &mut out);
+                for (j, &sum) in out.iter().enumerate() {
+                    let term = |&row: &u8| by[usize::from(row)] * all[usize::from(row) * width + j];
+                    let by_one = which.iter().map(term).fold(0.0, |sum, term| sum + term);
+                    assert_eq!(sum.to_bits(), by_one.to_bits(), "{width}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn rows_are_added_as_one_by_one_whatever_their_width() {
