@@ -3,6 +3,7 @@
 //! The templates are those of Yang 2019 and Kim 2020 (section 2.2) and what forms ask for beside: words, affixes, shapes,
 //! neighbours, fields and sections, lists, rules, the rest of the note.
 
+mod combined;
 mod document;
 mod hash;
 mod hits;

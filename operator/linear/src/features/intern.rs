@@ -92,25 +92,6 @@ impl<'s> Interned<'s> {
     }
 }
 
-/// A table in which every token is a type of its own: for combinations that hardly repeat.
-pub(super) fn each(tokens: usize, width: usize) -> Table {
-    let mut table = Table {
-        ends: Vec::with_capacity(tokens + 1),
-        features: Vec::with_capacity(tokens * width),
-        ids: Vec::with_capacity(tokens),
-        ..Table::default()
-    };
-    table.ends.push(0);
-    table
-}
-
-/// Ends the type, and with it the token, whose features were just written.
-#[inline]
-pub(super) fn end_each(table: &mut Table) {
-    table.ids.push(table.ends.len() as u32);
-    table.ends.push(table.features.len() as u32);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

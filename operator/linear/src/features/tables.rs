@@ -5,13 +5,13 @@ use std::ops::Range;
 use lethe_core::NoteView;
 
 use super::FeatureConfig;
+use super::combined::Combined;
 use super::document::{Document, Evidence};
 use super::hits::Hits;
-use super::intern::{Interned, Interner, each, end_each};
+use super::intern::{Interned, Interner};
 use super::layout::{Gap, Place, gap_of, lay_out};
 use super::templates::{
-    COMBINED, combine, push_all, push_chunk, push_cue, push_field, push_gaps, push_hits, push_layout,
-    push_parts,
+    push_all, push_chunk, push_cue, push_field, push_gaps, push_hits, push_layout, push_parts,
 };
 use super::words::{BatchWords, Lists, Word, Words};
 use crate::pos::PosTagger;
@@ -83,7 +83,7 @@ pub(super) struct Tables<'s> {
     rules: Interned<'s>,
     document: Interned<'s>,
     parts: Interned<'s>,
-    combined: Table,
+    combined: Combined,
 }
 
 impl<'s> Tables<'s> {
@@ -102,7 +102,7 @@ impl<'s> Tables<'s> {
             rules: Interned::new(f, tokens, some / 4),
             document: Interned::new(g, tokens, some),
             parts: Interned::new(h, tokens, some),
-            combined: each(tokens, COMBINED),
+            combined: Combined::new(tokens),
         }
     }
 
@@ -114,8 +114,7 @@ impl<'s> Tables<'s> {
             push_field(&mut self.fields, place);
             push_chunk(&mut self.chunks, place);
             push_cue(&mut self.cues, place, note.words[i].form);
-            combine(&note.words, &note.places, i, &mut self.combined.features);
-            end_each(&mut self.combined);
+            self.combined.push(&note.ids, &note.words, &note.places, i);
         }
     }
 
@@ -188,7 +187,7 @@ impl<'s> Tables<'s> {
         }
         add(self.fields.table, &[0]);
         add(self.chunks.table, &[0]);
-        add(self.combined, &[0]);
+        add(self.combined.into_table(), &[0]);
         if config.lists {
             add(self.cues.table, &[0]);
             add(self.phrases.table, &[0, -1, 1]);
