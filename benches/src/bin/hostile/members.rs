@@ -98,16 +98,23 @@ pub(crate) fn subjects(wanted: &dyn Fn(&str) -> bool) -> anyhow::Result<Vec<Subj
     let voting = Arc::new(Voting::default());
     let by_rules = Engine::new(labels, rules, voting, Merging::default(), tag);
     all.push(engine("of rules", by_rules, 1));
-    let bundle = Bundle::open(&models.join("en-clinical"), &dictionary)?;
-    let file = PolicyFile::parse(
-        include_str!("../../../../docs/policies/safe-harbor.toml"),
-        "safe-harbor.toml",
-    )?;
-    let policy = Policy::build(&file, "safe-harbor.toml", &bundle.labels, &dictionary, &[])?;
-    let redactor = Redactor::by(policy.replacer, Carried::new(Vec::new()));
-    let merging = Merging::none(&bundle.labels);
-    let whole = Engine::new(bundle.labels, bundle.members, bundle.combiner, merging, redactor);
-    all.push(engine("en-clinical, Safe Harbor", whole, 8));
+    let safe_harbor = include_str!("../../../../docs/policies/safe-harbor.toml");
+    let policies = [
+        ("en-clinical", "Safe Harbor", safe_harbor),
+        ("en-fast", "Safe Harbor", safe_harbor),
+        // Safe Harbor's settings are for labels of i2b2.
+        ("es-meddocan", "tags", "mode = \"custom\""),
+    ];
+    for (folder, name, policy) in policies {
+        let bundle = Bundle::open(&models.join(folder), &dictionary)?;
+        let policy = PolicyFile::parse(policy, name)?;
+        let policy = Policy::build(&policy, name, &bundle.labels, &dictionary, &[])?;
+        let redactor = Redactor::by(policy.replacer, Carried::new(Vec::new()));
+        let merging = Merging::none(&bundle.labels);
+        let whole = Engine::new(bundle.labels, bundle.members, bundle.combiner, merging, redactor)
+            .sweeping(policy.sweep);
+        all.push(engine(&format!("{folder}, {name}"), whole, 8));
+    }
     all.retain(|subject| wanted(&subject.name));
     Ok(all)
 }
