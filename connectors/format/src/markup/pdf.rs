@@ -8,6 +8,7 @@
 //! A document is read whole or refused: a page that is only a picture, a font whose codes have no Unicode, a stream that
 //! is cut short, or a password each refuse all of it.
 
+mod cost;
 mod glyphs;
 mod lines;
 mod notes;
@@ -15,6 +16,7 @@ mod open;
 
 use std::sync::{Mutex, PoisonError};
 
+use hayro_interpret::InterpreterCache;
 use hayro_interpret::hayro_syntax::Pdf;
 
 use glyphs::Page;
@@ -106,23 +108,21 @@ pub fn pdf_to_text(pdf: &[u8], max_bytes: usize) -> Result<String, PdfError> {
 
 fn read(pdf: &[u8], max_bytes: usize) -> Result<String, PdfError> {
     let opened = open::open(pdf)?;
-    let Opened {
-        bytes,
-        notes,
-        largest_form,
-    } = opened;
+    let Opened { bytes, notes, forms } = opened;
     // A reader that panicked held nothing that others read.
     let turn = || LARGE_TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let _turn = (bytes.len() > LARGE).then(turn);
-    let mut work = glyphs::Work::new(pdf.len(), largest_form);
+    let mut work = glyphs::Work::new(pdf.len(), forms);
     let pdf = Pdf::new(bytes).map_err(|_| PdfError::Damaged)?;
     // The two libraries see the same pages, or one of them misses some.
     if pdf.pages().len() != notes.len() {
         return Err(PdfError::Damaged);
     }
+    // Fonts are read once and not once a page.
+    let cache = InterpreterCache::new();
     let mut text = String::new();
     for (page, notes) in pdf.pages().iter().zip(&notes) {
-        let page = Page::read(page, &mut work)?;
+        let page = Page::read(page, &cache, &mut work)?;
         let mut lines = Lines::new(page)?;
         lines.add_notes(notes);
         let page = lines.finish();

@@ -86,6 +86,110 @@ fn forms_within_forms_do_not_multiply() {
     assert_eq!(pdf_to_text(&pdf, LIMIT).as_deref(), Ok("Voss"));
 }
 
+/// One page with these entries and letters on it; `more` objects have numbers from 5 on.
+fn with_entries(entries: &str, content: &str, more: &[Vec<u8>]) -> Result<String, PdfError> {
+    let content = format!("{content} BT /F 9 Tf 50 700 Td (a) Tj ET");
+    let objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_vec(),
+        format!("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R {entries} >>").into(),
+        stream("/Filter /FlateDecode", &deflated(content.as_bytes())),
+    ];
+    pdf_to_text(&file(&[&objects[..], more].concat()), LIMIT)
+}
+
+#[test]
+fn resources_that_content_names_are_counted_each_time() {
+    let entries: String = (0..2000).map(|i| format!("/A{i} 1 ")).collect();
+    let mesh = "/ShadingType 4 /ColorSpace /DeviceGray /BitsPerCoordinate 8 /BitsPerComponent 8 /BitsPerFlag 8 /Decode [0 9 0 9 0 1]";
+    let kinds = [
+        ("ExtGState", "/R gs ", format!("<< {entries} >>").into_bytes()),
+        (
+            "Pattern",
+            "/Pattern cs /R scn ",
+            format!("<< /PatternType 2 /Shading << /ShadingType 2 {entries} >> >>").into(),
+        ),
+        ("Shading", "/R sh ", stream(mesh, &[0; 20_000])),
+        (
+            "ColorSpace",
+            "/R cs ",
+            format!("[/Separation /A /DeviceGray << {entries} >>]").into(),
+        ),
+        (
+            "Properties",
+            "/OC /R BDC EMC ",
+            format!("<< /Type /OCMD {entries} >>").into(),
+        ),
+        (
+            "XObject",
+            "/R Do ",
+            stream(&format!("/Subtype /Image {entries}"), b""),
+        ),
+    ];
+    for (kind, named, resource) in kinds {
+        let resources = format!("/Resources << /{kind} << /R 5 0 R >> >>");
+        let read =
+            |times: usize| with_entries(&resources, &named.repeat(times), std::slice::from_ref(&resource));
+        assert_eq!(read(50), Ok("a".to_owned()), "{kind}");
+        assert_eq!(read(100_000), Err(PdfError::TooComplex), "{kind}");
+    }
+}
+
+#[test]
+fn a_map_is_counted_for_each_of_its_fonts() {
+    let map = "<61> <0061>\n".repeat(20_000);
+    let map = format!("1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfchar {map} endbfchar");
+    let map = stream("/Filter /FlateDecode", &deflated(map.as_bytes()));
+    let read = |fonts: usize| {
+        let font = |_| b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 5 0 R >>".to_vec();
+        let all: Vec<Vec<u8>> = std::iter::once(map.clone()).chain((0..fonts).map(font)).collect();
+        with_entries("/Resources << /Font << /F 6 0 R >> >>", "", &all)
+    };
+    assert_eq!(read(3), Ok("a".to_owned()));
+    assert_eq!(read(300), Err(PdfError::TooComplex));
+}
+
+#[test]
+fn contents_and_comments_are_counted_each_time_that_they_are_listed() {
+    let blanks = stream("/Filter /FlateDecode", &deflated(&vec![b' '; 1 << 20]));
+    let contents = |times: usize| {
+        let entries = format!("/Contents [4 0 R {}]", "5 0 R ".repeat(times));
+        with_entries(&entries, "", std::slice::from_ref(&blanks))
+    };
+    assert_eq!(contents(3), Ok("a".to_owned()));
+    assert_eq!(contents(1000), Err(PdfError::TooComplex));
+    let text = "b".repeat(10_000);
+    let comment =
+        format!("<< /Type /Annot /Subtype /Text /Rect [0 0 9 9] /Contents ({text}) >>").into_bytes();
+    let comments = |times: usize| {
+        let entries = format!("/Annots [{}]", "5 0 R ".repeat(times));
+        with_entries(&entries, "", std::slice::from_ref(&comment)).map(|text| text.len())
+    };
+    assert_eq!(comments(1), Ok(10_003));
+    assert!(matches!(
+        comments(15_000),
+        Err(PdfError::TooComplex | PdfError::TooLarge)
+    ));
+}
+
+#[test]
+fn a_letter_stands_for_no_more_than_a_font_may_say() {
+    let read = |characters: usize| {
+        let map = format!(
+            "1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfchar <61> <{}> endbfchar",
+            "0062".repeat(characters)
+        );
+        let font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 5 0 R >>".to_vec();
+        with_entries(
+            "/Resources << /Font << /F 6 0 R >> >>",
+            "",
+            &[stream("", map.as_bytes()), font],
+        )
+    };
+    assert_eq!(read(256), Ok("b".repeat(256)));
+    assert_eq!(read(1000), Err(PdfError::TooComplex));
+}
+
 #[test]
 fn cycles_in_the_tree_of_pages_and_of_fields_end() {
     let cycle = file(&[

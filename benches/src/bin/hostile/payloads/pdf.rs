@@ -1,91 +1,9 @@
 //! PDF files. Contents are written as they are, or deflated, as writers of PDF do.
 
-use std::io::Write as _;
+mod write;
 
 use super::{Payload, text};
-
-/// A PDF with these objects, the first of them the catalog, numbered from 1.
-fn file(objects: &[Vec<u8>]) -> Vec<u8> {
-    let mut out = b"%PDF-1.7\n".to_vec();
-    let mut places = Vec::new();
-    for (i, object) in objects.iter().enumerate() {
-        places.push(out.len());
-        out.extend(format!("{} 0 obj\n", i + 1).bytes());
-        out.extend(object);
-        out.extend(b"\nendobj\n");
-    }
-    let start = out.len();
-    out.extend(format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1).bytes());
-    for place in places {
-        out.extend(format!("{place:010} 00000 n \n").bytes());
-    }
-    let size = objects.len() + 1;
-    out.extend(format!("trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n").bytes());
-    out
-}
-
-/// Pages in Helvetica with these contents.
-fn pages(contents: &[String]) -> Vec<u8> {
-    document(contents, "", Vec::new(), |content| stream("", content.as_bytes()))
-}
-
-/// The same, their contents deflated.
-fn deflated_pages(contents: &[String]) -> Vec<u8> {
-    document(contents, "", Vec::new(), |content| {
-        deflated("", content.as_bytes())
-    })
-}
-
-fn stream(entries: &str, content: &[u8]) -> Vec<u8> {
-    let head = format!("<< {entries} /Length {} >>\nstream\n", content.len());
-    [head.as_bytes(), content, b"\nendstream"].concat()
-}
-
-fn deflated(entries: &str, content: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
-    encoder.write_all(content).expect("memory takes every byte");
-    let content = encoder.finish().expect("memory takes every byte");
-    stream(&format!("/Filter /FlateDecode {entries}"), &content)
-}
-
-/// Pages in Helvetica with these contents, `write` making a stream of each. `entries` are of every page; `more` objects follow
-/// the font, from number 4 on.
-fn document(
-    contents: &[String],
-    entries: &str,
-    more: Vec<Vec<u8>>,
-    write: impl Fn(&str) -> Vec<u8>,
-) -> Vec<u8> {
-    let first = 4 + more.len();
-    let form = if more.is_empty() {
-        ""
-    } else {
-        "/XObject << /X 4 0 R >>"
-    };
-    let kids: Vec<String> = (0..contents.len())
-        .map(|i| format!("{} 0 R", first + 2 * i))
-        .collect();
-    let mut objects = vec![
-        b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
-        format!(
-            "<< /Type /Pages /Kids [{}] /Count {} >>",
-            kids.join(" "),
-            contents.len()
-        )
-        .into_bytes(),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>".to_vec(),
-    ];
-    objects.extend(more);
-    for (i, content) in contents.iter().enumerate() {
-        let page = format!(
-            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] {entries} /Contents {} 0 R /Resources << /Font << /F 3 0 R >> {form} >> >>",
-            first + 1 + 2 * i
-        );
-        objects.push(page.into_bytes());
-        objects.push(write(content));
-    }
-    file(&objects)
-}
+use write::{deflated, deflated_pages, document, font, large, pages, runs, stream, to_unicode};
 
 /// Lines of a page, fifty at most.
 fn page(lines: &[&str]) -> String {
@@ -145,6 +63,129 @@ pub(crate) fn pdf() -> Vec<(&'static str, Payload)> {
                 document(&["/X Do ".repeat(size / 6)], "", vec![form], |content| {
                     stream("", content.as_bytes())
                 })
+            }),
+        ),
+        (
+            "empty forms drawn again and again",
+            Box::new(|size| {
+                let form = stream("/Type /XObject /Subtype /Form /BBox [0 0 9 9]", b"");
+                let page = "/X Do ".repeat(runs(size, 400));
+                large(size, &page, "/XObject << /X 3 0 R >>", "", vec![form])
+            }),
+        ),
+        (
+            "forms that save and restore states",
+            Box::new(|size| {
+                let form = "/Type /XObject /Subtype /Form /BBox [0 0 9 9]";
+                let form = deflated(form, "q Q ".repeat(10_000).as_bytes());
+                let page = "/X Do ".repeat(runs(size, 41_000));
+                large(size, &page, "/XObject << /X 3 0 R >>", "", vec![form])
+            }),
+        ),
+        (
+            "forms that choose fonts",
+            Box::new(|size| {
+                let form =
+                    "/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /Font << /F 4 0 R >> >>";
+                let form = deflated(form, "/F 9 Tf ".repeat(5_000).as_bytes());
+                let helvetica =
+                    b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>";
+                let page = "/X Do ".repeat(runs(size, 60_500));
+                large(
+                    size,
+                    &page,
+                    "/XObject << /X 3 0 R >>",
+                    "",
+                    vec![form, helvetica.to_vec()],
+                )
+            }),
+        ),
+        (
+            "a graphics state set again and again",
+            Box::new(|size| {
+                let state = b"<< /Type /ExtGState /CA 1 >>".to_vec();
+                let page = "/G gs ".repeat(runs(size, 60).min(((8 << 20) + 64 * size) / 7));
+                large(size, &page, "/ExtGState << /G 3 0 R >>", "", vec![state])
+            }),
+        ),
+        (
+            "many fonts of one map",
+            Box::new(|size| {
+                let map = format!("1 beginbfchar {} endbfchar", "<61> <0061>\n".repeat(2_000));
+                let fonts = runs(size, map.len());
+                let names: String = (0..fonts).map(|i| format!("/F{i} {} 0 R ", 5 + i)).collect();
+                let page: String = (0..fonts)
+                    .map(|i| format!("BT /F{i} 9 Tf 50 {} Td (a) Tj ET ", i % 700))
+                    .collect();
+                let mut more = vec![font(""), to_unicode(&map)];
+                more.extend((0..fonts).map(|i| font(&format!("/FirstChar {i}"))));
+                large(size, &page, &format!("/Font << {names} >>"), "", more)
+            }),
+        ),
+        (
+            "letters that stand for long texts",
+            Box::new(|size| {
+                let map = format!("1 beginbfchar <61> <{}> endbfchar", "0041".repeat(250));
+                let line = "(aaaaaaaa) Tj ".repeat((200_000 + 16 * size).min(500_000) / 250 / 8 * 9 / 10);
+                let page = |line: &str| format!("BT /F 9 Tf 50 700 Td {line} ET");
+                let more = vec![font(""), to_unicode(&map)];
+                large(size, &page(&line), "/Font << /F 3 0 R >>", "", more)
+            }),
+        ),
+        (
+            "a large font chosen again and again",
+            Box::new(|size| {
+                let widths = format!("/FirstChar 0 /Widths [{}]", "1 ".repeat(2_000));
+                let page = "/F 9 Tf ".repeat(runs(size, 2_000 * 8 / 16));
+                let more = vec![font(&widths), to_unicode("")];
+                large(
+                    size,
+                    &format!("BT {page} 50 700 Td (a) Tj ET"),
+                    "/Font << /F 3 0 R >>",
+                    "",
+                    more,
+                )
+            }),
+        ),
+        (
+            "a large graphics state set again and again",
+            Box::new(|size| {
+                let entries: String = (0..1000).map(|i| format!("/A{i} 1 ")).collect();
+                let state = format!("<< /Type /ExtGState {entries} >>").into_bytes();
+                let page = "/G gs ".repeat(runs(size, 12_000));
+                large(size, &page, "/ExtGState << /G 3 0 R >>", "", vec![state])
+            }),
+        ),
+        (
+            "a mesh painted again and again",
+            Box::new(|size| {
+                let mesh = "/ShadingType 4 /ColorSpace /DeviceGray /BitsPerCoordinate 8 /BitsPerComponent 8 /BitsPerFlag 8 /Decode [0 9 0 9 0 1]";
+                let mesh = deflated(mesh, &[0, 1, 2, 3].repeat(2_000));
+                let page = "/S sh ".repeat(runs(size, 16_500));
+                large(size, &page, "/Shading << /S 3 0 R >>", "", vec![mesh])
+            }),
+        ),
+        (
+            "a content listed again and again",
+            Box::new(|size| {
+                let content = deflated("", "1 0 0 1 0 0 cm ".repeat(10_000).as_bytes());
+                let contents = "3 0 R ".repeat(runs(size, 150_000) + 1);
+                large(size, "", "", &format!("/Contents [{contents}]"), vec![content])
+            }),
+        ),
+        (
+            "a comment listed again and again",
+            Box::new(|size| {
+                let text = "a".repeat(1_000);
+                let comment = format!("<< /Type /Annot /Subtype /Text /Rect [0 0 9 9] /Contents ({text}) >>");
+                let comments = "3 0 R ".repeat(runs(size, 1_100).min(20_000));
+                large(
+                    size,
+                    "",
+                    "",
+                    &format!("/Annots [{comments}]"),
+                    vec![comment.into_bytes()],
+                )
             }),
         ),
         (

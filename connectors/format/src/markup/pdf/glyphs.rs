@@ -13,14 +13,9 @@ use hayro_interpret::{
     InterpreterSettings, InterpreterWarning, RenderContent, SoftMask, WarningSinkFn, interpret_page,
 };
 
+use super::cost::Forms;
 use super::{Limit, PdfError};
 
-/// Bytes of forms that are run, a form counted each time that it is drawn: forms within forms could multiply without end.
-const MAX_FORM_BYTES: Limit = Limit {
-    least: 24 << 20,
-    each: 768,
-    most: 1 << 30,
-};
 /// Glyphs, pictures and lines that are drawn on all pages. A page has some thousand, and a document draws a few for each of its
 /// bytes.
 const MAX_DRAWN: Limit = Limit {
@@ -28,8 +23,10 @@ const MAX_DRAWN: Limit = Limit {
     each: 16,
     most: 50_000_000,
 };
-/// Glyphs of one page: a hundred times those of a dense one. A glyph takes up to 300 bytes until its page is done.
-const MAX_GLYPHS: usize = 500_000;
+/// Bytes of the text of one page's glyphs: a hundred times those of a dense one. A glyph takes up to 300 bytes until its page is done.
+const MAX_TEXT: usize = 500_000;
+/// Bytes of text that one glyph may stand for. A font maps a code to 512 bytes of UTF-16 at most (ISO 32000-2, section 9.10.3).
+const MAX_GLYPH_TEXT: usize = 768;
 /// Units of a font's design grid that are one em.
 const EM: f64 = 1000.0;
 /// Two glyphs of the same text nearer than this, in ems, are one that is drawn twice to look bold.
@@ -38,31 +35,33 @@ const SAME_PLACE: f64 = 0.1;
 /// What a document's pages may still draw.
 pub(super) struct Work {
     drawn: usize,
-    form_bytes: usize,
-    /// What each form is counted as.
-    largest_form: usize,
+    forms: Forms,
 }
 
 impl Work {
     /// What a document of so many bytes may draw.
-    pub(super) fn new(bytes: usize, largest_form: usize) -> Self {
+    pub(super) fn new(bytes: usize, forms: Forms) -> Self {
         Self {
             drawn: MAX_DRAWN.of(bytes),
-            form_bytes: MAX_FORM_BYTES.of(bytes),
-            largest_form,
+            forms,
         }
     }
 
     /// Counts something drawn. A library that calls back cannot be told to stop: past the limit the thread ends, without a
     /// panic's message.
     fn draw(&mut self) {
-        self.drawn = self.drawn.checked_sub(1).unwrap_or_else(|| stop());
+        self.text(1);
+    }
+
+    /// Counts the bytes of a glyph's text, each as something drawn.
+    fn text(&mut self, bytes: usize) {
+        self.drawn = self.drawn.checked_sub(bytes).unwrap_or_else(|| stop());
     }
 
     fn form(&mut self) {
         self.draw();
-        let left = self.form_bytes.checked_sub(self.largest_form);
-        self.form_bytes = left.unwrap_or_else(|| stop());
+        let left = self.forms.left.checked_sub(self.forms.each);
+        self.forms.left = left.unwrap_or_else(|| stop());
     }
 }
 
@@ -79,6 +78,16 @@ pub(super) enum Text {
     Chars(Box<str>),
     /// Not known.
     Unmapped,
+}
+
+impl Text {
+    /// What it takes of a page's text, 1 for a single character.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Chars(text) => text.len(),
+            _ => 1,
+        }
+    }
 }
 
 /// A glyph on a page whose y axis points down.
@@ -105,9 +114,13 @@ pub(super) struct Page {
 
 impl Page {
     /// # Errors
-    /// [`PdfError::Scanned`] for a page that is a picture, [`PdfError::Unmapped`] for a font that cannot be read,
-    /// [`PdfError::TooComplex`] past the limits.
-    pub(super) fn read(source: &Source<'_>, work: &mut Work) -> Result<Self, PdfError> {
+    /// [`PdfError::Scanned`] for a page that is a picture, [`PdfError::Unmapped`] for a font that cannot be read. Past the limits
+    /// the thread ends, as [`Work`] says.
+    pub(super) fn read<'a>(
+        source: &'a Source<'a>,
+        cache: &InterpreterCache<'a>,
+        work: &mut Work,
+    ) -> Result<Self, PdfError> {
         let (width, height) = source.render_dimensions();
         let frame = Rect::new(0.0, 0.0, f64::from(width), f64::from(height));
         let transform = Affine::new(source.initial_transform(true).as_coeffs());
@@ -115,10 +128,10 @@ impl Page {
             frame,
             work,
             glyphs: Vec::new(),
+            text: 0,
             seen: HashMap::new(),
             pictures: Vec::new(),
             paths: 0,
-            too_many: false,
         };
         // Text in a font that cannot be read is not drawn.
         let missing = Arc::new(AtomicBool::new(false));
@@ -130,12 +143,8 @@ impl Page {
                 warning_sink: sink(&missing),
                 ..InterpreterSettings::default()
             };
-            let cache = InterpreterCache::new();
-            let mut context = Context::new(transform, frame, &cache, source.xref(), settings);
+            let mut context = Context::new(transform, frame, cache, source.xref(), settings);
             interpret_page(source, &mut context, &mut device);
-        }
-        if device.too_many {
-            return Err(PdfError::TooComplex);
         }
         if missing.load(Ordering::Relaxed) {
             return Err(PdfError::Unmapped);
@@ -171,11 +180,12 @@ struct Collector<'w> {
     frame: Rect,
     work: &'w mut Work,
     glyphs: Vec<Glyph>,
+    /// Bytes of their texts.
+    text: usize,
     /// Where a text was drawn already, by squares of the page.
     seen: HashMap<(Text, i64, i64), Point>,
     pictures: Vec<Rect>,
     paths: usize,
-    too_many: bool,
 }
 
 impl Collector<'_> {
@@ -207,13 +217,14 @@ impl Collector<'_> {
     }
 
     fn add(&mut self, glyph: Glyph) {
-        if self.glyphs.len() == MAX_GLYPHS {
-            self.too_many = true;
-            return;
+        let bytes = glyph.text.bytes();
+        if self.text + bytes > MAX_TEXT || bytes > MAX_GLYPH_TEXT {
+            stop();
         }
         if glyph.text != Text::Space && self.is_drawn(&glyph) {
             return;
         }
+        self.text += bytes;
         self.glyphs.push(glyph);
     }
 
@@ -294,6 +305,7 @@ impl<'a> Device<'a> for Collector<'_> {
                 continue;
             }
             if let Some(text) = text_of(glyph) {
+                self.work.text(text.bytes() - 1);
                 self.add(Glyph {
                     text,
                     at,

@@ -12,11 +12,17 @@ const MAX_PARENTS: usize = 32;
 /// Flag of an annotation that nobody sees.
 const HIDDEN: i64 = 1 << 1;
 
-/// The texts of a page's annotations, in their order. The same text may be in the page's content too.
+/// The texts of a page's annotations, in their order. The same text may be in the page's content too. Takes their bytes from
+/// those that are `left`: an annotation may be listed again and again.
 ///
 /// # Errors
-/// [`PdfError::Damaged`] for text that does not decode, [`PdfError::TooComplex`] past the limits.
-pub(super) fn of_page(document: &Document, page: ObjectId) -> Result<Vec<String>, PdfError> {
+/// [`PdfError::Damaged`] for text that does not decode, [`PdfError::TooLarge`] for more than is left,
+/// [`PdfError::TooComplex`] past the other limits.
+pub(super) fn of_page(
+    document: &Document,
+    page: ObjectId,
+    left: &mut usize,
+) -> Result<Vec<String>, PdfError> {
     let page = document.get_dictionary(page).map_err(|_| PdfError::Damaged)?;
     let Some(annotations) = get(document, page, b"Annots") else {
         return Ok(Vec::new());
@@ -36,12 +42,12 @@ pub(super) fn of_page(document: &Document, page: ObjectId) -> Result<Vec<String>
         }
         let subtype = get(document, annotation, b"Subtype").and_then(|name| name.as_name().ok());
         match subtype {
-            Some(b"Widget") => value(document, annotation, &mut texts)?,
+            Some(b"Widget") => value(document, annotation, &mut texts, left)?,
             // A pop-up shows what its annotation holds; the text of a link is its description for a screen reader.
             Some(b"Popup" | b"Link") => {}
             _ => {
                 if let Some(contents) = get(document, annotation, b"Contents") {
-                    texts.push(text(contents)?);
+                    texts.push(text(contents, left)?);
                 }
             }
         }
@@ -51,7 +57,12 @@ pub(super) fn of_page(document: &Document, page: ObjectId) -> Result<Vec<String>
 }
 
 /// The value of a text or choice field.
-fn value(document: &Document, widget: &Dictionary, texts: &mut Vec<String>) -> Result<(), PdfError> {
+fn value(
+    document: &Document,
+    widget: &Dictionary,
+    texts: &mut Vec<String>,
+    left: &mut usize,
+) -> Result<(), PdfError> {
     let kind = inherited(document, widget, b"FT").and_then(|kind| kind.as_name().ok());
     if !matches!(kind, Some(b"Tx" | b"Ch")) {
         return Ok(());
@@ -61,19 +72,21 @@ fn value(document: &Document, widget: &Dictionary, texts: &mut Vec<String>) -> R
         Some(Object::Array(chosen)) => {
             for one in chosen {
                 let (_, one) = document.dereference(one).map_err(|_| PdfError::Damaged)?;
-                texts.push(text(one)?);
+                texts.push(text(one, left)?);
             }
         }
         Some(Object::Stream(stream)) => {
             let string = Object::String(stream.content.clone(), lopdf::StringFormat::Literal);
-            texts.push(text(&string)?);
+            texts.push(text(&string, left)?);
         }
-        Some(one) => texts.push(text(one)?),
+        Some(one) => texts.push(text(one, left)?),
     }
     Ok(())
 }
 
-fn text(object: &Object) -> Result<String, PdfError> {
+fn text(object: &Object, left: &mut usize) -> Result<String, PdfError> {
+    let bytes = object.as_str().map_or(0, <[u8]>::len);
+    *left = left.checked_sub(bytes).ok_or(PdfError::TooLarge)?;
     decode_text_string(object).map_err(|_| PdfError::Damaged)
 }
 

@@ -11,7 +11,8 @@ use flate2::read::ZlibDecoder;
 use lopdf::xref::{XrefEntry, XrefRecovery};
 use lopdf::{DecompressError, Dictionary, Document, Error, LoadOptions, Object, ObjectId, Stream};
 
-use super::{Limit, MAX_PAGES, PdfError, notes};
+use super::cost::Forms;
+use super::{Limit, MAX_PAGES, PdfError, cost, notes};
 
 /// The bytes that one stream of objects may decode to. Writers put some hundred objects into each.
 const MAX_OBJECT_STREAM: usize = 8 << 20;
@@ -22,6 +23,13 @@ const MAX_DECODED: Limit = Limit {
     each: 64,
     most: 64 << 20,
 };
+/// Bytes that are run in addition to contents: forms, each counted every time that it is drawn, and resources, each every time that
+/// it is named. They could multiply without end.
+const MAX_RUN: Limit = Limit {
+    least: 4 << 20,
+    each: 640,
+    most: 1 << 30,
+};
 /// Objects of a document, those within others included. Each takes some hundred bytes of memory.
 const MAX_OBJECTS: usize = 2_000_000;
 
@@ -31,8 +39,8 @@ pub(super) struct Opened {
     pub(super) bytes: Vec<u8>,
     /// For each page, the text of form fields and comments.
     pub(super) notes: Vec<Vec<String>>,
-    /// The size of the largest form that pages may draw, in bytes.
-    pub(super) largest_form: usize,
+    /// What pages may draw of forms.
+    pub(super) forms: Forms,
 }
 
 /// # Errors
@@ -62,23 +70,22 @@ pub(super) fn open(pdf: &[u8]) -> Result<Opened, PdfError> {
         return Err(PdfError::Damaged);
     }
     refuse_containers(&document)?;
-    let largest_form = decode(&mut document, MAX_DECODED.of(pdf.len()))?;
+    let most_decoded = MAX_DECODED.of(pdf.len());
+    decode(&mut document, most_decoded)?;
     refuse_missing(&document)?;
     let pages: Vec<ObjectId> = document.page_iter().take(MAX_PAGES + 1).collect();
     if pages.len() > MAX_PAGES {
         return Err(PdfError::TooComplex);
     }
+    let forms = cost::count(&document, &pages, MAX_RUN.of(pdf.len()))?;
     let mut notes = Vec::with_capacity(pages.len());
+    let mut left = most_decoded;
     for &page in &pages {
-        notes.push(notes::of_page(&document, page)?);
+        notes.push(notes::of_page(&document, page, &mut left)?);
     }
     let mut bytes = Vec::new();
     document.save_to(&mut bytes).map_err(|_| PdfError::Damaged)?;
-    Ok(Opened {
-        bytes,
-        notes,
-        largest_form,
-    })
+    Ok(Opened { bytes, notes, forms })
 }
 
 thread_local! {
@@ -157,11 +164,10 @@ fn refuse_containers(document: &Document) -> Result<(), PdfError> {
     Ok(())
 }
 
-/// Decodes each stream that is read, to `max_bytes` in all, and empties the others. Gives the size of the largest form.
-fn decode(document: &mut Document, max_bytes: usize) -> Result<usize, PdfError> {
+/// Decodes each stream that is read, to `max_bytes` in all, and empties the others.
+fn decode(document: &mut Document, max_bytes: usize) -> Result<(), PdfError> {
     let ids: Vec<ObjectId> = document.objects.keys().copied().collect();
     let mut left = max_bytes;
-    let mut largest_form = 0;
     for id in ids {
         let Some(Object::Stream(stream)) = document.objects.get(&id) else {
             continue;
@@ -181,19 +187,15 @@ fn decode(document: &mut Document, max_bytes: usize) -> Result<usize, PdfError> 
                 }
             }
         }
-        let is_form = has_name(&stream.dict, b"Subtype", b"Form");
         if is_unread(stream) {
             stream.set_plain_content(Vec::new());
             continue;
         }
         let content = plain(stream, left)?;
         left = left.checked_sub(content.len()).ok_or(PdfError::TooLarge)?;
-        if is_form {
-            largest_form = largest_form.max(content.len());
-        }
         stream.set_plain_content(content);
     }
-    Ok(largest_form)
+    Ok(())
 }
 
 /// The object itself, its items too, where references stand for them.
@@ -231,7 +233,7 @@ fn is_picture(dict: &Dictionary) -> bool {
     has_name(dict, b"Subtype", b"Image")
 }
 
-fn has_name(dict: &Dictionary, key: &[u8], name: &[u8]) -> bool {
+pub(super) fn has_name(dict: &Dictionary, key: &[u8], name: &[u8]) -> bool {
     dict.get(key).and_then(Object::as_name).is_ok_and(|is| is == name)
 }
 

@@ -1,0 +1,271 @@
+//! What a document's pages ask for, where the library that runs them calls nothing that could stop it.
+//!
+//! The library reads a resource again each time that content names it, content again each time that it is listed, and
+//! what a font refers to for each font. All of it is counted in bytes against one limit before anything is run. Forms are counted
+//! while they are drawn, each as the dearest.
+
+mod named;
+
+use std::collections::{HashMap, HashSet};
+
+use lopdf::{Dictionary, Document, Object, ObjectId};
+
+use super::PdfError;
+use super::open::has_name;
+use named::{KINDS, Kind, Taken, named};
+
+/// What an item of an array or a dictionary is counted as, in addition to its own bytes.
+const ITEM: usize = 8;
+/// What a form is counted as in addition to its content: to set one up takes as long as to read so many bytes.
+const FORM: usize = 256;
+/// How many bytes of a font are looked through, to tell it from others, in the time in which one of another resource is read.
+const FONT_BYTES: usize = 16;
+/// Bytes of a function or a mesh count as so many: each makes a number or a point.
+const DATA: usize = 2;
+/// Objects from which a page may inherit its resources, one from another.
+const MAX_PARENTS: usize = 64;
+
+/// What is left for forms, and what each of them is counted as.
+pub(super) struct Forms {
+    pub(super) left: usize,
+    pub(super) each: usize,
+}
+
+/// Counts a document whose streams are decoded, and of which `left` bytes may be read.
+///
+/// # Errors
+/// [`PdfError::TooComplex`] where that is not enough.
+pub(super) fn count(document: &Document, pages: &[ObjectId], left: usize) -> Result<Forms, PdfError> {
+    let mut counter = Counter {
+        document,
+        left,
+        reached: HashMap::new(),
+        taken: HashMap::new(),
+        looked_through: HashSet::new(),
+        named: HashMap::new(),
+        listed: HashSet::new(),
+    };
+    for object in document.objects.values() {
+        counter.find_resources(object)?;
+    }
+    for &page in pages {
+        counter.page(page)?;
+    }
+    let mut each = 0;
+    for (&id, object) in &document.objects {
+        if let Object::Stream(stream) = object
+            && has_name(&stream.dict, b"Subtype", b"Form")
+        {
+            let resources = counter.resources(&stream.dict);
+            let named = counter.named(id, &stream.content);
+            let run = [size(object), resources, stream.content.len(), named];
+            each = each.max(run.into_iter().fold(FORM, usize::saturating_add));
+        }
+    }
+    Ok(Forms {
+        left: counter.left,
+        each: each.max(FORM),
+    })
+}
+
+struct Counter<'d> {
+    document: &'d Document,
+    left: usize,
+    /// What objects and those that they refer to take, by how many references are followed.
+    reached: HashMap<(ObjectId, usize), usize>,
+    /// What resources take, by name and kind: the most that any page has under the name, whichever page uses it.
+    taken: Taken,
+    /// Dictionaries of resources that were looked through, by kind.
+    looked_through: HashSet<(ObjectId, usize)>,
+    /// What those take that a content names.
+    named: HashMap<ObjectId, usize>,
+    /// Contents that a page has.
+    listed: HashSet<ObjectId>,
+}
+
+impl<'d> Counter<'d> {
+    fn take(&mut self, bytes: usize) -> Result<(), PdfError> {
+        self.left = self.left.checked_sub(bytes).ok_or(PdfError::TooComplex)?;
+        Ok(())
+    }
+
+    /// Notes the resources of all dictionaries within an object, and takes what fonts refer to.
+    fn find_resources(&mut self, object: &'d Object) -> Result<(), PdfError> {
+        let dict = match object {
+            Object::Array(items) => return items.iter().try_for_each(|item| self.find_resources(item)),
+            Object::Dictionary(dict) => dict,
+            Object::Stream(stream) => &stream.dict,
+            _ => return Ok(()),
+        };
+        if is_font(dict) {
+            self.font(dict)?;
+        }
+        for (number, kind) in KINDS.iter().enumerate() {
+            let Ok(named) = dict.get(kind.key) else { continue };
+            let is_new = match named {
+                Object::Reference(id) => self.looked_through.insert((*id, number)),
+                _ => true,
+            };
+            if is_new && let Ok((_, Object::Dictionary(named))) = self.document.dereference(named) {
+                self.note_resources(number, kind, named);
+            }
+        }
+        dict.iter().try_for_each(|(_, value)| self.find_resources(value))
+    }
+
+    fn note_resources(&mut self, number: usize, kind: &Kind, named: &Dictionary) {
+        for (name, value) in named.iter() {
+            let mut bytes = self.reach(value, kind.depth, false);
+            if kind.key == b"Font" {
+                bytes /= FONT_BYTES;
+            }
+            let most = &mut self.taken.entry(name.clone()).or_default()[number];
+            *most = bytes.max(*most);
+        }
+    }
+
+    /// Takes what a font refers to, which is read once for each font.
+    fn font(&mut self, font: &Dictionary) -> Result<(), PdfError> {
+        let read = font
+            .iter()
+            .filter(|(key, _)| !matches!(key.as_slice(), b"Resources" | b"Parent"));
+        let read = read.map(|(_, value)| self.reach(value, 3, true));
+        let read = read.fold(0, usize::saturating_add);
+        self.take(read)
+    }
+
+    /// Takes what a page asks for without its forms.
+    fn page(&mut self, id: ObjectId) -> Result<(), PdfError> {
+        let document = self.document;
+        let page = document.get_dictionary(id).map_err(|_| PdfError::Damaged)?;
+        let mut resources = self.resources(page);
+        let mut parent = page;
+        for _ in 0..MAX_PARENTS {
+            let Some(next) = parent
+                .get(b"Parent")
+                .ok()
+                .and_then(|next| document.dereference(next).ok())
+            else {
+                break;
+            };
+            let Object::Dictionary(next) = next.1 else { break };
+            parent = next;
+            resources = resources.saturating_add(self.resources(parent));
+        }
+        self.take(resources)?;
+        if let Ok(annotations) = page.get_deref(b"Annots", document).and_then(Object::as_array) {
+            for annotation in annotations {
+                let taken = document.dereference(annotation).map_or(0, |(_, one)| size(one));
+                self.take(taken)?;
+            }
+        }
+        for content in document.get_page_contents(id) {
+            if let Ok(Object::Stream(stream)) = document.get_object(content) {
+                let named = self.named(content, &stream.content);
+                // The first time is within what a document may decode.
+                let again = match self.listed.insert(content) {
+                    true => 0,
+                    false => stream.content.len(),
+                };
+                self.take(named.saturating_add(again))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the dictionary of a page's or a form's resources takes.
+    fn resources(&mut self, owner: &Dictionary) -> usize {
+        owner
+            .get(b"Resources")
+            .map_or(0, |resources| self.reach(resources, 2, false))
+    }
+
+    /// What an object takes and those within it, and so many references on. Streams that are functions or meshes are read, and
+    /// with `all` any other; else their dictionaries alone.
+    fn reach(&mut self, object: &Object, depth: usize, all: bool) -> usize {
+        let dict = |counter: &mut Self, dict: &Dictionary| {
+            let items = dict
+                .iter()
+                .map(|(key, value)| key.len().saturating_add(counter.reach(value, depth, all)));
+            items.fold(0, usize::saturating_add)
+        };
+        let own = match object {
+            Object::Array(items) => {
+                let items = items.iter().map(|item| self.reach(item, depth, all));
+                items.fold(0, usize::saturating_add)
+            }
+            Object::Dictionary(one) => dict(self, one),
+            Object::Stream(stream) => {
+                let is_data = stream.dict.has(b"ShadingType") || stream.dict.has(b"FunctionType");
+                let content = match (is_data, all) {
+                    (true, _) => stream.content.len().saturating_mul(DATA),
+                    (false, true) => stream.content.len(),
+                    (false, false) => 0,
+                };
+                dict(self, &stream.dict).saturating_add(content)
+            }
+            Object::Reference(id) if depth > 0 => {
+                // Each is looked through once for each depth; one that refers to itself adds nothing to itself.
+                let key = (*id, depth * 2 + usize::from(all));
+                if let Some(&reached) = self.reached.get(&key) {
+                    return reached;
+                }
+                self.reached.insert(key, 0);
+                let document = self.document;
+                let object = document.get_object(*id).ok();
+                let reached = object.map_or(0, |object| self.reach(object, depth - 1, all));
+                self.reached.insert(key, reached);
+                reached
+            }
+            Object::String(bytes, _) => bytes.len(),
+            Object::Name(bytes) => bytes.len(),
+            _ => 0,
+        };
+        own.saturating_add(ITEM)
+    }
+
+    /// What the resources take that this content names, each as often as it does.
+    fn named(&mut self, id: ObjectId, content: &[u8]) -> usize {
+        if self.taken.is_empty() {
+            return 0;
+        }
+        if let Some(&named) = self.named.get(&id) {
+            return named;
+        }
+        let named = named(content, &self.taken);
+        self.named.insert(id, named);
+        named
+    }
+}
+
+fn is_font(dict: &Dictionary) -> bool {
+    const FONTS: [&str; 7] = [
+        "Type0",
+        "Type1",
+        "MMType1",
+        "Type3",
+        "TrueType",
+        "CIDFontType0",
+        "CIDFontType2",
+    ];
+    has_name(dict, b"Type", b"Font")
+        || FONTS
+            .iter()
+            .any(|name| has_name(dict, b"Subtype", name.as_bytes()))
+}
+
+/// The size of an object and of those within it, without those that it refers to.
+fn size(object: &Object) -> usize {
+    let dict = |dict: &Dictionary| {
+        dict.iter()
+            .map(|(key, value)| key.len() + size(value))
+            .sum::<usize>()
+    };
+    ITEM + match object {
+        Object::Array(items) => items.iter().map(size).sum(),
+        Object::Dictionary(one) => dict(one),
+        Object::Stream(stream) => dict(&stream.dict),
+        Object::String(bytes, _) | Object::Name(bytes) => bytes.len(),
+        _ => 0,
+    }
+}
