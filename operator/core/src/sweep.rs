@@ -4,11 +4,14 @@
 //! stands again in a file's name. Who reads the redacted note would read both. What is swept is decided by what was found,
 //! so a note in which nothing was found is not looked at again.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+mod values;
+
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
 use crate::{Decision, Hipaa, LabelSet, NoteView, Span, TokenKind};
+use values::Values;
 
 /// Digits in a row that identify: fewer are doses, counts and days.
 const DIGITS: usize = 4;
@@ -20,9 +23,6 @@ const CHARACTERS: usize = 4;
 /// Tells words of names that name nobody, such as particles and titles, in whatever case.
 pub type NamesNobody = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// Values by their first word in lower case.
-type Values<'a> = HashMap<String, Vec<Sought<'a>>>;
-
 /// Finds again what was found.
 #[derive(Clone)]
 pub struct Sweep {
@@ -32,16 +32,6 @@ pub struct Sweep {
     never: Vec<bool>,
     /// Words of names that are not looked for.
     nobody: NamesNobody,
-}
-
-/// What one token may begin.
-struct Sought<'a> {
-    /// The tokens of the value.
-    words: Vec<&'a str>,
-    /// Whether other cases of it are it too, as long as they begin with a capital.
-    folded: bool,
-    /// The decision that it is from.
-    origin: usize,
 }
 
 /// Digits by which longer groups are looked up.
@@ -162,23 +152,10 @@ impl Sweep {
         decisions.sort_by_key(|decision| decision.span.start());
     }
 
-    /// What is looked for: values by their first word folded, and groups of digits.
+    /// What is looked for: values, and groups of digits.
     fn sought<'a>(&self, note: NoteView<'a>, decisions: &[Decision]) -> (Values<'a>, Groups<'a>) {
-        let mut sought = Values::new();
+        let mut sought = Values::default();
         let mut digits = Groups::default();
-        let mut seen: HashSet<Vec<&'a str>> = HashSet::new();
-        let mut seek = |words: Vec<&'a str>, folded, origin| {
-            if let Some(first) = words.first() {
-                let entry = sought.entry(first.to_lowercase()).or_default();
-                if seen.insert(words.clone()) {
-                    entry.push(Sought {
-                        words,
-                        folded,
-                        origin,
-                    });
-                }
-            }
-        };
         for (origin, decision) in decisions.iter().enumerate() {
             let label = usize::from(decision.label.0);
             if self.never.get(label).copied().unwrap_or(false) {
@@ -194,7 +171,7 @@ impl Sweep {
                     TokenKind::Letters
                         if is_name && word.chars().count() >= LETTERS && !(self.nobody)(word) =>
                     {
-                        seek(vec![word], true, origin);
+                        sought.add(vec![word], true, origin);
                     }
                     _ => {}
                 }
@@ -205,7 +182,7 @@ impl Sweep {
                 .iter()
                 .any(|word| word.chars().any(char::is_alphanumeric) && !(self.nobody)(word));
             if long && says {
-                seek(whole, false, origin);
+                sought.add(whole, false, origin);
             }
         }
         (sought, digits)
@@ -219,24 +196,16 @@ impl Sweep {
         sought: &Values<'_>,
         digits: &Groups<'_>,
     ) -> Option<(usize, usize)> {
-        let word = note.word(token);
-        let capital = word.chars().next().is_some_and(char::is_uppercase);
-        let matches = |one: &&Sought<'_>| {
-            let last = token + one.words.len() - 1;
-            let fits = last < note.tokens.len() && note.tokens.span(last).end() <= free_to;
-            let same = |(i, sought): (usize, &&str)| {
-                let word = note.word(token + i);
-                word == *sought || (one.folded && capital && word.to_lowercase() == sought.to_lowercase())
-            };
-            fits && one.words.iter().enumerate().all(same)
-        };
-        let begun = sought.get(&word.to_lowercase()).map_or(&[][..], Vec::as_slice);
-        if let Some(longest) = begun.iter().filter(matches).max_by_key(|one| one.words.len()) {
-            return Some((longest.origin, token + longest.words.len() - 1));
+        if let Some((origin, tokens)) = sought.at(note, token, free_to) {
+            return Some((origin, token + tokens - 1));
         }
         // Only then its digits alone: a date that stands again is a date, not a year and what follows it.
         let is_digits = note.tokens.kind(token) == TokenKind::Digits;
-        let origin = if is_digits { digits.within(word) } else { None };
+        let origin = if is_digits {
+            digits.within(note.word(token))
+        } else {
+            None
+        };
         Some((origin?, token))
     }
 }
