@@ -1,6 +1,8 @@
 //! How far members agree on a span, as features: who says the same, who contradicts it and how, and what it is.
 
-use lethe_core::{Annotation, Annotations, NoteView};
+use std::collections::BTreeMap;
+
+use lethe_core::{Annotation, Annotations, NoteView, Span};
 
 use crate::candidates::{Candidate, candidates};
 use crate::dual::Row;
@@ -45,23 +47,25 @@ impl<'a> Features<'a> {
         note: NoteView<'s>,
         said: &'s [&Annotations],
     ) -> impl Iterator<Item = (Candidate, Row)> + 's {
-        let candidates = candidates(said);
-        let longest = candidates.iter().map(|c| c.span.len()).max().unwrap_or(0);
+        let by_length: Vec<ByLength<'_>> = said
+            .iter()
+            .take(self.members())
+            .map(|said| ByLength::new(said))
+            .collect();
         let row = move |candidate: Candidate| {
-            let row = self.of(note, &candidate, said, longest);
+            let row = self.of(note, &candidate, &by_length);
             (candidate, row)
         };
-        candidates.into_iter().map(row)
+        candidates(said).into_iter().map(row)
     }
 
-    /// `longest` is the most bytes that an annotation of the note has.
-    fn of(&self, note: NoteView<'_>, candidate: &Candidate, said: &[&Annotations], longest: usize) -> Row {
+    fn of(&self, note: NoteView<'_>, candidate: &Candidate, said: &[ByLength<'_>]) -> Row {
         let members = self.members();
         let mut row = Row::new();
         let mut counts = [0u32; WAYS];
-        for (member, annotations) in said.iter().enumerate().take(members) {
+        for (member, annotations) in said.iter().enumerate() {
             let mut ways = [false; WAYS];
-            for annotation in near(annotations, candidate, longest) {
+            for annotation in annotations.near(candidate.span) {
                 let same_span = annotation.span == candidate.span;
                 let same_label = annotation.label == candidate.label;
                 ways[usize::from(!same_span) * 2 + usize::from(!same_label)] = true;
@@ -104,21 +108,42 @@ fn push(row: &mut Row, at: usize, value: f32) {
     }
 }
 
-/// A member's annotations that overlap a candidate. They are sorted by start.
-fn near<'a>(
-    annotations: &'a Annotations,
-    candidate: &Candidate,
-    longest: usize,
-) -> impl Iterator<Item = &'a Annotation> {
-    let span = candidate.span;
-    annotations
-        .starting_from(span.start().saturating_sub(longest))
-        .take_while(move |annotation| annotation.span.start() < span.end())
-        .filter(move |annotation| annotation.span.overlaps(span))
+/// A member's annotations, those of about the same length together: beside one that spans the whole note, those that overlap a
+/// short one are still found among a few.
+struct ByLength<'a> {
+    /// The most bytes that one may have, and those of more than half as many, by their start.
+    classes: Vec<(usize, Vec<&'a Annotation>)>,
+}
+
+impl<'a> ByLength<'a> {
+    fn new(said: &'a Annotations) -> Self {
+        let mut classes: BTreeMap<usize, Vec<&Annotation>> = BTreeMap::new();
+        for annotation in said.iter() {
+            let most = annotation.span.len().next_power_of_two();
+            classes.entry(most).or_default().push(annotation);
+        }
+        Self {
+            classes: classes.into_iter().collect(),
+        }
+    }
+
+    /// Those that overlap a span.
+    fn near(&self, span: Span) -> impl Iterator<Item = &'a Annotation> {
+        self.classes.iter().flat_map(move |(most, all)| {
+            let from = span.start().saturating_sub(*most);
+            let first = all.partition_point(|annotation| annotation.span.start() < from);
+            let rest = all.get(first..).unwrap_or_default().iter().copied();
+            rest.take_while(move |annotation| annotation.span.start() < span.end())
+                .filter(move |annotation| annotation.span.overlaps(span))
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use lethe_core::LabelId;
+    use proptest::prelude::*;
+
     use super::*;
     use crate::Said;
     use crate::said::tests::document;
@@ -162,5 +187,27 @@ mod tests {
         ];
         assert_eq!(rows[at], expected);
         assert_eq!(features.dimension(), 34);
+    }
+
+    proptest! {
+        #[test]
+        fn what_overlaps_a_span_is_found_whatever_the_lengths(
+            said in proptest::collection::vec((0..60u32, prop_oneof![1..4u32, 1..60u32]), 0..30),
+            start in 0..60u32,
+            length in 1..60u32,
+        ) {
+            let one = |&(start, length): &(u32, u32)| Annotation {
+                span: Span::between(start, start + length),
+                label: LabelId(0),
+                score: 1.0,
+                rule: "",
+            };
+            let said = Annotations::new(&"a".repeat(120), said.iter().map(one).collect()).unwrap();
+            let span = Span::between(start, start + length);
+            let mut found: Vec<Span> = ByLength::new(&said).near(span).map(|a| a.span).collect();
+            found.sort_by_key(|span| (span.start(), std::cmp::Reverse(span.end())));
+            let all = said.iter().map(|a| a.span).filter(|other| other.overlaps(span));
+            prop_assert_eq!(found, all.collect::<Vec<_>>());
+        }
     }
 }
