@@ -2,7 +2,30 @@
 //!
 //! Folding works on a word's characters and writes elsewhere; offsets into the note are never touched.
 
+use std::sync::LazyLock;
+
 use unicode_normalization::char::{decompose_canonical, is_combining_mark};
+
+/// The folded characters of one character: how many, and which.
+type Folded = (u8, [char; 2]);
+
+/// The characters of two bytes in UTF-8, among them most letters of Latin, Greek, Cyrillic, Hebrew and Arabic.
+const TABLE: std::ops::Range<u32> = 0x80..0x800;
+
+/// The folded characters of those in [`TABLE`]; of one that folds to more than two, 3 and no character.
+static FOLDED: LazyLock<Vec<Folded>> = LazyLock::new(|| {
+    let folded = |c: u32| {
+        let (mut count, mut chars) = (0, ['\0'; 2]);
+        fold_slowly(char::from_u32(c).unwrap_or('\0'), |part| {
+            if let Some(place) = chars.get_mut(count) {
+                *place = part;
+            }
+            count += 1;
+        });
+        (count.min(3) as u8, chars)
+    };
+    TABLE.map(folded).collect()
+});
 
 /// Calls `emit` with the folded characters of one character: none for a combining mark, two for "ß", else one.
 #[inline]
@@ -11,6 +34,17 @@ pub(crate) fn fold_char(c: char, mut emit: impl FnMut(char)) {
         emit(c.to_ascii_lowercase());
         return;
     }
+    // Its lower case, its parts and their kinds are three look-ups else.
+    match TABLE
+        .contains(&u32::from(c))
+        .then(|| FOLDED[(u32::from(c) - TABLE.start) as usize])
+    {
+        Some((count @ 0..=2, chars)) => chars.into_iter().take(count.into()).for_each(emit),
+        _ => fold_slowly(c, emit),
+    }
+}
+
+fn fold_slowly(c: char, mut emit: impl FnMut(char)) {
     for lower in c.to_lowercase() {
         decompose_canonical(lower, |part| match part {
             'ß' => "ss".chars().for_each(&mut emit),
@@ -62,6 +96,15 @@ mod tests {
             ("nº", "nº"),
         ] {
             assert_eq!(fold(text), folded);
+        }
+    }
+
+    #[test]
+    fn every_character_folds_by_the_table_as_without_it() {
+        for c in ('\0'..=char::MAX).take(0x1000) {
+            let mut slowly = String::new();
+            fold_slowly(c, |part| slowly.push(part));
+            assert_eq!(fold(&c.to_string()), slowly, "{c:?}");
         }
     }
 }
