@@ -12,6 +12,7 @@ use fst::raw::Fst;
 
 use crate::entry::{Entry, EntryId};
 use crate::fold::fold_char;
+use crate::joint::begins_alike;
 use crate::key::SEPARATOR;
 use crate::list::{ListId, ListInfo, ListSet};
 use crate::matcher::{Cache, Matcher};
@@ -140,6 +141,11 @@ impl Dictionary {
         self.lists_where(|list| list.label == label)
     }
 
+    /// The different sets of lists that hold its keys, exact lists included whatever the case.
+    pub fn list_sets(&self) -> impl Iterator<Item = ListSet> {
+        self.sets.iter().map(|&(lists, _)| lists)
+    }
+
     /// SHA-256 of everything compiled, for fingerprints of configurations and outputs.
     pub const fn digest(&self) -> &[u8; 32] {
         &self.digest
@@ -160,12 +166,17 @@ impl Dictionary {
     /// Exact lists answer only if the word is written as they write it.
     pub fn word(&self, word: &str) -> Entry<'_> {
         let found = self.step_first(word).and_then(|at| self.record(at));
-        self.entry(found.unwrap_or(NONE), |form| form == word)
+        self.entry_of(EntryId(found.unwrap_or(NONE)), word)
     }
 
     /// What the lists say of a single word whose entry had this id.
     pub fn entry_of(&self, id: EntryId, word: &str) -> Entry<'_> {
-        self.entry(id.0, |form| form == word)
+        self.entry(id.0, |form| begins_alike(form, word) && form == word)
+    }
+
+    /// The entry that had this id and was in these lists.
+    pub const fn entry_in(&self, id: EntryId, lists: ListSet) -> Entry<'_> {
+        Entry::new(self, id.0, lists)
     }
 
     /// A matcher over this dictionary. It remembers the words it has seen: keep it for as many notes as you can.
@@ -236,6 +247,13 @@ impl Dictionary {
         }
     }
 
+    /// Whether a word in lower case, as a number from its first byte on, begins no key. Tells it by up to four letters, and by
+    /// no fewer than three.
+    #[inline]
+    pub(crate) fn begins_nothing(&self, word: u128) -> bool {
+        self.starts.is_nowhere(word as u32)
+    }
+
     /// Where a separator leads.
     pub(crate) fn step_apart(&self, at: At) -> Option<At> {
         self.step(at, SEPARATOR)
@@ -280,8 +298,9 @@ impl Dictionary {
                 .iter()
                 .filter(|(_, form)| is_written(form));
             lists = written.fold(lists - self.exact, |lists, (more, _)| lists | *more);
+            return Entry::new(self, record, lists);
         }
-        Entry::new(self, record, lists)
+        Entry::of_set(self, record, lists, set)
     }
 
     /// The lists of a record that hold it as an exception.

@@ -22,6 +22,8 @@ impl Default for EntryId {
 pub struct Entry<'d> {
     dictionary: &'d Dictionary,
     record: u32,
+    /// The number of `lists` among the dictionary's sets, [`NONE`] if it is unknown.
+    set: u32,
     lists: ListSet,
 }
 
@@ -31,7 +33,16 @@ impl<'d> Entry<'d> {
         Self {
             dictionary,
             record,
+            set: NONE,
             lists,
+        }
+    }
+
+    /// As [`Entry::new`], with the number of `lists`.
+    pub(crate) const fn of_set(dictionary: &'d Dictionary, record: u32, lists: ListSet, set: u32) -> Self {
+        Self {
+            set,
+            ..Self::new(dictionary, record, lists)
         }
     }
 
@@ -44,6 +55,7 @@ impl<'d> Entry<'d> {
     pub fn within(self, lists: ListSet) -> Self {
         Self {
             lists: self.lists & lists,
+            set: NONE,
             ..self
         }
     }
@@ -56,6 +68,13 @@ impl<'d> Entry<'d> {
     /// The lists that hold it.
     pub const fn lists(self) -> ListSet {
         self.lists
+    }
+
+    /// The place of [`Entry::lists`] in [`Dictionary::list_sets`](crate::Dictionary::list_sets), if it is known: for tables with
+    /// a row a set. `None` for entries of exact lists.
+    #[inline]
+    pub fn list_set(self) -> Option<usize> {
+        (self.set != NONE).then_some(self.set as usize)
     }
 
     /// Whether no list holds it.

@@ -7,7 +7,7 @@ use lethe_core::{NoteView, TokenKind};
 use crate::key::{is_apostrophe, is_hyphen};
 
 /// The next token of a key after token `i`, and whether a separator stands between them.
-#[inline]
+#[inline(always)]
 pub(crate) fn next_word(note: &NoteView<'_>, i: usize) -> Option<(usize, bool)> {
     let tokens = note.tokens;
     let next = i + 1;
@@ -19,7 +19,10 @@ pub(crate) fn next_word(note: &NoteView<'_>, i: usize) -> Option<(usize, bool)> 
     if !mark(next) {
         return Some((next, gap != Gap::None || mark(i)));
     }
-    let c = note.word(next).chars().next()?;
+    let c = match note.text.as_bytes()[tokens.starts[next] as usize] {
+        byte if byte.is_ascii() => char::from(byte),
+        _ => note.word(next).chars().next()?,
+    };
     let hyphen = is_hyphen(c);
     if c != '.' && !hyphen && !is_apostrophe(c) {
         return Some((next, true));
@@ -46,15 +49,19 @@ enum Gap {
 }
 
 /// What lies after token `i`; `None` if it parts what stands on its two sides: an empty line, a column, a control character.
-#[inline]
+#[inline(always)]
 fn gap(note: &NoteView<'_>, i: usize) -> Option<Gap> {
     let (end, start) = (note.tokens.ends[i] as usize, note.tokens.starts[i + 1] as usize);
     match start - end {
-        0 => return Some(Gap::None),
-        1 if note.text.as_bytes()[end] == b' ' => return Some(Gap::Blank),
-        _ => {}
+        0 => Some(Gap::None),
+        1 if note.text.as_bytes()[end] == b' ' => Some(Gap::Blank),
+        1 if note.text.as_bytes()[end] == b'\n' => Some(Gap::Wrap),
+        _ => wide_gap(note.gap_after(i)),
     }
-    let between = note.gap_after(i);
+}
+
+/// The gap that these characters between two tokens make.
+fn wide_gap(between: &str) -> Option<Gap> {
     let lines = between.bytes().filter(|&b| b == b'\n').count();
     let blank = between.chars().all(char::is_whitespace);
     match (blank, lines) {
@@ -66,6 +73,10 @@ fn gap(note: &NoteView<'_>, i: usize) -> Option<Gap> {
 
 /// Whether the tokens' letters, in their case, are those of an exact form.
 pub(crate) fn is_written(note: &NoteView<'_>, first: usize, last: usize, form: &str) -> bool {
+    // Most differ in the case of their first letter.
+    if !begins_alike(form, note.word(first)) {
+        return false;
+    }
     let mut rest = form;
     for i in first..=last {
         let word = note.word(i);
@@ -76,6 +87,12 @@ pub(crate) fn is_written(note: &NoteView<'_>, first: usize, last: usize, form: &
         }
     }
     rest.is_empty()
+}
+
+/// Whether two texts have the same first byte: tells most that differ apart without a call.
+#[inline]
+pub(crate) fn begins_alike(a: &str, b: &str) -> bool {
+    a.as_bytes().first() == b.as_bytes().first()
 }
 
 /// Whether a mark leaves no trace in a key.

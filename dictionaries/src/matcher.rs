@@ -9,12 +9,14 @@ use std::ops::Range;
 
 use lethe_core::{NoteView, Span, TokenKind};
 
-use crate::dictionary::{At, Dictionary, NONE, class};
-use crate::entry::Entry;
+use crate::dictionary::{At, Dictionary, NONE};
+use crate::entry::{Entry, EntryId};
 use crate::joint::{is_written, next_word};
 use crate::list::ListSet;
 pub(crate) use cache::Cache;
-use cache::{SLOTS, STEPS, Slot, State, Step, UNSOUGHT, place_of, short_key};
+use cache::{
+    LONG, NOTHING, SLOTS, STEPS, Slot, State, Step, UNLISTED, UNSOUGHT, can_begin, place_of, short_key,
+};
 
 /// An entry found in a note.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +42,9 @@ pub struct Matcher<'d> {
 impl<'d> Matcher<'d> {
     pub(crate) fn new(dictionary: &'d Dictionary, mut cache: Cache) -> Self {
         if cache.words.is_empty() {
-            cache.words = vec![Slot::EMPTY; SLOTS];
-            cache.steps = vec![Step::EMPTY; STEPS];
+            cache.words = vec![Slot::EMPTY; SLOTS + 3];
+            cache.words[UNLISTED].near = [UNSOUGHT; 2];
+            cache.steps = vec![Step::EMPTY; STEPS + 1];
         }
         Self { dictionary, cache }
     }
@@ -83,12 +86,8 @@ impl<'d> Matcher<'d> {
     /// The longest match that begins at token `first`: for callers that know where an entry can begin.
     #[inline]
     pub fn longest_at(&mut self, note: &NoteView<'_>, first: usize, wanted: ListSet) -> Option<Match<'d>> {
-        let mut best: Option<Match<'d>> = None;
-        self.from(note, first, wanted, &mut |this| {
-            if best.is_none_or(|best| (this.last, best.distance) > (best.last, this.distance)) {
-                best = Some(this);
-            }
-        });
+        let mut best = None;
+        self.from(note, first, wanted, &mut longest(&mut best));
         best
     }
 
@@ -104,10 +103,37 @@ impl<'d> Matcher<'d> {
         if note.tokens.kinds[i] == TokenKind::Punctuation as u8 {
             return Entry::none(self.dictionary);
         }
-        match self.slot(note, i).record {
+        let place = self.slot(note, i);
+        self.entry(note, i, place)
+    }
+
+    /// What the lists say of token `i`, which has its slot at `place`.
+    #[inline]
+    fn entry(&self, note: &NoteView<'_>, i: usize, place: usize) -> Entry<'d> {
+        match self.cache.words[place].record {
             NONE => Entry::none(self.dictionary),
-            record => self.dictionary.entry(record, |form| form == note.word(i)),
+            record => self.dictionary.entry_of(EntryId(record), note.word(i)),
         }
+    }
+
+    /// What [`Matcher::word`] and [`Matcher::longest_at`] return for token `i`, at the cost of one look-up.
+    #[inline]
+    pub fn word_and_longest_at(
+        &mut self,
+        note: &NoteView<'_>,
+        i: usize,
+        wanted: ListSet,
+    ) -> (Entry<'d>, Option<Match<'d>>) {
+        if note.tokens.kinds[i] == TokenKind::Punctuation as u8 {
+            return (Entry::none(self.dictionary), None);
+        }
+        let place = self.slot(note, i);
+        let entry = self.entry(note, i, place);
+        let mut best = None;
+        if !wanted.is_empty() {
+            self.each_of_slot(note, (i, place), wanted, &mut longest(&mut best));
+        }
+        (entry, best)
     }
 
     /// Every wanted match that begins at token `first`.
@@ -122,55 +148,78 @@ impl<'d> Matcher<'d> {
         if note.tokens.kinds[first] == TokenKind::Punctuation as u8 {
             return;
         }
-        let slot = self.slot(note, first);
+        let place = self.slot(note, first);
+        self.each_of_slot(note, (first, place), wanted, found);
+    }
+
+    /// As [`Matcher::from`], for a token of which the slot's place is known, and which is no mark.
+    #[inline]
+    fn each_of_slot(
+        &mut self,
+        note: &NoteView<'_>,
+        (first, place): (usize, usize),
+        wanted: ListSet,
+        found: &mut impl FnMut(Match<'d>),
+    ) {
+        let slot = &self.cache.words[place];
+        let (record, near) = (slot.record, slot.near[0]);
+        let misspelt = wanted.intersects(self.dictionary.distance1());
+        let goes_on = slot.next(note, first, misspelt).map(|next| (next, slot.state()));
         let mut walk = Walk {
-            misspelt: wanted.intersects(self.dictionary.distance1()),
+            misspelt,
             matcher: self,
             note,
             first,
             wanted,
             found,
         };
-        if slot.record != NONE {
-            walk.emit(slot.record, first, 0);
+        if record != NONE {
+            walk.emit(record, first, 0);
         }
-        if slot.classes_tight | slot.classes_apart != 0 || slot.takes_near {
-            walk.go_on(&slot.state(), first, 0);
+        if let Some((next, state)) = goes_on {
+            walk.go_on(state, next, 0);
         }
-        if walk.misspelt && slot.near[0] != NONE {
+        if walk.misspelt && near != NONE {
             let root = walk.matcher.dictionary.root();
-            let near = walk.matcher.near(note, first, &slot);
+            let near = walk.matcher.near(note, first);
             walk.try_near(root, near, first);
         }
     }
 
-    /// What token `i` alone leads to.
+    /// The place of the slot of token `i`, which is filled if it was not.
     #[inline]
-    fn slot(&mut self, note: &NoteView<'_>, i: usize) -> Slot {
+    fn slot(&mut self, note: &NoteView<'_>, i: usize) -> usize {
         let (start, end) = (note.tokens.starts[i] as usize, note.tokens.ends[i] as usize);
-        let Some(key) = short_key(note.text.as_bytes(), start, end) else {
-            return Slot::of(self.dictionary, note, i, 0);
+        let key = short_key(note.text.as_bytes(), start, end);
+        let (place, key) = match key {
+            // Letters at random would take the place of all words, and each would be read from memory, which costs more.
+            Some(key) if self.dictionary.begins_nothing(key) => {
+                return if self.dictionary.near().may_be_near(end - start) {
+                    UNLISTED
+                } else {
+                    NOTHING
+                };
+            }
+            Some(key) => (place_of(key), key),
+            None => (LONG, 0),
         };
-        let place = place_of(key);
-        let slot = self.cache.words[place];
-        if slot.key == key {
-            return slot;
+        if self.cache.words[place].key != key || key == 0 {
+            self.cache.words[place] = Slot::of(self.dictionary, note, i, key);
         }
-        let slot = Slot::of(self.dictionary, note, i, key);
-        self.cache.words[place] = slot;
-        slot
+        place
     }
 
-    /// The words that token `i`, of this slot, may be a misspelling of.
-    fn near(&mut self, note: &NoteView<'_>, i: usize, slot: &Slot) -> [u32; 2] {
-        if slot.near[0] != UNSOUGHT {
-            return slot.near;
+    /// The words that token `i` may be a misspelling of.
+    #[inline]
+    fn near(&mut self, note: &NoteView<'_>, i: usize) -> [u32; 2] {
+        let place = self.slot(note, i);
+        let near = self.cache.words[place].near;
+        if near[0] != UNSOUGHT {
+            return near;
         }
         let near = self.dictionary.near().find(note.word(i));
-        // A word that is too long for a key is in no slot.
-        let kept = &mut self.cache.words[place_of(slot.key)];
-        if slot.key != 0 && kept.key == slot.key {
-            kept.near = near;
+        if place < SLOTS {
+            self.cache.words[place].near = near;
         }
         near
     }
@@ -179,17 +228,25 @@ impl<'d> Matcher<'d> {
     #[inline]
     fn follow(&mut self, note: &NoteView<'_>, at: At, i: usize) -> Option<(u32, State)> {
         let (start, end) = (note.tokens.starts[i] as usize, note.tokens.ends[i] as usize);
-        let Some(key) = short_key(note.text.as_bytes(), start, end) else {
-            return Step::of(self.dictionary, note, at.node, i, 0).from(at);
-        };
-        let place = place_of(key ^ u128::from(at.node) << 64) % STEPS;
-        let step = self.cache.steps[place];
-        if step.key == key && step.node == at.node {
-            return step.from(at);
+        let key = short_key(note.text.as_bytes(), start, end);
+        let (place, key) = key.map_or((STEPS, 0), |key| {
+            (place_of(key ^ u128::from(at.node) << 64) % STEPS, key)
+        });
+        let step = &self.cache.steps[place];
+        if step.key != key || step.node != at.node || key == 0 {
+            self.cache.steps[place] = Step::of(self.dictionary, note, at.node, i, key);
         }
-        let step = Step::of(self.dictionary, note, at.node, i, key);
-        self.cache.steps[place] = step;
-        step.from(at)
+        self.cache.steps[place].from(at)
+    }
+}
+
+/// Keeps in `best` the longest match, and of two of one length that with fewer typing errors.
+#[inline]
+fn longest<'d>(best: &mut Option<Match<'d>>) -> impl FnMut(Match<'d>) {
+    |this| {
+        if best.is_none_or(|best| (this.last, best.distance) > (best.last, this.distance)) {
+            *best = Some(this);
+        }
     }
 }
 
@@ -217,28 +274,22 @@ struct Walk<'m, 'd, 'n, 'f, F> {
 }
 
 impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
-    /// Follows the text from token `last`, after which the automaton stands as `state` says.
-    fn go_on(&mut self, state: &State, mut last: usize, distance: u8) {
-        let mut state = *state;
-        while let Some((next, apart)) = next_word(self.note, last) {
+    /// Follows the text with this token, before which the automaton stands as `state` says, and which stands apart or not.
+    fn go_on(&mut self, mut state: State, (mut next, mut apart): (usize, bool), distance: u8) {
+        loop {
             let (at, classes) = if apart {
                 (state.apart, state.classes_apart)
             } else {
                 (state.tight, state.classes_tight)
             };
-            // Most words end here: what follows them in the note begins no key's next word.
-            let begins = class(self.note.text.as_bytes()[self.note.tokens.starts[next] as usize]);
-            // A letter outside ASCII may fold into it.
-            let possible = classes & begins != 0 || (begins == class(0) && classes != 0);
-            let after = if possible {
+            let after = if can_begin(self.note, next, classes) {
                 self.matcher.follow(self.note, at, next)
             } else {
                 None
             };
             let Some((record, after)) = after else {
                 if apart && distance == 0 && state.takes_near && self.misspelt {
-                    let slot = self.matcher.slot(self.note, next);
-                    let near = self.matcher.near(self.note, next, &slot);
+                    let near = self.matcher.near(self.note, next);
                     self.try_near(at, near, next);
                 }
                 return;
@@ -247,7 +298,10 @@ impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
                 self.emit(record, next, distance);
             }
             state = after;
-            last = next;
+            match next_word(self.note, next) {
+                Some(word) => (next, apart) = word,
+                None => return,
+            }
         }
     }
 
@@ -263,7 +317,9 @@ impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
                 if let Some(record) = dictionary.record(after) {
                     self.emit(record, i, 1);
                 }
-                self.go_on(&State::after(dictionary, after), i, 1);
+                if let Some(next) = next_word(self.note, i) {
+                    self.go_on(State::after(dictionary, after), next, 1);
+                }
             }
         }
     }

@@ -55,6 +55,13 @@ impl NearIndex {
         self.words.get(number as usize).map(String::as_str)
     }
 
+    /// Whether a word of so many bytes may be one typing error away from one; false only if it is from none.
+    #[inline]
+    pub(crate) fn may_be_near(&self, len: usize) -> bool {
+        // A folded word has no more letters than the word has bytes.
+        len >= *self.lengths.start()
+    }
+
     /// Up to two words that are one typing error away from `word`, by number.
     pub(crate) fn find(&self, word: &str) -> [u32; 2] {
         let mut found = [NO_WORD; 2];

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use lethe_core::NoteBatch;
-use lethe_dictionaries::{Dictionary, List, ListSet, MatchMode, Role, Source, compile};
+use lethe_dictionaries::{Dictionary, List, ListSet, Match, MatchMode, Role, Source, compile};
 use proptest::prelude::*;
 
 fn list(id: &str, match_mode: MatchMode, items: &[&str]) -> List {
@@ -150,6 +150,12 @@ fn one_typing_error_is_forgiven_in_long_words_of_lists_that_ask_for_it() {
         &["Massachusets/1", "Masachusetts/1", "MASSACHUSETST/1"],
     );
     check("New Hampshrie", &["New Hampshrie/1"]);
+    // No entry begins like these.
+    check(
+        "Mqssachusetts, xMassachusetts",
+        &["Mqssachusetts/1", "Massachusetts/0"],
+    );
+    check("Mqzachusetts. qMassachusett", &["Massachusett/1"]);
     check("Ohoi, Msasachusets, Winstno-Salem", &[]);
 }
 
@@ -240,6 +246,26 @@ proptest! {
                 assert!(once.contains(&(m.first, m.last, m.entry.lists(), m.distance)));
                 end = m.span.end();
             });
+        }
+    }
+
+    #[test]
+    fn one_look_up_returns_what_two_return_and_no_filter_hides_a_word(
+        text in "([A-Z]?[a-z]{1,7}|[A-Z]{1,4}|[0-9]{1,3}|[-.'/+ ]|Bost?on|San |Francisco|Mass[a-z]{0,3}|é){0,60}"
+    ) {
+        let (dictionary, batch) = (Dictionary::builtin(), NoteBatch::from_texts([text.as_str()]).unwrap());
+        let note = batch.note(0);
+        let parts = |m: Match<'_>| (m.first, m.last, m.span, m.entry.lists(), m.distance);
+        let (mut one, mut two) = (dictionary.matcher(), dictionary.matcher());
+        for i in 0..note.tokens.len() {
+            let (entry, longest) = one.word_and_longest_at(&note, i, ListSet::ALL);
+            prop_assert_eq!(entry.id(), two.word(&note, i).id());
+            prop_assert_eq!(longest.map(parts), two.longest_at(&note, i, ListSet::ALL).map(parts));
+            let alone = dictionary.word(note.word(i));
+            prop_assert!(entry.lists() == alone.lists() || !note.word(i).chars().all(char::is_alphanumeric));
+            if let Some(set) = entry.list_set() {
+                prop_assert_eq!(dictionary.list_sets().nth(set), Some(entry.lists()));
+            }
         }
     }
 

@@ -70,7 +70,7 @@ impl Dictionary {
             digest,
             pool: Mutex::default(),
         };
-        made.starts = Starts::new(made.root(), |at, byte| made.step(at, byte));
+        made.starts = Starts::new(made.root(), |at, byte| made.step(at, byte), |at| made.classes(at));
         let after = |prefix: &String| {
             prefix
                 .bytes()

@@ -7,11 +7,19 @@ const LETTERS: usize = 3;
 
 /// Where each three letters from "aaa" to "zzz" lead from the root of an automaton.
 #[derive(Default)]
-pub(super) struct Starts(Vec<At>);
+pub(super) struct Starts {
+    after: Vec<At>,
+    /// A bit for each letter that can follow, and [`ALIVE`] if the three lead anywhere.
+    next: Vec<u32>,
+}
+
+/// Above the bits of letters.
+const ALIVE: u32 = 1 << 31;
 
 impl Starts {
-    /// The starts of the automaton with this root, `step` being one step in it.
-    pub(super) fn new(root: At, step: impl Fn(At, u8) -> Option<At>) -> Self {
+    /// The starts of the automaton with this root, `step` being one step in it and `classes` what can follow, by
+    /// [`class`](super::class).
+    pub(super) fn new(root: At, step: impl Fn(At, u8) -> Option<At>, classes: impl Fn(At) -> u32) -> Self {
         let after = |from: &[Option<At>]| -> Vec<Option<At>> {
             from.iter()
                 .flat_map(|at| (b'a'..=b'z').map(|letter| at.and_then(|at| step(at, letter))))
@@ -19,7 +27,32 @@ impl Starts {
         };
         let all = (0..LETTERS).fold(vec![Some(root)], |from, _| after(&from));
         let nowhere = At { node: NONE, sum: 0 };
-        Self(all.into_iter().map(|at| at.unwrap_or(nowhere)).collect())
+        Self {
+            next: all
+                .iter()
+                .map(|at| at.map_or(0, |at| classes(at) | ALIVE))
+                .collect(),
+            after: all.into_iter().map(|at| at.unwrap_or(nowhere)).collect(),
+        }
+    }
+
+    /// Whether a word that begins with these four bytes, or is of three and a zero, all in lower case, leads nowhere for its
+    /// first three or four ASCII letters.
+    #[inline]
+    pub(super) fn is_nowhere(&self, word: u32) -> bool {
+        let mut place = 0;
+        for byte in &word.to_le_bytes()[..LETTERS] {
+            if !byte.is_ascii_lowercase() {
+                return false;
+            }
+            place = place * 26 + usize::from(byte - b'a');
+        }
+        let next = self.next.get(place).copied().unwrap_or(ALIVE);
+        match word.to_le_bytes()[LETTERS] {
+            0 => next & ALIVE == 0,
+            byte if byte.is_ascii_lowercase() => next & super::class(byte) == 0,
+            _ => false,
+        }
     }
 
     /// Where the folded first letters of `word` lead, `None` for nowhere, and its other letters; `None` if it does not begin
@@ -34,7 +67,7 @@ impl Starts {
             }
             place = place * 26 + usize::from(byte.to_ascii_lowercase() - b'a');
         }
-        let at = self.0.get(place)?;
+        let at = self.after.get(place)?;
         Some(((at.node != NONE).then_some(*at), word.get(LETTERS..)?))
     }
 }
@@ -48,12 +81,18 @@ mod tests {
     proptest! {
         #[test]
         fn walks_by_starts_end_where_walks_from_the_root_end(
-            word in "[a-cA-C]{0,5}|[A-Za-z]{1,6}|Bost?on|[a-z]{2}é[a-z]|Mar[íi]a|[0-9]{1,4}|par\\PC{0,2}"
+            word in "[a-cA-C]{0,5}|[A-Za-z]{1,6}|[a-z]{3,4}|Bost?on|[a-z]{2}é[a-z]|Mar[íi]a|[0-9]{1,4}|par\\PC{0,2}"
         ) {
             let dictionary = Dictionary::builtin();
             let place = |at: Option<super::At>| at.map(|at| (at.node, at.sum));
             let whole = dictionary.step_word(dictionary.root(), &word);
             prop_assert_eq!(place(dictionary.step_first(&word)), place(whole));
+            let mut bytes = [0; 16];
+            bytes[..word.len()].copy_from_slice(word.to_ascii_lowercase().as_bytes());
+            let nothing = dictionary.begins_nothing(u128::from_le_bytes(bytes));
+            prop_assert!(!nothing || whole.is_none());
+            let letters = word.bytes().all(|byte| byte.is_ascii_alphabetic());
+            prop_assert!(nothing || whole.is_some() || !letters || !(3..=4).contains(&word.len()));
         }
     }
 }

@@ -2,11 +2,19 @@
 
 use lethe_core::{NoteView, TokenKind};
 
-use crate::dictionary::{At, Dictionary, NONE};
+use crate::dictionary::{At, Dictionary, NONE, class};
+use crate::joint::next_word;
 
 /// Words remembered; a power of two. With 64 bytes each they fill a second-level cache and spare
 /// nearly all walks.
 pub(super) const SLOTS: usize = 32768;
+
+/// The slot of words that are too long to be remembered: filled anew for each.
+pub(super) const LONG: usize = SLOTS;
+/// The slot of words that begin no key and are too short to be misspelt ones. Never filled.
+pub(super) const NOTHING: usize = SLOTS + 1;
+/// The slot of words that begin no key and may be misspelt ones. Never filled.
+pub(super) const UNLISTED: usize = SLOTS + 2;
 
 /// Steps remembered from one word of a key to the next; a power of two.
 pub(super) const STEPS: usize = 4096;
@@ -76,6 +84,7 @@ impl Slot {
         takes_near: false,
     };
 
+    #[inline(never)]
     pub(super) fn of(dictionary: &Dictionary, note: &NoteView<'_>, i: usize, key: u128) -> Self {
         let at = dictionary.step_first(note.word(i));
         let record = at.and_then(|at| dictionary.record(at)).unwrap_or(NONE);
@@ -101,6 +110,24 @@ impl Slot {
         })
     }
 
+    /// The token after `i`, which this slot is of, and whether it stands apart, if it may go on with a key; where `misspelt`,
+    /// with a misspelt word too.
+    #[inline]
+    pub(super) fn next(&self, note: &NoteView<'_>, i: usize, misspelt: bool) -> Option<(usize, bool)> {
+        if self.classes_tight | self.classes_apart == 0 && !self.takes_near {
+            return None;
+        }
+        next_word(note, i).filter(|&(next, apart)| {
+            let classes = if apart {
+                self.classes_apart
+            } else {
+                self.classes_tight
+            };
+            can_begin(note, next, classes) || apart & misspelt & self.takes_near
+        })
+    }
+
+    #[inline]
     pub(super) const fn state(&self) -> State {
         State {
             tight: self.tight,
@@ -114,6 +141,7 @@ impl Slot {
 
 /// What one word leads to from a place within a key. Sums and the record count from the sum at that place.
 #[derive(Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Step {
     /// The word's bytes, as in [`Slot`]; 0 for an empty step.
     pub(super) key: u128,
@@ -140,6 +168,7 @@ impl Step {
         },
     };
 
+    #[inline(never)]
     pub(super) fn of(dictionary: &Dictionary, note: &NoteView<'_>, node: u32, i: usize, key: u128) -> Self {
         let empty = Self {
             key,
@@ -180,29 +209,54 @@ pub(super) fn short_key(text: &[u8], start: usize, end: usize) -> Option<u128> {
     if len > 16 {
         return None;
     }
-    let mut word = [0; 16];
-    match text.get(start..start + 16) {
-        Some(bytes) => word.copy_from_slice(bytes),
-        None => word[..len].copy_from_slice(&text[start..end]),
-    }
-    let mask = if len == 16 {
-        u128::MAX
-    } else {
-        (1u128 << (8 * len)) - 1
+    let [low, high] = match text.get(start..).and_then(<[u8]>::first_chunk::<16>) {
+        Some(&bytes) => halves(bytes),
+        None => {
+            let mut word = [0; 16];
+            word[..len].copy_from_slice(&text[start..end]);
+            halves(word)
+        }
     };
-    Some(lower(u128::from_le_bytes(word) & mask))
+    // Most words are short, and have nothing in the upper half.
+    let high = if len > 8 { lower(high & MASKS[len - 8]) } else { 0 };
+    Some(u128::from(lower(low & MASKS[len.min(8)])) | u128::from(high) << 64)
 }
 
-/// Sixteen bytes with their ASCII capitals in lower case.
+const fn halves(bytes: [u8; 16]) -> [u64; 2] {
+    let both = u128::from_le_bytes(bytes);
+    [both as u64, (both >> 64) as u64]
+}
+
+/// The first so many bytes of eight.
+const MASKS: [u64; 9] = {
+    let mut masks = [u64::MAX; 9];
+    let mut len = 0;
+    while len < 8 {
+        masks[len] = (1 << (8 * len)) - 1;
+        len += 1;
+    }
+    masks
+};
+
+/// Eight bytes with their ASCII capitals in lower case.
 #[inline]
-const fn lower(bytes: u128) -> u128 {
-    const EACH: u128 = u128::from_le_bytes([1; 16]);
+const fn lower(bytes: u64) -> u64 {
+    const EACH: u64 = u64::from_le_bytes([1; 8]);
     let low = bytes & (0x7f * EACH);
     // The highest bit of each byte tells whether its other bits are at least "A", or more than "Z". No sum carries over.
-    let from_a = low + (0x80 - b'A' as u128) * EACH;
-    let after_z = low + (0x7f - b'Z' as u128) * EACH;
+    let from_a = low + (0x80 - b'A' as u64) * EACH;
+    let after_z = low + (0x7f - b'Z' as u64) * EACH;
     let capitals = (from_a ^ after_z) & !bytes & (0x80 * EACH);
     bytes | capitals >> 2
+}
+
+/// Whether token `i` begins with one of these classes. Most words of a note end here: what follows them begins no key's
+/// next word.
+#[inline]
+pub(super) fn can_begin(note: &NoteView<'_>, i: usize, classes: u32) -> bool {
+    let begins = class(note.text.as_bytes()[note.tokens.starts[i] as usize]);
+    // A letter outside ASCII may fold into any.
+    classes & begins != 0 || (begins == class(0) && classes != 0)
 }
 
 #[inline]
