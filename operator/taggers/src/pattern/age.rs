@@ -93,6 +93,11 @@ fn old(s: &Scan<'_>, last: usize) -> Option<(f32, &'static str)> {
             return Some((0.95, "age.old"));
         }
     }
+    // All other units begin with one of these.
+    let first = s.bytes(i).first().map(u8::to_ascii_lowercase);
+    if !matches!(first, Some(b'y' | b'm' | b'd' | b'w')) {
+        return None;
+    }
     // "53yo", "53 y/o", "53 y.o.", "53 y o".
     if s.word_is(i, "yo") || s.word_is(i, "yof") || s.word_is(i, "yom") {
         return Some((0.97, "age.old"));
@@ -198,10 +203,11 @@ fn cued(s: &Scan<'_>, i: usize, last: usize, value: u32) -> Option<f32> {
     let mut steps = 0;
     while steps < 3
         && (matches!(s.tok(at).mark, b':' | b'-' | b'~' | b'=' | b'(' | b',' | b'.')
-            || s.word_among(
-                at,
-                &["of", "at", "is", "was", "approximately", "about", "to", "the"],
-            ))
+            || s.tok(at).len > 1
+                && s.word_among(
+                    at,
+                    &["of", "at", "is", "was", "approximately", "about", "to", "the"],
+                ))
     {
         at -= 1;
         steps += 1;
@@ -213,10 +219,10 @@ fn cued(s: &Scan<'_>, i: usize, last: usize, value: u32) -> Option<f32> {
     if cue.is(class::AGE_CUE) {
         return Some(0.95);
     }
-    let said_at = (1..=2).any(|back| s.word_is(i - back, "at"));
+    let said_at = || (1..=2).any(|back| s.word_is(i - back, "at"));
     if cue.is(class::LIFE)
         && value > 12
-        && (said_at || s.word_is(at, "turned") || s.word_is(at, "turning"))
+        && (said_at() || s.word_is(at, "turned") || s.word_is(at, "turning"))
         && !s.tok(last + 1).mark(b':')
         && !s.tok(last + 1).is(class::UNIT)
     {

@@ -80,8 +80,9 @@ pub(crate) fn whole(s: &Scan<'_>, i: usize) -> Option<Numeric> {
         })
     };
     if b.letters() {
-        let roman = roman(s.bytes(second))?;
-        let fits = a.number(1..=2, DAY) && MONTH.contains(&roman) && (c.number(4..=4, YEAR) || c.len == 2);
+        let fits = a.number(1..=2, DAY)
+            && (c.number(4..=4, YEAR) || c.len == 2)
+            && roman(s.bytes(second)).is_some_and(|month| MONTH.contains(&month));
         return if fits {
             found(0.95, "date.roman-month")
         } else {

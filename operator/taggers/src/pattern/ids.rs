@@ -228,40 +228,109 @@ pub(crate) fn value(s: &Scan<'_>, at: usize, long: bool) -> Option<Value> {
     Some(value)
 }
 
+/// Tokens that an identifier has at most.
+const MOST_TOKENS: usize = 16;
+
+/// A run of tokens that was read, and where reading ended.
+#[derive(Clone, Copy)]
+pub(crate) struct Chunk {
+    value: Value,
+    /// The token after the last that was read.
+    end: usize,
+    /// Whether the run ends there; else it has more tokens than were read.
+    whole: bool,
+}
+
 /// The run of tokens without blanks from `at` that an identifier may be: its last token is a word or number.
+///
+/// In a long run one is asked for at many tokens: each goes on from the one before, so that no token is read sixteen times.
 pub(crate) fn chunk(s: &Scan<'_>, at: usize) -> Value {
-    let mut value = Value {
-        first: at,
-        last: at,
-        digits: 0,
-        letters: 0,
+    let mut read = match s.chunk.get() {
+        Some(read) if (read.value.first..read.end).contains(&at) => read.from(s, at),
+        _ => Chunk {
+            value: Value {
+                first: at,
+                last: at,
+                digits: 0,
+                letters: 0,
+            },
+            end: at,
+            whole: false,
+        },
     };
-    let mut k = at;
-    let limit = at + 16;
-    while k < limit {
-        let tok = s.tok(k);
-        if k > at && !tok.glued() {
-            break;
+    while !read.whole && read.end < at + MOST_TOKENS {
+        read.next(s);
+    }
+    s.chunk.set(Some(read));
+    read.value
+}
+
+impl Chunk {
+    /// The run from token `at` on, one of those that were read.
+    fn from(mut self, s: &Scan<'_>, at: usize) -> Self {
+        for tok in (self.value.first..at).map(|i| s.tok(i)) {
+            if tok.digits() {
+                self.value.digits -= usize::from(tok.len);
+            } else if tok.letters() {
+                self.value.letters -= usize::from(tok.len);
+            }
         }
-        if tok.digits() {
+        self.value.first = at;
+        self.value.last = self.value.last.max(at);
+        self
+    }
+
+    /// Reads one more token, or finds that the run is whole.
+    fn next(&mut self, s: &Scan<'_>) {
+        let (k, value) = (self.end, &mut self.value);
+        let tok = s.tok(k);
+        let next = s.tok(k + 1);
+        if k > value.first && !tok.glued() {
+            self.whole = true;
+        } else if tok.digits() {
             value.digits += usize::from(tok.len);
             value.last = k;
         } else if tok.letters() {
-            if tok.len > 8 && (tok.case != Case::Upper || tok.len > 16) {
-                break;
+            self.whole = tok.len > 8 && (tok.case != Case::Upper || tok.len > 16);
+            if !self.whole {
+                value.letters += usize::from(tok.len);
+                value.last = k;
             }
-            value.letters += usize::from(tok.len);
-            value.last = k;
-        } else if !(matches!(tok.mark, b'-' | b'/' | b'_' | b'.')
-            && s.tok(k + 1).glued()
-            && s.tok(k + 1).wordlike())
-        {
-            break;
-        } else if tok.mark(b'.') && s.tok(k + 1).letters() && s.tok(k + 1).len > 2 {
+        } else {
+            let binds = matches!(tok.mark, b'-' | b'/' | b'_' | b'.') && next.glued() && next.wordlike();
             // A full stop without its blank: "8735510.Domicilio".
-            break;
+            let stops = tok.mark(b'.') && next.letters() && next.len > 2;
+            self.whole = !binds || stops;
         }
-        k += 1;
+        self.end += usize::from(!self.whole);
     }
-    value
+}
+
+#[cfg(test)]
+mod tests {
+    use lethe_core::NoteBatch;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::pattern::lexicon::Lexicon;
+    use crate::pattern::scan::FIRST;
+
+    proptest! {
+        #[test]
+        fn chunks_that_go_on_from_others_are_as_if_read_alone(
+            text in "([A-Z]{1,3}|[a-z]{1,10}|[0-9]{1,4}|[-/_.]|[,@ ]){0,60}",
+            asked in proptest::collection::vec(0..70usize, 1..40),
+        ) {
+            let (batch, lexicon) = (NoteBatch::from_texts([text.as_str()]).unwrap(), Lexicon::new(true, true));
+            let (mut toks, mut again) = (Vec::new(), Vec::new());
+            let s = Scan::new(batch.note(0), &lexicon, &mut toks);
+            let alone = Scan::new(batch.note(0), &lexicon, &mut again);
+            let parts = |value: Value| (value.first, value.last, value.digits, value.letters);
+            // In order, as a note is read, and then in any.
+            for at in s.positions().chain(asked.into_iter().map(|i| i + FIRST)) {
+                alone.chunk.set(None);
+                prop_assert_eq!(parts(chunk(&s, at)), parts(chunk(&alone, at)), "{:?} at {}", &text, at);
+            }
+        }
+    }
 }

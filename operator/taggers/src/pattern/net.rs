@@ -209,7 +209,9 @@ pub(crate) fn hexadecimal(s: &Scan<'_>, i: usize, out: &mut Hits) {
 /// Whether token `i` may start an address in hexadecimal: a short first group and a colon or hyphen glued behind.
 pub(crate) fn may_be_hexadecimal(s: &Scan<'_>, i: usize) -> bool {
     let tok = s.tok(i);
-    if tok.len > 4 || tok.glued() && s.before(i, 1).wordlike() || s.continues(i) {
+    // A hyphen parts pairs alone.
+    let pair = tok.len == 2 || !s.tok(i + 1).mark(b'-');
+    if tok.len > 4 || !pair || tok.glued() && s.before(i, 1).wordlike() || s.continues(i) {
         return false;
     }
     let behind = |at: usize| matches!(s.tok(at).mark, b':' | b'-') && s.tok(at).glued();

@@ -31,8 +31,9 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
         return;
     }
     let found = if tok.digits() && tok.len == 1 {
-        // Only a country code has one digit.
-        american(s, i)
+        // Only a country code has one digit. The area code stands behind it, over a mark and a bracket at most.
+        let area = (1..=3).any(|ahead| s.tok(i + ahead).digits() && s.tok(i + ahead).len >= 3);
+        if area { american(s, i) } else { None }
     } else {
         american(s, i)
             .or_else(|| spanish(s, i))

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use lethe_core::{NoteView, Span, TokenKind};
 
 use super::fold::{Case, Key, fold, fold_at};
+use super::ids::Chunk;
 use super::lexicon::{Lexicon, class};
 
 /// What lies between a token and the one before it.
@@ -124,6 +125,8 @@ pub(crate) struct Scan<'a> {
     /// The words that end an American street's name, and the first of them that was not passed.
     streets: Vec<u32>,
     next_street: Cell<usize>,
+    /// The run of tokens that [`ids::chunk`](super::ids::chunk) read last.
+    pub(crate) chunk: Cell<Option<Chunk>>,
     /// Tokens asked for, which bounds the work done.
     #[cfg(test)]
     pub(crate) steps: Cell<u64>,
@@ -193,6 +196,7 @@ impl<'a> Scan<'a> {
             lexicon,
             streets,
             next_street: Cell::new(0),
+            chunk: Cell::new(None),
             #[cfg(test)]
             steps: Cell::new(0),
         }
