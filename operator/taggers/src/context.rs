@@ -22,7 +22,7 @@ use lethe_dictionaries::{Dictionary, ListSet, Matcher};
 use serde::Deserialize;
 
 use crate::person::Name;
-use crate::reading::Reading;
+use crate::reading::{Reading, Sought};
 use crate::vocabulary::Vocabulary;
 use crate::words::Case;
 use cues::{Cue, Table};
@@ -124,7 +124,7 @@ impl Context {
         if note.tokens.is_empty() {
             return;
         }
-        let note = Reading::new(note, &self.vocabulary, matcher);
+        let note = Reading::new(note, &self.vocabulary, matcher, Sought::default());
         let mut scan = Scan {
             note: &note,
             labels: &self.labels,
@@ -139,9 +139,9 @@ impl Context {
         for i in 0..note.len() {
             match note.case(i) {
                 Case::Digits => scan.after_code(i),
-                Case::Mark => match note.get(i) {
-                    ":" => scan.field(i),
-                    "|" => scan.cell(i),
+                Case::Mark => match note.byte(i) {
+                    b':' => scan.field(i),
+                    b'|' => scan.cell(i),
                     _ => {}
                 },
                 _ => scan.word(i, self.config.professions),

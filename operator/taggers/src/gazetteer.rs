@@ -14,7 +14,7 @@ use lethe_core::{
 use lethe_dictionaries::{Dictionary, ListSet, Matcher, Role};
 use serde::Deserialize;
 
-use crate::reading::Reading;
+use crate::reading::{Reading, Sought};
 use crate::vocabulary::Vocabulary;
 
 /// Settings of the `gazetteer` member.
@@ -109,9 +109,17 @@ impl Gazetteer {
         if note.tokens.is_empty() {
             return;
         }
-        let reading = Reading::new(note, &self.vocabulary, matcher);
+        let reading = Reading::new(note, &self.vocabulary, matcher, self.sought());
         // Places first: a name must not begin inside "San Antonio" or "St. Mary's Hospital".
         let places = self.places(&reading, matcher, out);
         self.people(&reading, &places, out);
+    }
+
+    /// Places and the like, and what no name begins in.
+    fn sought(&self) -> Sought {
+        Sought {
+            lists: self.wanted | self.medical,
+            passed: self.medical,
+        }
     }
 }

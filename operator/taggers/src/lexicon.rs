@@ -199,23 +199,55 @@ impl Lexicon {
     }
 }
 
-/// A multiplicative hash, eight bytes at a time.
+/// A multiplicative hash, eight bytes at a time; the last eight may overlap those before.
 #[derive(Default)]
 pub(crate) struct WordHasher(u64);
 
+impl WordHasher {
+    #[inline]
+    const fn mix(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+}
+
 impl Hasher for WordHasher {
+    #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.0 = (self.0.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x517c_c1b7_2722_0a95);
+        let length = bytes.len() as u64;
+        match (bytes.first_chunk(), bytes.last_chunk()) {
+            (Some(&first), Some(&last)) => {
+                if bytes.len() > 16 {
+                    for &chunk in bytes[8..].as_chunks().0 {
+                        self.mix(u64::from_le_bytes(chunk));
+                    }
+                }
+                self.mix(u64::from_le_bytes(first));
+                self.mix(u64::from_le_bytes(last) ^ length << 56);
+            }
+            _ => {
+                let (low, high) = match (bytes.first_chunk(), bytes.last_chunk()) {
+                    (Some(&first), Some(&last)) => (u32::from_le_bytes(first), u32::from_le_bytes(last)),
+                    _ => match *bytes {
+                        [] => (0, 0),
+                        [one] => (one.into(), 0),
+                        [one, two] => (one.into(), two.into()),
+                        [one, two, ..] => (
+                            u32::from_le_bytes([one, two, 0, 0]),
+                            bytes.last().copied().unwrap_or(0).into(),
+                        ),
+                    },
+                };
+                self.mix(u64::from(low) | u64::from(high) << 32 ^ length << 56);
+            }
         }
     }
 
+    #[inline]
     fn write_u8(&mut self, byte: u8) {
         self.0 ^= u64::from(byte);
     }
 
+    #[inline]
     fn finish(&self) -> u64 {
         self.0 ^ self.0 >> 32
     }

@@ -1,5 +1,6 @@
 //! What a written name of a person looks like: words, initials, particles, and how far it goes.
 
+mod begin;
 mod run;
 
 use crate::lexicon::Flags;
@@ -78,10 +79,7 @@ impl Reading<'_, '_> {
             let name = self.name_at(start, evidence)?;
             return (field || !self.is_shapeless(start)).then_some(Name { first: i, ..name });
         }
-        if i >= self.len()
-            || !self.is_capital(i)
-            || (i > 0 && self.words.glued(i - 1) && self.case(i - 1).is_word())
-        {
+        if i >= self.len() || !self.is_capital(i) || self.goes_on_a_word(i) {
             return None;
         }
         let mut name = Name {

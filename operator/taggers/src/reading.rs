@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use lethe_core::NoteView;
-use lethe_dictionaries::{Entry, EntryId, Matcher};
+use lethe_dictionaries::{Entry, EntryId, ListSet, Match, Matcher};
 
 use crate::lexicon::Flags;
 use crate::vocabulary::{Traits, Vocabulary};
@@ -20,10 +20,51 @@ pub(crate) struct Reading<'d, 'n> {
     /// What the lexicon says of each token, looked up when a rule first asks.
     flags: Vec<Cell<Flags>>,
     layout: Vec<u8>,
+    /// The entries that were sought, in the note's order.
+    found: Vec<Found>,
     /// Whether the note has no capitals at all: then capitalisation can be asked of nothing.
     pub(crate) all_lower: bool,
     /// Whether the note is in Spanish, as its little words tell.
     pub(crate) spanish: bool,
+}
+
+/// An entry of several tokens or one. Half as large as a [`Match`]: a note of entries alone has many.
+#[derive(Clone, Copy)]
+struct Found {
+    lists: ListSet,
+    first: u32,
+    last: u32,
+    id: EntryId,
+    distance: u8,
+}
+
+impl Found {
+    const fn of(found: &Match<'_>) -> Self {
+        Self {
+            lists: found.entry.lists(),
+            // A note has less than 2^32 tokens: its bytes are counted in as many bits.
+            first: found.first as u32,
+            last: found.last as u32,
+            id: found.entry.id(),
+            distance: found.distance,
+        }
+    }
+}
+
+/// The entries that a reader looks for, at each capitalised token the longest that begins there.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sought {
+    /// The lists that they are in.
+    pub(crate) lists: ListSet,
+    /// Lists of entries within which, if they have several tokens, no other is looked for.
+    pub(crate) passed: ListSet,
+}
+
+impl Sought {
+    /// Whether nothing is looked for within this entry.
+    pub(crate) fn is_passed(&self, found: &Match<'_>) -> bool {
+        found.last > found.first && found.entry.lists().intersects(self.passed)
+    }
 }
 
 /// A line ends after the token, and no wrapped one.
@@ -33,10 +74,16 @@ const CAPS: u8 = 2;
 
 impl<'d, 'n> Reading<'d, 'n> {
     /// Reads a note. `matcher` is one over the vocabulary's dictionary.
-    pub(crate) fn new(note: NoteView<'n>, vocabulary: &'d Vocabulary, matcher: &mut Matcher<'d>) -> Self {
+    pub(crate) fn new(
+        note: NoteView<'n>,
+        vocabulary: &'d Vocabulary,
+        matcher: &mut Matcher<'d>,
+        sought: Sought,
+    ) -> Self {
         let words = Words::new(note);
         let mut reading = Self {
             layout: vec![0; words.len()],
+            found: Vec::new(),
             all_lower: false,
             spanish: false,
             entries: vec![EntryId::default(); words.len()],
@@ -46,12 +93,23 @@ impl<'d, 'n> Reading<'d, 'n> {
             vocabulary,
         };
         reading.lay_out();
+        let mut next = 0;
         for i in 0..reading.len() {
             // Most words are in lower case, and few rules ask about those: they are looked up when one does.
             if reading.is_capital(i) {
-                let entry = matcher.word(&note, i);
+                let (entry, longest) = if i < next {
+                    (matcher.word(&note, i), None)
+                } else {
+                    matcher.word_and_longest_at(&note, i, sought.lists)
+                };
                 reading.entries[i] = entry.id();
                 reading.traits[i].set(vocabulary.traits(entry));
+                if let Some(found) = longest {
+                    if sought.is_passed(&found) {
+                        next = found.last + 1;
+                    }
+                    reading.found.push(Found::of(&found));
+                }
             } else if reading.case(i) == Case::Lower {
                 reading.traits[i].set(Traits::UNREAD);
             }
@@ -68,21 +126,19 @@ impl<'d, 'n> Reading<'d, 'n> {
         let mut lower = 0;
         let mut spanish = 0;
         for i in 0..words.len() {
-            match words.case(i) {
-                Case::Upper if ends[i] - starts[i] > 1 => upper += 1,
-                Case::Upper => capitals += 1,
-                Case::Title => (lower, capitals) = (lower + 1, capitals + 1),
-                Case::Lower if ends[i] - starts[i] > 1 => {
-                    lower += 1;
-                    spanish += usize::from(
-                        ends[i] - starts[i] <= 3
-                            && matches!(
-                                words.bytes(i),
-                                b"de" | b"la" | b"el" | b"en" | b"con" | b"del" | b"que" | b"los" | b"se"
-                            ),
-                    );
-                }
-                _ => {}
+            // Counted without branches: in a text without words the next token can be told by nothing.
+            let (case, length) = (words.case(i), ends[i] - starts[i]);
+            let (is_upper, is_title, is_lower) =
+                (case == Case::Upper, case == Case::Title, case == Case::Lower);
+            let long = length > 1;
+            upper += usize::from(is_upper & long);
+            capitals += usize::from(is_title | is_upper & !long);
+            lower += usize::from(is_title | is_lower & long);
+            if is_lower & long & (length <= 3) {
+                spanish += usize::from(matches!(
+                    words.bytes(i),
+                    b"de" | b"la" | b"el" | b"en" | b"con" | b"del" | b"que" | b"los" | b"se"
+                ));
             }
             let breaks = words.breaks_after(i);
             if breaks > 0 {
@@ -222,6 +278,20 @@ impl<'d, 'n> Reading<'d, 'n> {
     #[inline]
     pub(crate) fn is_capital(&self, i: usize) -> bool {
         self.case(i).is_capital() || (self.all_lower && self.case(i) == Case::Lower)
+    }
+
+    /// The entries that were sought, in the note's order.
+    pub(crate) fn found(&self) -> impl Iterator<Item = Match<'d>> {
+        self.found.iter().map(|found| {
+            let (first, last) = (found.first as usize, found.last as usize);
+            Match {
+                first,
+                last,
+                span: self.words.note.tokens_span(first, last),
+                entry: self.vocabulary.dictionary.entry_in(found.id, found.lists),
+                distance: found.distance,
+            }
+        })
     }
 
     /// Whether capitals say nothing at token `i`.

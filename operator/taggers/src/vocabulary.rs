@@ -1,10 +1,10 @@
 //! What the dictionary's lists say of a word, boiled down to the few traits that rules ask for.
 
-use std::ops::{BitOr, BitOrAssign};
+use std::ops::BitOr;
 use std::sync::Arc;
 
 use crate::lexicon::Lexicon;
-use lethe_dictionaries::{Dictionary, Entry, ListId, ListSet, Role};
+use lethe_dictionaries::{Dictionary, Entry, ListSet, Role};
 
 /// Traits of a word, as a set of bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,19 +63,16 @@ impl BitOr for Traits {
     }
 }
 
-impl BitOrAssign for Traits {
-    fn bitor_assign(&mut self, other: Self) {
-        self.0 |= other.0;
-    }
-}
-
 /// The dictionary as rules read it. Lists are told by label, role and name, so that a user's own lists count too.
 pub(crate) struct Vocabulary {
     pub(crate) dictionary: Arc<Dictionary>,
+    /// For each of the dictionary's lists.
     by_list: Vec<Traits>,
-    given: Vec<ListId>,
-    surnames: Vec<ListId>,
-    cities: Vec<ListId>,
+    /// For each of the dictionary's sets of lists.
+    by_set: Vec<Traits>,
+    given: ListSet,
+    surnames: ListSet,
+    cities: ListSet,
     words: ListSet,
     pub(crate) lexicon: Lexicon,
 }
@@ -83,7 +80,7 @@ pub(crate) struct Vocabulary {
 impl Vocabulary {
     pub(crate) fn new(dictionary: &Arc<Dictionary>) -> Self {
         let lists = dictionary.lists();
-        let by_list = lists
+        let by_list: Vec<Traits> = lists
             .iter()
             .map(|list| match (list.role, list.label.as_str(), list.id.as_str()) {
                 (Role::Exception, _, id) if id.ends_with("-words") => Traits::WORD,
@@ -120,6 +117,10 @@ impl Vocabulary {
                 .collect()
         };
         Self {
+            by_set: dictionary
+                .list_sets()
+                .map(|lists| of_lists(&by_list, lists))
+                .collect(),
             by_list,
             given: numbered(&|id, _| id.contains("given-names")),
             surnames: numbered(&|id, _| id.contains("surnames")),
@@ -133,26 +134,25 @@ impl Vocabulary {
     /// The traits of a word.
     #[inline]
     pub(crate) fn traits(&self, entry: Entry<'_>) -> Traits {
-        let mut traits = Traits::default();
-        for list in entry.lists().iter() {
-            traits |= self.by_list[list.index()];
+        match entry.list_set() {
+            Some(set) => self.by_set[set],
+            None => of_lists(&self.by_list, entry.lists()),
         }
-        traits
     }
 
     /// People a hundred thousand who bear it as a given name, of the lists that count.
     pub(crate) fn given(&self, entry: Entry<'_>) -> u32 {
-        most(entry, &self.given)
+        most(entry, self.given)
     }
 
     /// People a hundred thousand who bear it as a surname, of the lists that count.
     pub(crate) fn surname(&self, entry: Entry<'_>) -> u32 {
-        most(entry, &self.surnames)
+        most(entry, self.surnames)
     }
 
     /// Inhabitants of the largest place of this name.
     pub(crate) fn inhabitants(&self, entry: Entry<'_>) -> u32 {
-        most(entry, &self.cities)
+        most(entry, self.cities)
     }
 
     /// Whether a folded word is an ordinary word of the notes' languages.
@@ -161,10 +161,16 @@ impl Vocabulary {
     }
 }
 
-fn most(entry: Entry<'_>, lists: &[ListId]) -> u32 {
-    lists
+/// The traits of a word that these lists hold.
+fn of_lists(by_list: &[Traits], lists: ListSet) -> Traits {
+    let each = lists.iter().map(|list| by_list[list.index()]);
+    each.fold(Traits::default(), |traits, of| traits | of)
+}
+
+fn most(entry: Entry<'_>, lists: ListSet) -> u32 {
+    (entry.lists() & lists)
         .iter()
-        .filter_map(|&list| entry.frequency(list))
+        .filter_map(|list| entry.frequency(list))
         .max()
         .unwrap_or(0)
 }

@@ -30,6 +30,41 @@ impl Case {
     }
 }
 
+/// What rules ask of a token most, in one number: how it is written, [`Shape::SPECIAL`], [`Shape::GLUED`], and from bit 16
+/// what [`Words::byte`] returns.
+#[derive(Clone, Copy)]
+struct Shape(u32);
+
+impl Shape {
+    /// Its folded form is among [`Words::special`].
+    const SPECIAL: u32 = 1 << 8;
+    /// The next token touches it.
+    const GLUED: u32 = 1 << 9;
+    /// That of no token.
+    const NONE: Self = Self(Case::Mark as u32);
+
+    #[inline]
+    const fn case(self) -> Case {
+        match self.0 & 7 {
+            0 => Case::Lower,
+            1 => Case::Title,
+            2 => Case::Upper,
+            3 => Case::Digits,
+            _ => Case::Mark,
+        }
+    }
+
+    #[inline]
+    const fn is(self, flag: u32) -> bool {
+        self.0 & flag != 0
+    }
+
+    #[inline]
+    const fn byte(self) -> u8 {
+        (self.0 >> 16) as u8
+    }
+}
+
 /// The tokens of one note, folded: lower case, without accents.
 pub(crate) struct Words<'a> {
     /// The note they are of.
@@ -40,8 +75,7 @@ pub(crate) struct Words<'a> {
     special: String,
     /// For each token up to the last that is not ASCII, where its folded form begins and ends.
     places: Vec<(u32, u32)>,
-    /// Whether a token's folded form is among `special`, beside how the token is written.
-    cases: Vec<(Case, bool)>,
+    shapes: Vec<Shape>,
     /// Tokens asked for, which bounds the work done.
     #[cfg(test)]
     pub(crate) steps: std::cell::Cell<u64>,
@@ -56,42 +90,57 @@ impl<'a> Words<'a> {
             lower: note.text.to_ascii_lowercase(),
             special: String::new(),
             places: Vec::new(),
-            cases: Vec::with_capacity(tokens.len()),
+            shapes: Vec::new(),
             #[cfg(test)]
             steps: std::cell::Cell::default(),
         };
         let ascii = text.is_ascii();
-        for i in 0..tokens.len() {
-            let (start, end) = (tokens.starts[i] as usize, tokens.ends[i] as usize);
+        let mut shapes = vec![Shape::NONE; tokens.len()];
+        let bounds = tokens.starts.iter().zip(tokens.ends).zip(tokens.kinds);
+        for (i, (shape, ((&start, &end), &kind))) in shapes.iter_mut().zip(bounds).enumerate() {
+            let (start, end) = (start as usize, end as usize);
             let special = !ascii && !text[start..end].is_ascii();
-            let case = match tokens.kind(i) {
-                // The tokenizer splits at lower-to-upper, so that the last letter tells how the word goes on.
-                TokenKind::Letters if !special => match (
+            let case = if special && kind == TokenKind::Letters as u8 {
+                case_of(note.word(i))
+            } else {
+                // Read from a table: in a text without words no branch could be foretold.
+                let (first, last) = (
                     text[start].is_ascii_uppercase(),
                     text[end - 1].is_ascii_lowercase(),
-                ) {
-                    (false, _) => Case::Lower,
-                    (true, true) => Case::Title,
-                    (true, false) => Case::Upper,
-                },
-                TokenKind::Letters => case_of(note.word(i)),
-                TokenKind::Digits => Case::Digits,
-                TokenKind::Punctuation => Case::Mark,
+                );
+                CASES[usize::from(kind.min(2)) << 2 | usize::from(first) << 1 | usize::from(last)]
             };
-            if special {
-                let start = words.special.len() as u32;
+            let byte = if special {
+                let start = words.special.len();
                 fold_into(note.word(i), &mut words.special);
                 words.places.resize(i, (0, 0));
-                words.places.push((start, words.special.len() as u32));
-            }
-            words.cases.push((case, special));
+                words.places.push((start as u32, words.special.len() as u32));
+                match words.special.as_bytes().get(start..) {
+                    Some(&[byte]) => byte,
+                    Some(folded) if folded == "’".as_bytes() => b'\'',
+                    _ => 0,
+                }
+            } else {
+                words.lower.as_bytes()[start] * u8::from(end - start == 1)
+            };
+            let glued = tokens.starts.get(i + 1).is_some_and(|&next| next as usize == end);
+            let flags = (u32::from(special) * Shape::SPECIAL) | (u32::from(glued) * Shape::GLUED);
+            *shape = Shape(case as u32 | flags | u32::from(byte) << 16);
         }
+        words.shapes = shapes;
         words
     }
 
     /// How many tokens there are.
     pub(crate) fn len(&self) -> usize {
-        self.cases.len()
+        self.shapes.len()
+    }
+
+    #[inline]
+    fn shape(&self, i: usize) -> Shape {
+        #[cfg(test)]
+        self.steps.set(self.steps.get() + 1);
+        self.shapes.get(i).copied().unwrap_or(Shape::NONE)
     }
 
     /// Token `i`, folded; empty where there is none, so that looking past an end needs no care.
@@ -99,13 +148,14 @@ impl<'a> Words<'a> {
     pub(crate) fn get(&self, i: usize) -> &str {
         #[cfg(test)]
         self.steps.set(self.steps.get() + 1);
-        match self.cases.get(i) {
+        match self.shapes.get(i) {
             None => "",
-            Some((_, false)) => self.note.tokens.span(i).of(&self.lower),
-            Some((_, true)) => self.folded(i),
+            Some(shape) if shape.is(Shape::SPECIAL) => self.folded(i),
+            Some(_) => self.note.tokens.span(i).of(&self.lower),
         }
     }
 
+    #[inline]
     fn folded(&self, i: usize) -> &str {
         let (start, end) = self.places[i];
         Span::between(start, end).of(&self.special)
@@ -116,35 +166,23 @@ impl<'a> Words<'a> {
     pub(crate) fn width(&self, i: usize) -> usize {
         #[cfg(test)]
         self.steps.set(self.steps.get() + 1);
-        match self.cases.get(i) {
+        match self.shapes.get(i) {
             None => 0,
-            Some((_, false)) => (self.note.tokens.ends[i] - self.note.tokens.starts[i]) as usize,
-            Some((_, true)) => self.folded(i).len(),
+            Some(shape) => {
+                let (start, end) = if shape.is(Shape::SPECIAL) {
+                    self.places[i]
+                } else {
+                    (self.note.tokens.starts[i], self.note.tokens.ends[i])
+                };
+                (end - start) as usize
+            }
         }
     }
 
     /// Token `i`, folded, if it is one byte; `'` for the curly apostrophe; else 0.
     #[inline]
     pub(crate) fn byte(&self, i: usize) -> u8 {
-        #[cfg(test)]
-        self.steps.set(self.steps.get() + 1);
-        match self.cases.get(i) {
-            Some((_, false)) => {
-                let tokens = self.note.tokens;
-                let start = tokens.starts[i];
-                if tokens.ends[i] - start == 1 {
-                    self.lower.as_bytes()[start as usize]
-                } else {
-                    0
-                }
-            }
-            Some((_, true)) => match self.folded(i).as_bytes() {
-                &[byte] => byte,
-                _ if self.folded(i) == "’" => b'\'',
-                _ => 0,
-            },
-            None => 0,
-        }
+        self.shape(i).byte()
     }
 
     /// The bytes of token `i`, its ASCII letters in lower case: for comparing with words that have no accents.
@@ -162,19 +200,13 @@ impl<'a> Words<'a> {
     /// How token `i` is written; [`Case::Mark`] where there is none.
     #[inline]
     pub(crate) fn case(&self, i: usize) -> Case {
-        #[cfg(test)]
-        self.steps.set(self.steps.get() + 1);
-        self.cases.get(i).map_or(Case::Mark, |&(case, _)| case)
+        self.shape(i).case()
     }
 
     /// Whether nothing lies between token `i` and the next.
     #[inline]
     pub(crate) fn glued(&self, i: usize) -> bool {
-        let tokens = self.note.tokens;
-        tokens
-            .starts
-            .get(i + 1)
-            .is_some_and(|&start| start == tokens.ends[i])
+        self.shape(i).is(Shape::GLUED)
     }
 
     /// Number of line breaks between token `i` and the next; a missing next token counts as a break.
@@ -184,10 +216,22 @@ impl<'a> Words<'a> {
         }
         let tokens = self.note.tokens;
         let (end, start) = (tokens.ends[i] as usize, tokens.starts[i + 1] as usize);
+        if start == end {
+            return 0;
+        }
         let between = &self.note.text.as_bytes()[end..start];
         between.iter().filter(|&&byte| byte == b'\n').count()
     }
 }
+
+/// How an ASCII token is written: by its kind, whether it begins with a capital, and whether it ends in lower case. The
+/// tokenizer splits at lower-to-upper, so that the last letter tells how the word goes on.
+const CASES: [Case; 12] = {
+    use Case::{Digits, Lower, Mark, Title, Upper};
+    [
+        Lower, Lower, Upper, Title, Digits, Digits, Digits, Digits, Mark, Mark, Mark, Mark,
+    ]
+};
 
 fn case_of(word: &str) -> Case {
     let mut chars = word.chars();
@@ -222,6 +266,8 @@ mod tests {
         let bytes: Vec<_> = (0..=words.len()).map(|i| words.byte(i)).collect();
         assert_eq!(bytes, [0, 0, b'3', b'x', 0, b'j', 0]);
         assert!((0..=words.len()).all(|i| words.width(i) == words.get(i).len()));
+        let glued: Vec<_> = (0..=words.len()).filter(|&i| words.glued(i)).collect();
+        assert!(glued.is_empty());
     }
 
     #[test]
@@ -230,5 +276,7 @@ mod tests {
         let words = Words::new(batch.note(0));
         let bytes: Vec<_> = (0..words.len()).map(|i| words.byte(i)).collect();
         assert_eq!(bytes, [b'o', b'\'', 0, b',', b'e', b'\'', b'e', 0]);
+        let glued: Vec<_> = (0..=words.len()).filter(|&i| words.glued(i)).collect();
+        assert_eq!(glued, [0, 1, 2]);
     }
 }

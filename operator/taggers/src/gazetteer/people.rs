@@ -18,7 +18,10 @@ impl Gazetteer {
         let mut run = Run::default();
         let mut i = 0;
         while i < note.len() {
-            if places.covers(i) || note.is_single_letter(i) && run.is_long_from(i, note) {
+            if !note.may_begin_name(i)
+                || places.covers(i)
+                || note.is_single_letter(i) && (run.is_long_from(i, note) || note.is_no_initial(i))
+            {
                 i += 1;
                 continue;
             }
@@ -43,12 +46,6 @@ impl Gazetteer {
         note: &Reading<'_, '_>,
         places: &Taken,
     ) -> Option<(Name, f32, &'static str)> {
-        if !note.is_capital(i) {
-            return None;
-        }
-        if note.width(i) > 1 && !note.is(i, Traits::NAME) {
-            return None;
-        }
         let name = note.name_at(i, Evidence::None)?;
         if (name.first..=name.last).any(|at| places.covers(at))
             || self.is_something_else(note, &name)

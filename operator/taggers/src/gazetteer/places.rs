@@ -34,9 +34,14 @@ impl Sort {
             _ => Self::Other,
         }
     }
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
 }
 
 /// Tokens that an entry has taken, a bit a token.
+#[cfg_attr(test, derive(Debug, PartialEq, Eq))]
 pub(super) struct Taken(Vec<u64>);
 
 impl Taken {
@@ -62,42 +67,50 @@ impl Gazetteer {
         matcher: &mut Matcher<'d>,
         out: &mut Collector<'_>,
     ) -> Taken {
+        let sought = self.sought();
         let mut taken = Taken::of(note.len());
-        let mut i = 0;
-        while i < note.len() {
-            // What the lists hold is written with a capital.
-            let found = if note.is_capital(i) {
-                matcher.longest_at(&note.words.note, i, self.wanted | self.medical)
-            } else {
-                None
-            };
-            let Some(found) = found else {
-                i += 1;
-                continue;
-            };
-            if found.entry.lists().intersects(self.medical) {
-                // "Bence Jones", "Ortho Tri-Cyclen": nothing in it is anybody's name.
-                if found.last > i {
-                    taken.take(i, found.last);
-                    i = found.last + 1;
-                    continue;
-                }
-                if !found.entry.lists().intersects(self.wanted) {
-                    i += 1;
-                    continue;
+        let mut next = 0;
+        for found in note.found() {
+            if found.first >= next {
+                next = self.take(note, &found, &mut taken, out).unwrap_or(next);
+            } else if sought.is_passed(&found) {
+                // The end of an entry that was taken lies in it, so that the tokens after that end are yet to be searched.
+                while next <= found.last {
+                    let longest = note
+                        .is_capital(next)
+                        .then(|| matcher.longest_at(&note.words.note, next, sought.lists))
+                        .flatten();
+                    let after = longest.and_then(|found| self.take(note, &found, &mut taken, out));
+                    next = after.unwrap_or(next + 1);
                 }
             }
-            let accepted = self
-                .accept(note, &found)
-                .and_then(|(sort, score, rule)| Some((self.label_of(found.entry, sort)?, score, rule)));
-            if let Some((label, score, rule)) = accepted {
-                out.tokens(found.first, found.last, label, score, rule);
-                taken.take(found.first, found.last);
-                i = found.last;
-            }
-            i += 1;
         }
         taken
+    }
+
+    /// Reports an entry, or marks its tokens as no part of a name. Returns the token after it, `None` if it is neither.
+    fn take(
+        &self,
+        note: &Reading<'_, '_>,
+        found: &Match<'_>,
+        taken: &mut Taken,
+        out: &mut Collector<'_>,
+    ) -> Option<usize> {
+        let (first, last) = (found.first, found.last);
+        if found.entry.lists().intersects(self.medical) {
+            // "Bence Jones", "Ortho Tri-Cyclen": nothing in it is anybody's name.
+            if last > first {
+                taken.take(first, last);
+                return Some(last + 1);
+            }
+            if !found.entry.lists().intersects(self.wanted) {
+                return None;
+            }
+        }
+        let (sort, score, rule) = self.accept(note, found)?;
+        out.tokens(first, last, self.label_of(found.entry, sort)?, score, rule);
+        taken.take(first, last);
+        Some(last + 1)
     }
 
     fn label_of(&self, entry: Entry<'_>, sort: Sort) -> Option<lethe_core::LabelId> {
@@ -111,13 +124,9 @@ impl Gazetteer {
 
     fn accept(&self, note: &Reading<'_, '_>, found: &Match<'_>) -> Option<(Sort, f32, &'static str)> {
         let (first, last) = (found.first, found.last);
-        let sorts = |sort: Sort| {
-            found
-                .entry
-                .lists()
-                .iter()
-                .any(|list| self.by_list[list.index()].0 == sort)
-        };
+        let lists = found.entry.lists().iter();
+        let held = lists.fold(0, |held, list| held | self.by_list[list.index()].0.bit());
+        let sorts = |sort: Sort| held & sort.bit() != 0;
         let words = last - first + 1;
         let capital = note.is_capital(first) && note.is_capital(last);
         if sorts(Sort::Profession) {
@@ -287,5 +296,71 @@ impl Gazetteer {
     /// "Atlanta, Georgia": a capitalised word and a comma before.
     fn city_before(&self, note: &Reading<'_, '_>, first: usize) -> bool {
         first >= 2 && note.get(first - 1) == "," && note.is_capital(first - 2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use lethe_core::{LabelSet, NoteBatch};
+    use lethe_dictionaries::{Dictionary, List, MatchMode, Role, Source, compile};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::gazetteer::GazetteerConfig;
+
+    fn list(id: &str, label: &str, role: Role, items: &[&str]) -> List {
+        List {
+            id: id.to_owned(),
+            source: Source {
+                title: "t".to_owned(),
+                origin: "o".to_owned(),
+                licence: "none".to_owned(),
+                attribution: String::new(),
+                date: "2026-01-01".to_owned(),
+                language: "any".to_owned(),
+                label: label.to_owned(),
+                match_mode: MatchMode::Folded,
+                min_length: 1,
+                role,
+                number: String::new(),
+                variants: false,
+            },
+            items: items.iter().map(|&item| (item.to_owned(), 0)).collect(),
+            exceptions: Vec::new(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn entries_that_overlap_are_taken_as_by_one_search_at_a_time(
+            text in "((in )?(Alba|Bor|Cal|Dun|Eri|x)[ -]){0,40}"
+        ) {
+            let lists = [
+                list("cities", "CITY", Role::Phi, &["Alba Bor", "Bor", "Cal", "Cal Dun Eri", "Dun Alba", "Eri Eri"]),
+                list("eponyms", "", Role::Exception, &["Bor Cal Dun", "Cal", "Dun Eri", "Eri Alba", "Alba Alba Bor"]),
+            ];
+            let dictionary = Arc::new(Dictionary::from_bytes(compile(&lists).unwrap()).unwrap());
+            let gazetteer = GazetteerConfig::default().build(&LabelSet::i2b2_2014(), &dictionary).unwrap();
+            let batch = NoteBatch::from_texts([text.as_str()]).unwrap();
+            let mut matcher = dictionary.matcher();
+            let sought = gazetteer.sought();
+            let note = Reading::new(batch.note(0), &gazetteer.vocabulary, &mut matcher, sought);
+            let (mut out, mut expected) = (Collector::new(batch.note(0)), Collector::new(batch.note(0)));
+            let taken = gazetteer.places(&note, &mut matcher, &mut out);
+            let mut also = Taken::of(note.len());
+            let mut next = 0;
+            while next < note.len() {
+                let found = note.is_capital(next).then(|| matcher.longest_at(&batch.note(0), next, sought.lists));
+                let after = found.flatten().and_then(|found| gazetteer.take(&note, &found, &mut also, &mut expected));
+                next = after.unwrap_or(next + 1);
+            }
+            prop_assert_eq!(taken, also, "{:?}", &text);
+            let spans = |out: Collector<'_>| -> Vec<_> {
+                out.finish().unwrap().iter().map(|one| (one.span, one.rule)).collect()
+            };
+            prop_assert_eq!(spans(out), spans(expected), "{:?}", &text);
+        }
     }
 }

@@ -50,7 +50,7 @@ impl Run {
 impl Reading<'_, '_> {
     /// Whether token `i` is one letter, and not a capital with small letters behind it.
     pub(crate) fn is_single_letter(&self, i: usize) -> bool {
-        self.width(i) == 1 && matches!(self.case(i), Case::Upper | Case::Lower)
+        self.byte(i) != 0 && matches!(self.case(i), Case::Upper | Case::Lower)
     }
 
     /// What joins the single letter `i` to another, and that one's token.
@@ -90,6 +90,7 @@ mod tests {
 
     use super::*;
     use crate::person::Evidence;
+    use crate::reading::Sought;
     use crate::vocabulary::Vocabulary;
 
     /// The tokens of a text from which a long run goes on.
@@ -99,7 +100,7 @@ mod tests {
             Vocabulary::new(&Dictionary::builtin()),
         );
         let mut matcher = vocabulary.dictionary.matcher();
-        let note = Reading::new(batch.note(0), &vocabulary, &mut matcher);
+        let note = Reading::new(batch.note(0), &vocabulary, &mut matcher, Sought::default());
         let mut run = Run::default();
         let letters = (0..note.len()).filter(|&i| note.is_single_letter(i));
         let long: Vec<usize> = letters.filter(|&i| run.is_long_from(i, &note)).collect();
