@@ -7,6 +7,7 @@ mod avro;
 mod cda;
 mod cursor;
 mod diagnosis;
+mod distinct;
 mod fhir;
 mod fields;
 mod hl7v2;

@@ -22,7 +22,11 @@ pub(super) struct Document {
 ///
 /// # Errors
 /// A [`Fault`] for what cannot be read.
-pub(super) fn read(attachment: &Object, paths: &Paths, max_bytes: usize) -> Result<Option<Document>, Fault> {
+pub(super) fn read(
+    attachment: &Object<'_>,
+    paths: &Paths,
+    max_bytes: usize,
+) -> Result<Option<Document>, Fault> {
     let fault = |why| match why {
         Unread::Data(problem) => (paths.data, problem),
         Unread::ContentType(problem) => (paths.content_type, problem),
@@ -75,7 +79,9 @@ mod tests {
             content_type: "contentType",
         };
         let told = |value: serde_json::Value| {
-            let document = read(value.as_object().unwrap(), &PATHS, 1000)?;
+            let json = value.to_string();
+            let attachment = crate::fhir::tree::parse(json.as_bytes()).unwrap();
+            let document = read(&attachment, &PATHS, 1000)?;
             Ok::<_, Fault>(document.map(|document| document.text))
         };
         assert_eq!(

@@ -2,34 +2,31 @@
 
 mod binary;
 mod changes;
+mod identifiers;
 mod people;
-mod security;
+pub(super) mod security;
 
 pub(super) use people::{authority, identifier_kind};
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashSet;
 
 use jiff::ToSpan;
 use jiff::civil::Date;
 use lethe_core::{Change, Identifier, Known, KnownKind, Span, StructuralText};
-use serde_json::Value;
 
 use super::attachment::{self, Fault};
 use super::codes::LocalSystems;
 use super::ids::{self, Target};
 use super::index::Index;
-use super::node::{Field, Node};
+use super::node::{Field, Kept, Node};
 use super::table::{BUNDLE, Element, Form, NARRATIVE_STATUS, Need, QUANTITY, Rule, Who};
-use super::value::{Object, str_of};
+use super::value::{Object, Value, str_of};
 use super::{dates, index, structure, table};
 use crate::Problem;
+use crate::distinct::Distinct;
 
 /// Between two parts of the narrative.
 const BETWEEN: &str = "\n\n";
-
-/// Ids of fewer bytes are found in narrative where they are something else.
-const MIN_ID: usize = 6;
 
 /// What the walk has found so far.
 pub(super) struct Builder<'v> {
@@ -49,17 +46,17 @@ pub(super) struct Builder<'v> {
     pub(super) text: String,
     pub(super) parts: Vec<Span>,
     pub(super) identifiers: Vec<Identifier>,
-    numbers: HashMap<(&'static str, String, Option<Arc<str>>), usize>,
+    identifiers_seen: Distinct,
     /// Which identifiers are logical ids.
     pub(super) ids: Vec<usize>,
-    id_numbers: HashMap<usize, usize>,
+    ids_seen: Distinct,
     /// Whether some of the narrative is generated from the structure.
     generated: bool,
     /// Displays of the message's codes, if so.
     displays: HashSet<String>,
     pub(super) structural_text: Vec<StructuralText>,
     pub(super) known: Vec<Known>,
-    known_seen: HashSet<(KnownKind, String)>,
+    known_seen: Distinct,
     /// Whether there is a text that the note is about.
     pub(super) has_body: bool,
     /// The first document that could not be read.
@@ -87,14 +84,14 @@ impl<'v> Builder<'v> {
             text: String::new(),
             parts: Vec::new(),
             identifiers: Vec::new(),
-            numbers: HashMap::new(),
+            identifiers_seen: Distinct::default(),
             ids: Vec::new(),
-            id_numbers: HashMap::new(),
+            ids_seen: Distinct::default(),
             generated: false,
             displays: HashSet::new(),
             structural_text: Vec::new(),
             known: Vec::new(),
-            known_seen: HashSet::new(),
+            known_seen: Distinct::default(),
             has_body: false,
             unread: None,
         }
@@ -104,14 +101,14 @@ impl<'v> Builder<'v> {
     ///
     /// # Errors
     /// The narrative is too long.
-    pub(super) fn message(&mut self, root: &Object) -> Result<Option<Node>, Fault> {
+    pub(super) fn message(&mut self, root: &Object<'_>) -> Result<Option<Node>, Fault> {
         if self.narrative && structure::has_generated(root) {
             self.generated = true;
             self.displays = structure::displays(root);
         }
         if str_of(root, "resourceType") == Some("Bundle") {
             self.within = (Some("Bundle"), false);
-            let kind = Field::kept("resourceType", "Bundle".into());
+            let kind = Field::kept("resourceType", Kept::Name("Bundle"));
             let mut bundle = self.object(BUNDLE, root, vec![kind])?;
             if let Some(Node::Object(fields)) = &mut bundle {
                 security::label(fields);
@@ -124,7 +121,7 @@ impl<'v> Builder<'v> {
         self.resource(root, false)
     }
 
-    fn resource(&mut self, resource: &Object, contained: bool) -> Result<Option<Node>, Fault> {
+    fn resource(&mut self, resource: &Object<'_>, contained: bool) -> Result<Option<Node>, Fault> {
         let Some(kind) = index::kind_of(resource).filter(|&kind| kind != "Bundle") else {
             return Ok(None);
         };
@@ -133,7 +130,11 @@ impl<'v> Builder<'v> {
         };
         let outer = std::mem::replace(&mut self.within, (Some(kind), contained));
         let path = std::mem::replace(&mut self.path, vec![kind]);
-        let mut node = self.object(elements, resource, vec![Field::kept("resourceType", kind.into())]);
+        let mut node = self.object(
+            elements,
+            resource,
+            vec![Field::kept("resourceType", Kept::Name(kind))],
+        );
         if let Ok(Some(Node::Object(fields))) = &mut node {
             if !contained {
                 security::label(fields);
@@ -150,7 +151,7 @@ impl<'v> Builder<'v> {
     fn object(
         &mut self,
         elements: &'static [Element],
-        object: &Object,
+        object: &Object<'_>,
         fields: Vec<Field>,
     ) -> Result<Option<Node>, Fault> {
         self.note_unlisted(elements, object, &fields);
@@ -161,7 +162,7 @@ impl<'v> Builder<'v> {
     fn fields(
         &mut self,
         elements: &'static [Element],
-        object: &Object,
+        object: &Object<'_>,
         mut fields: Vec<Field>,
     ) -> Result<Option<Node>, Fault> {
         for element in elements {
@@ -185,10 +186,11 @@ impl<'v> Builder<'v> {
                 list: value.is_array(),
             });
         }
+        fields.shrink_to_fit();
         Ok((!fields.is_empty()).then_some(Node::Object(fields)))
     }
 
-    fn value(&mut self, rule: Rule, value: &Value) -> Result<Option<Node>, Fault> {
+    fn value(&mut self, rule: Rule, value: &Value<'_>) -> Result<Option<Node>, Fault> {
         let Value::Array(values) = value else {
             return self.one(rule, value);
         };
@@ -199,10 +201,11 @@ impl<'v> Builder<'v> {
                 nodes.extend(self.one(rule, value)?);
             }
         }
+        nodes.shrink_to_fit();
         Ok((!nodes.is_empty()).then_some(Node::List(nodes)))
     }
 
-    fn one(&mut self, rule: Rule, value: &Value) -> Result<Option<Node>, Fault> {
+    fn one(&mut self, rule: Rule, value: &Value<'_>) -> Result<Option<Node>, Fault> {
         let outer = std::mem::replace(&mut self.rule, rule.word());
         let before = self.changes.len();
         let node = self.by_rule(rule, value);
@@ -213,9 +216,12 @@ impl<'v> Builder<'v> {
         node
     }
 
-    fn by_rule(&mut self, rule: Rule, value: &Value) -> Result<Option<Node>, Fault> {
+    fn by_rule(&mut self, rule: Rule, value: &Value<'_>) -> Result<Option<Node>, Fault> {
         Ok(match (rule, value) {
-            (Rule::Keep(form), value) => form.fits(value).then(|| Node::Kept(value.clone())),
+            (Rule::Keep(form), value) => Some(value)
+                .filter(|value| form.fits(value))
+                .and_then(Kept::of)
+                .map(Node::Kept),
             (Rule::Object(elements), Value::Object(object)) => self.object(elements, object, Vec::new())?,
             (Rule::Standard(name), Value::Object(object)) => match table::elements(name) {
                 Some(elements) => self.object(elements, object, Vec::new())?,
@@ -237,7 +243,7 @@ impl<'v> Builder<'v> {
             },
             (Rule::RequestUrl, Value::String(url)) => self.target(url).or_else(|| {
                 let kind = url.split('?').next().and_then(ids::kind);
-                kind.map(|kind| Node::Kept(kind.into()))
+                kind.map(|kind| Node::Kept(Kept::Name(kind)))
             }),
             (Rule::Coding, Value::Object(object)) => self.coding(object),
             (Rule::Reference(who), Value::Object(object)) => self.reference(who, object)?,
@@ -282,7 +288,7 @@ impl<'v> Builder<'v> {
         Ok(Some(self.parts.len() - 1))
     }
 
-    fn narrative(&mut self, object: &Object) -> Result<Option<Node>, Fault> {
+    fn narrative(&mut self, object: &Object<'_>) -> Result<Option<Node>, Fault> {
         let Some(div) = str_of(object, "div").filter(|_| self.narrative) else {
             return Ok(None);
         };
@@ -297,11 +303,12 @@ impl<'v> Builder<'v> {
         let status = object
             .get("status")
             .filter(|status| NARRATIVE_STATUS.fits(status))
-            .cloned();
+            .and_then(Value::as_str)
+            .map(Box::from);
         Ok(part.map(|part| Node::Narrative { status, part }))
     }
 
-    fn attachment(&mut self, rule: Rule, object: &Object) -> Result<Option<Node>, Fault> {
+    fn attachment(&mut self, rule: Rule, object: &Object<'_>) -> Result<Option<Node>, Fault> {
         static BESIDE: &[Element] = &[
             Element {
                 name: "language",
@@ -338,6 +345,7 @@ impl<'v> Builder<'v> {
                     Some(Node::Object(fields)) => fields,
                     _ => Vec::new(),
                 };
+                let beside = beside.into();
                 Ok(Some(Node::Data { part, beside }))
             }
             Err(fault @ (_, Problem::TooLarge)) => Err(fault),
@@ -348,72 +356,11 @@ impl<'v> Builder<'v> {
         }
     }
 
-    /// The number of an identifier that no authority assigned.
-    fn number(&mut self, label: &'static str, value: &str) -> usize {
-        self.number_of(label, value, None)
-    }
-
-    /// The number of an identifier. The same value under the same label and authority is one identifier.
-    fn number_of(&mut self, label: &'static str, value: &str, authority: Option<Arc<str>>) -> usize {
-        let (identifiers, numbers) = (&mut self.identifiers, &mut self.numbers);
-        let number = *numbers
-            .entry((label, value.to_owned(), authority.clone()))
-            .or_insert_with(|| {
-                identifiers.push(Identifier {
-                    label,
-                    value: value.into(),
-                    authority,
-                });
-                identifiers.len() - 1
-            });
-        self.changed(number);
-        number
-    }
-
-    /// The number, among the ids, of the id of a resource of that type.
-    fn id(&mut self, kind: Option<&str>, id: &str) -> usize {
-        let label = if kind == Some("Patient") {
-            self.know(KnownKind::MedicalRecord, id);
-            "MEDICALRECORD"
-        } else {
-            // Narrative that is generated writes references as they are.
-            if self.generated && id.len() >= MIN_ID && id.bytes().any(|byte| byte.is_ascii_digit()) {
-                self.know(KnownKind::Other, id);
-            }
-            "IDNUM"
-        };
-        let number = self.number(label, id);
-        let ids = &mut self.ids;
-        *self.id_numbers.entry(number).or_insert_with(|| {
-            ids.push(number);
-            ids.len() - 1
-        })
-    }
-
-    /// What is written for a reference to one resource.
-    fn target(&mut self, reference: &str) -> Option<Node> {
-        Some(match ids::target(reference)? {
-            Target::Typed(kind, id) => Node::Typed(kind, self.id(Some(kind), id)),
-            Target::Contained(id) => Node::Contained(self.id(None, id)),
-            Target::Urn(id) => Node::Urn(self.id(self.index.kind_of_urn(id), id)),
-        })
-    }
-
-    fn know(&mut self, kind: KnownKind, value: &str) {
-        let value = value.trim();
-        if !value.is_empty() && self.known_seen.insert((kind, value.to_owned())) {
-            self.known.push(Known {
-                kind,
-                value: value.into(),
-            });
-        }
-    }
-
     fn date(&mut self, date: &str, instant: bool) -> Option<Node> {
         let (date, time) = dates::split(date)?;
         Some(Node::Date {
             at: self.number("DATE", date),
-            time: time.to_owned(),
+            time: time.into(),
             instant,
         })
     }
@@ -430,7 +377,7 @@ impl<'v> Builder<'v> {
 }
 
 /// Whether the quantity is an age in years over 89.
-fn is_great_age(quantity: &Object) -> bool {
+fn is_great_age(quantity: &Object<'_>) -> bool {
     const YEARS: [&str; 8] = ["a", "a_j", "a_g", "y", "yr", "yrs", "year", "years"];
     let units = ["unit", "code"]
         .into_iter()
@@ -443,26 +390,4 @@ fn is_great_age(quantity: &Object) -> bool {
             .get("value")
             .and_then(Value::as_f64)
             .is_some_and(|value| value >= 90.0)
-}
-
-impl Field {
-    const fn of(name: &'static str, node: Node) -> Self {
-        Self {
-            name,
-            node: Some(node),
-            need: Need::Optional,
-            primitive: false,
-            list: false,
-        }
-    }
-
-    fn kept(name: &'static str, value: Value) -> Self {
-        Self {
-            name,
-            node: Some(Node::Kept(value)),
-            need: Need::Optional,
-            primitive: true,
-            list: false,
-        }
-    }
 }

@@ -2,13 +2,12 @@
 
 use jiff::civil::Date;
 use lethe_core::{EventKind, KnownKind, NoteEvent, Sensitive};
-use serde_json::Value;
 
 use super::attachment::Fault;
 use super::build::{authority, identifier_kind};
 use super::ids::{self, Target};
 use super::index::Index;
-use super::value::{Object, object, objects, str_of};
+use super::value::{Object, Value, object, objects, str_of};
 use super::{PatientIdFrom, dates};
 use crate::Problem;
 
@@ -16,7 +15,7 @@ use crate::Problem;
 ///
 /// # Errors
 /// There is no note in the message, or nothing to tell it by.
-pub(super) fn of(root: &Object, index: &Index<'_>, from: PatientIdFrom) -> Result<NoteEvent, Fault> {
+pub(super) fn of(root: &Object<'_>, index: &Index<'_>, from: PatientIdFrom) -> Result<NoteEvent, Fault> {
     let Some(first) = index.notes.first() else {
         return Err(match str_of(root, "resourceType") {
             None => ("resourceType", Problem::Missing),
@@ -63,18 +62,18 @@ pub(super) fn day(millis: i64) -> Option<Date> {
     Some(time.to_zoned(jiff::tz::TimeZone::UTC).date())
 }
 
-fn has_status(note: &Object, of: &[&str]) -> bool {
+fn has_status(note: &Object<'_>, of: &[&str]) -> bool {
     let mut said = ["status", "docStatus"]
         .into_iter()
         .filter_map(|name| str_of(note, name));
     said.any(|status| of.contains(&status))
 }
 
-fn note_id<'v>(root: &'v Object, note: &'v Object) -> Option<&'v str> {
+fn note_id<'v>(root: &'v Object<'v>, note: &'v Object<'v>) -> Option<&'v str> {
     let value = |identifier| str_of(identifier, "value");
     let of_entry = || {
         let mut entries = objects(root, "entry");
-        let of_note = |entry: &&Object| {
+        let of_note = |entry: &&Object<'_>| {
             let resource = entry.get("resource").and_then(Value::as_object);
             resource.is_some_and(|resource| std::ptr::eq(resource, note))
         };
@@ -93,7 +92,7 @@ fn note_id<'v>(root: &'v Object, note: &'v Object) -> Option<&'v str> {
 
 /// The patient's id, with the system that it is of where it is a business identifier.
 fn patient_id<'v>(
-    note: &'v Object,
+    note: &'v Object<'v>,
     index: &Index<'v>,
     from: PatientIdFrom,
 ) -> Option<(&'v str, Option<&'v str>)> {
@@ -117,8 +116,9 @@ fn patient_id<'v>(
         let mut identifiers = patient
             .into_iter()
             .flat_map(|patient| objects(patient, "identifier"));
-        let of_record =
-            |identifier: &&Object| matches!(identifier_kind(identifier), Some((_, KnownKind::MedicalRecord)));
+        let of_record = |identifier: &&Object<'_>| {
+            matches!(identifier_kind(identifier), Some((_, KnownKind::MedicalRecord)))
+        };
         let number = identifiers.find(of_record).and_then(with_system);
         let named = || with_system(object(subject?, "identifier")?);
         number.or_else(named)
@@ -135,12 +135,12 @@ fn patient_id<'v>(
 }
 
 /// An identifier's value and system.
-fn with_system(identifier: &Object) -> Option<(&str, Option<&str>)> {
+fn with_system<'v>(identifier: &'v Object<'_>) -> Option<(&'v str, Option<&'v str>)> {
     Some((str_of(identifier, "value")?, str_of(identifier, "system")))
 }
 
 /// The id that a reference leads to, or the identifier in its place.
-fn referred(reference: &Object, index: &Index<'_>, from: &Object) -> Option<Sensitive> {
+fn referred(reference: &Object<'_>, index: &Index<'_>, from: &Object<'_>) -> Option<Sensitive> {
     let address = str_of(reference, "reference");
     let by_address = address.and_then(|address| match ids::target(address)? {
         Target::Typed(_, id) => Some(id),
@@ -150,7 +150,7 @@ fn referred(reference: &Object, index: &Index<'_>, from: &Object) -> Option<Sens
     by_address.or_else(by_identifier).map(Sensitive::from)
 }
 
-fn concept_name(concept: &Object) -> Option<&str> {
+fn concept_name<'v>(concept: &'v Object<'_>) -> Option<&'v str> {
     let coding = object(concept, "coding");
     let of_coding = |name| str_of(coding?, name);
     str_of(concept, "text")
@@ -158,9 +158,9 @@ fn concept_name(concept: &Object) -> Option<&str> {
         .or_else(|| of_coding("code"))
 }
 
-fn authored(note: &Object) -> Option<i64> {
+fn authored(note: &Object<'_>) -> Option<i64> {
     let start =
-        |within: Option<&Object>, name| str_of(object(within?, name)?, "start").and_then(dates::millis);
+        |within: Option<&Object<'_>>, name| str_of(object(within?, name)?, "start").and_then(dates::millis);
     let dated = |name| str_of(note, name).and_then(dates::millis);
     dated("date")
         .or_else(|| dated("issued"))

@@ -4,6 +4,7 @@
 //! stands, by the same, and addresses become ones that belong to nobody (RFC 2606, section 2).
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// What a reference refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,9 +117,22 @@ pub(super) fn target(reference: &str) -> Option<Target<'_>> {
     Some(Target::Typed(kind(parts.next()?)?, id))
 }
 
+/// What `kind`, a slash and `id` refer to: the resource of that type and id, unless the id is an address itself.
+pub(super) fn within<'a>(kind: &'static str, id: &'a str) -> Option<Target<'a>> {
+    if id.contains(['?', '#']) {
+        return None;
+    }
+    let mut parts = id.split("/_history/").next()?.rsplit('/');
+    let last = parts.next().filter(|id| !id.is_empty())?;
+    match parts.next() {
+        Some(before) => Some(Target::Typed(self::kind(before)?, last)),
+        None => Some(Target::Typed(kind, last)),
+    }
+}
+
 /// What is written for each of the ids that these replace: valid as an id, and no two the same.
-pub(super) fn write<'a>(replacements: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut taken = HashSet::new();
+pub(super) fn write<'a>(replacements: impl Iterator<Item = &'a str>) -> Vec<Rc<str>> {
+    let mut taken: HashSet<Rc<str>> = HashSet::new();
     let mut next: HashMap<String, usize> = HashMap::new();
     let mut written = Vec::new();
     for replacement in replacements {
@@ -127,13 +141,13 @@ pub(super) fn write<'a>(replacements: impl Iterator<Item = &'a str>) -> Vec<Stri
         if base.is_empty() {
             base.push_str("id");
         }
-        let mut id = base.clone();
-        while !taken.insert(id.clone()) {
+        let mut id: Rc<str> = base.as_str().into();
+        while !taken.insert(Rc::clone(&id)) {
             let number = next.entry(base.clone()).or_insert(2);
             let suffix = format!("-{number}");
             *number += 1;
-            id = base.chars().take(MAX_ID - suffix.len()).collect();
-            id.push_str(&suffix);
+            let kept: String = base.chars().take(MAX_ID - suffix.len()).collect();
+            id = (kept + &suffix).into();
         }
         written.push(id);
     }
@@ -181,9 +195,30 @@ mod tests {
     }
 
     #[test]
+    fn an_id_is_what_it_is_behind_its_type() {
+        for id in [
+            "17",
+            "17/_history/3",
+            "Patient/9",
+            "Okafor/9",
+            "a/b/",
+            "/9",
+            "/_history/3",
+            "9?a",
+            "9#a",
+            "#",
+            "urn:uuid:1",
+            "urn:uuid:1/2",
+        ] {
+            assert_eq!(within("Device", id), target(&format!("Device/{id}")), "{id}");
+        }
+    }
+
+    #[test]
     fn replaced_ids_are_valid_and_distinct() {
         let long = "x".repeat(80);
         let ids = write(["[IDNUM]", "[IDNUM]", "IDNUM-2", "a_b/1", "[]", "", &long, &long].into_iter());
+        let ids: Vec<&str> = ids.iter().map(|id| &**id).collect();
         assert_eq!(ids[..6], ["IDNUM", "IDNUM-2", "IDNUM-2-2", "ab1", "id", "id-2"]);
         assert!(ids.iter().all(|id| id.len() <= MAX_ID));
         assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len());

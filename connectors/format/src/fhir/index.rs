@@ -2,11 +2,9 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
-
 use super::ids::{self, Target};
 use super::table::RESOURCES;
-use super::value::{Object, objects, str_of};
+use super::value::{Object, Value, objects, str_of};
 
 /// How many of the table's resources, from its first on, can be a note.
 const NOTES: usize = 4;
@@ -15,15 +13,15 @@ const NOTES: usize = 4;
 pub(super) struct Index<'v> {
     /// Those that can be a note: compositions first, then documents, reports, observations; otherwise in their order.
     /// Without one of these, every resource: the message is structured.
-    pub(super) notes: Vec<&'v Object>,
+    pub(super) notes: Vec<&'v Object<'v>>,
     /// The resources that cannot be a note.
-    others: Vec<&'v Object>,
-    pub(super) patients: Vec<&'v Object>,
-    by_reference: HashMap<String, &'v Object>,
+    others: Vec<&'v Object<'v>>,
+    pub(super) patients: Vec<&'v Object<'v>>,
+    by_reference: HashMap<Key<'v>, &'v Object<'v>>,
 }
 
 impl<'v> Index<'v> {
-    pub(super) fn new(root: &'v Object) -> Self {
+    pub(super) fn new(root: &'v Object<'v>) -> Self {
         let mut index = Self {
             notes: Vec::new(),
             others: Vec::new(),
@@ -48,7 +46,7 @@ impl<'v> Index<'v> {
         index
     }
 
-    fn add(&mut self, resource: &'v Object, full_url: Option<&str>) {
+    fn add(&mut self, resource: &'v Object<'v>, full_url: Option<&'v str>) {
         let Some(kind) = str_of(resource, "resourceType").and_then(ids::kind) else {
             return;
         };
@@ -60,54 +58,65 @@ impl<'v> Index<'v> {
         if kind == "Patient" {
             self.patients.push(resource);
         }
-        let id = str_of(resource, "id").map(|id| format!("{kind}/{id}"));
-        for key in [id.as_deref().and_then(key), full_url.and_then(key)]
-            .into_iter()
-            .flatten()
-        {
+        let id = str_of(resource, "id").and_then(|id| Some(Key::of(ids::within(kind, id)?)));
+        for key in [id.flatten(), full_url.and_then(key)].into_iter().flatten() {
             self.by_reference.entry(key).or_insert(resource);
         }
     }
 
     /// The resource that a reference means; `from` is the one that it stands in.
-    pub(super) fn resolve(&self, from: &'v Object, reference: &str) -> Option<&'v Object> {
+    pub(super) fn resolve(&self, from: &'v Object<'v>, reference: &str) -> Option<&'v Object<'v>> {
         match ids::target(reference)? {
             Target::Contained(id) => {
                 objects(from, "contained").find(|within| str_of(within, "id") == Some(id))
             }
-            _ => self.by_reference.get(&key(reference)?).copied(),
+            target => self.by_reference.get(&Key::of(target)?).copied(),
         }
     }
 
     /// The type of the resource that a URN stands for.
     pub(super) fn kind_of_urn(&self, urn: &str) -> Option<&'static str> {
-        let resource = self.by_reference.get(urn)?;
+        let resource = self.by_reference.get(&Key::Urn(urn))?;
         str_of(resource, "resourceType").and_then(ids::kind)
     }
 
     /// The document that an address means, if the message brings it along.
-    pub(super) fn binary(&self, url: &str) -> Option<&'v Object> {
+    pub(super) fn binary(&self, url: &str) -> Option<&'v Object<'v>> {
         let resource = self.by_reference.get(&key(url)?).copied()?;
         (str_of(resource, "resourceType") == Some("Binary")).then_some(resource)
     }
 }
 
 /// The resource's type, if it is one that is known.
-pub(super) fn kind_of(resource: &Object) -> Option<&'static str> {
+pub(super) fn kind_of(resource: &Object<'_>) -> Option<&'static str> {
     super::table::resource(str_of(resource, "resourceType")?)
 }
 
-fn rank(resource: &Object) -> usize {
+fn rank(resource: &Object<'_>) -> usize {
     let kind = kind_of(resource);
     let place = RESOURCES.iter().position(|(name, _)| Some(*name) == kind);
     place.unwrap_or(RESOURCES.len())
 }
 
-/// What a resource is found by: its type and id, or its URN.
-fn key(reference: &str) -> Option<String> {
-    match ids::target(reference)? {
-        Target::Typed(kind, id) => Some(format!("{kind}/{id}")),
-        Target::Urn(id) => Some(id.to_owned()),
-        Target::Contained(_) => None,
+/// What a resource is found by.
+#[derive(PartialEq, Eq, Hash)]
+enum Key<'v> {
+    /// Its type and id.
+    Typed(&'static str, &'v str),
+    Urn(&'v str),
+}
+
+impl<'v> Key<'v> {
+    /// None for a resource that lies within another.
+    const fn of(target: Target<'v>) -> Option<Self> {
+        match target {
+            Target::Typed(kind, id) => Some(Self::Typed(kind, id)),
+            Target::Urn(id) => Some(Self::Urn(id)),
+            Target::Contained(_) => None,
+        }
     }
+}
+
+fn key(reference: &str) -> Option<Key<'_>> {
+    Key::of(ids::target(reference)?)
 }

@@ -30,6 +30,7 @@ mod build;
 pub(crate) mod codes;
 mod dates;
 mod event;
+mod fill;
 mod ids;
 mod index;
 mod names;
@@ -47,8 +48,9 @@ use serde::Deserialize;
 
 use self::build::Builder;
 use self::codes::LocalSystems;
+use self::fill::Filling;
 use self::index::Index;
-use self::node::{Filling, Node};
+use self::node::Node;
 use crate::{Diagnosis, Format, MAX_NOTE_BYTES, Problem};
 
 /// Settings of the `fhir` format.
@@ -192,7 +194,8 @@ impl Envelope for Message {
             identifiers,
             ids: ids::write(self.ids.iter().map(|&id| identifiers[id])),
         };
-        let message = filling.value(&self.root).ok_or(EnvelopeError)?;
-        serde_json::to_vec(&message).map_err(|_| EnvelopeError)
+        let mut message = Vec::new();
+        let written = filling.write(&self.root, &mut message);
+        written.then_some(message).ok_or(EnvelopeError)
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::value::{str_of, strings};
+use super::value::{Object, str_of, strings};
 
 /// Which parts a name was given in, in words.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Shape {
 
 /// The name in its natural order without titles (given names, family name, suffixes), or as its `text` has it if it has
 /// no parts; and its shape. None for a name without any name in it.
-pub(super) fn read(name: &Map<String, Value>) -> Option<(String, Shape)> {
+pub(super) fn read(name: &Object<'_>) -> Option<(String, Shape)> {
     let text = str_of(name, "text");
     let (given, suffix) = (strings(name, "given"), strings(name, "suffix"));
     let family = str_of(name, "family").unwrap_or_default();
@@ -87,8 +87,12 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn parse(json: &str) -> Object<'_> {
+        crate::fhir::tree::parse(json.as_bytes()).unwrap()
+    }
+
     fn renamed(name: &Value, to: &str) -> (String, Value) {
-        let (natural, shape) = read(name.as_object().unwrap()).unwrap();
+        let (natural, shape) = read(&parse(&name.to_string())).unwrap();
         let mut out = Map::new();
         write(to, &shape, &mut out);
         (natural, out.into())
@@ -116,6 +120,6 @@ mod tests {
             json!({"text": "Cruz, Eva"})
         );
         assert_eq!(renamed(&json!({"given": ["Ada"]}), "").1, json!({}));
-        assert!(read(json!({"given": [null, 7], "prefix": ["Dr"]}).as_object().unwrap()).is_none());
+        assert!(read(&parse(r#"{"given": [null, 7], "prefix": ["Dr"]}"#)).is_none());
     }
 }

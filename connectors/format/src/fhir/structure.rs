@@ -8,11 +8,10 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use lethe_core::{Span, StructuralKind, StructuralText};
-use serde_json::Value;
 
 use super::table::published;
 use super::ucum;
-use super::value::{Object, object, objects, str_of};
+use super::value::{Object, Value, object, objects, str_of};
 
 /// A display of more bytes than this is a sentence.
 const MAX_DISPLAY: usize = 128;
@@ -42,14 +41,14 @@ static PUBLISHED: LazyLock<HashSet<String>> = LazyLock::new(|| {
 });
 
 /// Whether the narrative's status says that all of it is from the structure.
-pub(super) fn is_generated(narrative: &Object) -> bool {
+pub(super) fn is_generated(narrative: &Object<'_>) -> bool {
     matches!(str_of(narrative, "status"), Some("generated" | "extensions"))
 }
 
 /// The displays of the message's codes and the units of its quantities, in lower case. Names of references are not among them.
-pub(super) fn displays(message: &Object) -> HashSet<String> {
+pub(super) fn displays(message: &Object<'_>) -> HashSet<String> {
     let mut found = HashSet::new();
-    let mut rest: Vec<&Value> = message.values().collect();
+    let mut rest: Vec<&Value<'_>> = message.values().collect();
     let mut add = |text: Option<&str>| {
         if let Some(text) = text.map(str::trim)
             && !text.is_empty()
@@ -174,8 +173,8 @@ fn spaced(name: &str) -> String {
 }
 
 /// The part of a message that displays are read from: all of it but narrative.
-pub(super) fn has_generated(message: &Object) -> bool {
-    let mut rest: Vec<&Object> = vec![message];
+pub(super) fn has_generated(message: &Object<'_>) -> bool {
+    let mut rest: Vec<&Object<'_>> = vec![message];
     while let Some(one) = rest.pop() {
         if object(one, "text").is_some_and(is_generated) {
             return true;
@@ -202,7 +201,8 @@ mod tests {
             "subject": {"reference": "Patient/1", "display": "Ada Okafor"},
             "vaccine": {"system": "s", "code": "140", "display": "Influenza, seasonal"},
             "valueQuantity": {"value": 72, "unit": "beats/minute"}});
-        let displays = displays(message.as_object().unwrap());
+        let message = message.to_string();
+        let displays = displays(&crate::fhir::tree::parse(message.as_bytes()).unwrap());
         let mut out = Vec::new();
         mark(text, 0, &displays, &mut out);
         out.iter().map(|one| (one.span.of(text), one.kind)).collect()

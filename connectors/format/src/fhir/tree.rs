@@ -1,21 +1,26 @@
 //! A JSON document as a tree, with what JSON leaves open decided: no name twice in an object, no endless nesting, no more
 //! values than a message has.
 
+use std::borrow::Cow;
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde_json::Number;
 
+use super::value::{Object, Value};
 use crate::{Diagnosis, Problem};
 
-/// Values in one message. Each takes some 80 bytes of memory, whatever its share of the payload.
+/// Values in one message. Each takes some 250 bytes of memory with all that is made of it, whatever its share of the payload.
 pub(crate) const MAX_VALUES: usize = 1_000_000;
 /// Objects and arrays within each other. FHIR's own nest some twenty deep.
 pub(crate) const MAX_DEPTH: usize = 100;
+/// Names of an object up to which each is compared with all before it.
+const FEW: usize = 16;
 
 /// The object that the payload is. A byte order mark before it is passed over.
-pub(crate) fn parse(payload: &[u8]) -> Result<Map<String, Value>, Diagnosis> {
+pub(super) fn parse(payload: &[u8]) -> Result<Object<'_>, Diagnosis> {
     let fail = |byte, problem| Diagnosis {
         field: None,
         byte,
@@ -81,9 +86,9 @@ impl Seed<'_> {
 }
 
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
-    type Value = Value;
+    type Value = Value<'de>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value<'de>, D::Error> {
         let left = self.budget.left.get();
         if left == 0 {
             return Err(self.budget.refuse(Problem::TooComplex));
@@ -94,48 +99,86 @@ impl<'de> DeserializeSeed<'de> for Seed<'_> {
 }
 
 impl<'de> Visitor<'de> for Seed<'_> {
-    type Value = Value;
+    type Value = Value<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON")
     }
-    fn visit_unit<E>(self) -> Result<Value, E> {
+    fn visit_unit<E>(self) -> Result<Value<'de>, E> {
         Ok(Value::Null)
     }
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+    fn visit_bool<E>(self, value: bool) -> Result<Value<'de>, E> {
         Ok(Value::Bool(value))
     }
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+    fn visit_u64<E>(self, value: u64) -> Result<Value<'de>, E> {
         Ok(Value::Number(value.into()))
     }
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+    fn visit_i64<E>(self, value: i64) -> Result<Value<'de>, E> {
         Ok(Value::Number(value.into()))
     }
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+    fn visit_f64<E>(self, value: f64) -> Result<Value<'de>, E> {
         Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
     }
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
+    fn visit_borrowed_str<E>(self, value: &'de str) -> Result<Value<'de>, E> {
+        Ok(Value::String(Cow::Borrowed(value)))
     }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+    fn visit_str<E>(self, value: &str) -> Result<Value<'de>, E> {
+        Ok(Value::String(Cow::Owned(value.to_owned())))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value<'de>, A::Error> {
         let inner = self.inner()?;
         let mut values = Vec::new();
         while let Some(value) = seq.next_element_seed(inner)? {
             values.push(value);
         }
-        Ok(Value::Array(values))
+        Ok(Value::Array(values.into()))
     }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value<'de>, A::Error> {
         let inner = self.inner()?;
-        let mut object = Map::new();
-        while let Some(name) = map.next_key::<String>()? {
-            if object.contains_key(&name) {
+        let mut members: Vec<(Cow<'de, str>, Value<'de>)> = Vec::new();
+        // Filled once there are more than a few.
+        let mut seen: HashSet<Cow<'de, str>> = HashSet::new();
+        while let Some(name) = map.next_key_seed(Name)? {
+            let twice = if members.len() < FEW {
+                members.iter().any(|(before, _)| *before == name)
+            } else {
+                if seen.is_empty() {
+                    seen.extend(members.iter().map(|(before, _)| before.clone()));
+                }
+                !seen.insert(name.clone())
+            };
+            if twice {
                 return Err(self.budget.refuse(Problem::Duplicate));
             }
             let value = map.next_value_seed(inner)?;
-            object.insert(name, value);
+            members.push((name, value));
         }
-        Ok(Value::Object(object))
+        Ok(Value::Object(Object::new(members)))
+    }
+}
+
+/// The name of a member: borrowed from the payload, unless it has escapes.
+struct Name;
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(name))
+    }
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(name.to_owned()))
     }
 }
 
@@ -154,6 +197,15 @@ mod tests {
         assert_eq!(problem("[]").1, Problem::NotAnObject);
         assert_eq!(problem("{\"a\":").1, Problem::Truncated);
         assert_eq!(problem("{} x").1, Problem::NotJson);
+        assert_eq!(problem(r#"{"a":1,"\u0061":2}"#).1, Problem::Duplicate);
+        let many: String = (0..40).map(|i| format!("\"k{i}\":0,")).collect();
+        assert!(parse(format!("{{{many}\"k40\":0}}").as_bytes()).is_ok());
+        for twice in [3, FEW, 39] {
+            assert_eq!(
+                problem(&format!("{{{many}\"k{twice}\":0}}")).1,
+                Problem::Duplicate
+            );
+        }
         assert!(parse("\u{feff}{}".as_bytes()).is_ok());
         let deep = format!("{{\"a\":{}", "[".repeat(2_000_000));
         assert_eq!(problem(&deep).1, Problem::TooComplex);

@@ -3,7 +3,7 @@
 use super::{Builder, Fault, security};
 use crate::Problem;
 use crate::fhir::attachment;
-use crate::fhir::node::{Field, Node};
+use crate::fhir::node::{Field, Kept, Node};
 use crate::fhir::table::{BINARY, BINARY_PATHS};
 use crate::fhir::value::Object;
 
@@ -12,17 +12,17 @@ impl Builder<'_> {
     ///
     /// # Errors
     /// A [`Fault`] for a document that cannot be read, or that is missing.
-    pub(super) fn binary(&mut self, root: &Object) -> Result<Option<Node>, Fault> {
+    pub(super) fn binary(&mut self, root: &Object<'_>) -> Result<Option<Node>, Fault> {
         self.within = (Some("Binary"), false);
         self.path = vec!["Binary"];
         for name in root.keys() {
-            let known = ["resourceType", "contentType", "data"].contains(&name.as_str())
+            let known = ["resourceType", "contentType", "data"].contains(&name)
                 || BINARY.iter().any(|element| element.name == name);
             if !known {
                 self.removed_at("*", "not in the table");
             }
         }
-        let kind = Field::kept("resourceType", "Binary".into());
+        let kind = Field::kept("resourceType", Kept::Name("Binary"));
         let Some(Node::Object(mut beside)) = self.fields(BINARY, root, vec![kind])? else {
             return Ok(None);
         };
@@ -34,7 +34,10 @@ impl Builder<'_> {
         }
         let part = self.part(&document.text, true)?;
         Ok(Some(match part {
-            Some(part) => Node::Data { part, beside },
+            Some(part) => Node::Data {
+                part,
+                beside: beside.into(),
+            },
             None => Node::Object(beside),
         }))
     }

@@ -4,9 +4,9 @@ use lethe_core::{Change, Changed};
 
 use super::Builder;
 use crate::fhir::codes;
-use crate::fhir::node::{Field, Node};
+use crate::fhir::node::{Field, Kept, Node};
 use crate::fhir::table::{Element, Rule};
-use crate::fhir::value::{Object, str_of};
+use crate::fhir::value::{Object, Value, str_of};
 
 /// HL7 table 0203.
 const IDENTIFIER_TYPE: &str = "http://terminology.hl7.org/CodeSystem/v2-0203";
@@ -36,7 +36,7 @@ impl Rule {
 
 impl Builder<'_> {
     /// A code with its system. The display is the sender's wording and is dropped.
-    pub(super) fn coding(&mut self, coding: &Object) -> Option<Node> {
+    pub(super) fn coding(&mut self, coding: &Object<'_>) -> Option<Node> {
         let named = str_of(coding, "system");
         // The types of identifiers are often sent without the system that they are of.
         let of_identifier = || {
@@ -52,23 +52,24 @@ impl Builder<'_> {
             }
         }
         let mut fields: Vec<Field> = named
-            .map(|system| Field::kept("system", system.into()))
+            .map(|system| Field::kept("system", Kept::Text(system.into())))
             .into_iter()
             .collect();
-        fields.push(Field::kept("code", code.into()));
-        if let Some(chosen) = coding.get("userSelected").filter(|chosen| chosen.is_boolean()) {
-            fields.push(Field::kept("userSelected", chosen.clone()));
+        fields.push(Field::kept("code", Kept::Text(code.into())));
+        if let Some(Value::Bool(chosen)) = coding.get("userSelected") {
+            fields.push(Field::kept("userSelected", Kept::Bool(*chosen)));
         }
+        fields.shrink_to_fit();
         Some(Node::Object(fields))
     }
 
     /// Notes the members that no rule is for. Their names are the sender's, so the path does not hold them.
-    pub(super) fn note_unlisted(&mut self, elements: &[Element], object: &Object, fields: &[Field]) {
+    pub(super) fn note_unlisted(&mut self, elements: &[Element], object: &Object<'_>, fields: &[Field]) {
         for name in object.keys() {
             let listed = elements.iter().any(|element| element.name == name)
                 || fields.iter().any(|field| field.name == name);
             if !listed {
-                let name = match name.as_str() {
+                let name = match name {
                     "extension" => "extension",
                     "modifierExtension" => "modifierExtension",
                     _ => "*",

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use lethe_core::KnownKind;
-use serde_json::Value;
 
 use super::{Builder, Fault};
 use crate::fhir::ids::{self, Target};
 use crate::fhir::names;
-use crate::fhir::node::{Field, Node};
+use crate::fhir::node::{Field, Kept, Name, Node};
 use crate::fhir::table::{ADDRESS, Form, IDENTIFIER, NAME_USE, Need, TELECOM, THING_ID, Who};
-use crate::fhir::value::{Object, object, objects, str_of, strings};
+use crate::fhir::value::{Object, Value, object, objects, str_of, strings};
 
 impl Who {
     pub(super) const fn known(self) -> Option<KnownKind> {
@@ -46,7 +45,7 @@ impl Who {
 
 impl Builder<'_> {
     /// A reference, with the identifier and the name that it may have instead of an address.
-    pub(super) fn reference(&mut self, who: Who, reference: &Object) -> Result<Option<Node>, Fault> {
+    pub(super) fn reference(&mut self, who: Who, reference: &Object<'_>) -> Result<Option<Node>, Fault> {
         let address = str_of(reference, "reference").unwrap_or_default();
         let kind = match ids::target(address) {
             Some(Target::Typed(kind, _)) => Some(kind),
@@ -69,7 +68,7 @@ impl Builder<'_> {
         };
         push("reference", self.target(address), true);
         let named = reference.get("type").filter(|kind| Form::Kind.fits(kind));
-        push("type", named.map(|kind| Node::Kept(kind.clone())), true);
+        push("type", named.and_then(Kept::of).map(Node::Kept), true);
         let identifier = reference.get("identifier");
         self.path.push("identifier");
         let identifier = identifier.map(|value| self.one(THING_ID, value)).transpose();
@@ -83,6 +82,7 @@ impl Builder<'_> {
             Some(Node::Label(self.number(who.label()?, display)))
         });
         push("display", display, true);
+        fields.shrink_to_fit();
         Ok((!fields.is_empty()).then_some(Node::Object(fields)))
     }
 
@@ -91,7 +91,7 @@ impl Builder<'_> {
         &mut self,
         label: &'static str,
         kind: KnownKind,
-        identifier: &Object,
+        identifier: &Object<'_>,
     ) -> Result<Option<Node>, Fault> {
         let Some(value) = str_of(identifier, "value") else {
             return Ok(None);
@@ -104,7 +104,7 @@ impl Builder<'_> {
     }
 
     /// A telephone number, an address of e-mail or the like.
-    pub(super) fn telecom(&mut self, telecom: &Object) -> Result<Option<Node>, Fault> {
+    pub(super) fn telecom(&mut self, telecom: &Object<'_>) -> Result<Option<Node>, Fault> {
         let Some(value) = str_of(telecom, "value") else {
             return Ok(None);
         };
@@ -124,7 +124,7 @@ impl Builder<'_> {
     fn beside(
         &mut self,
         elements: &'static [crate::fhir::table::Element],
-        object: &Object,
+        object: &Object<'_>,
         number: usize,
     ) -> Result<Option<Node>, Fault> {
         let value = Field {
@@ -138,7 +138,7 @@ impl Builder<'_> {
         self.object(elements, object, vec![value])
     }
 
-    pub(super) fn name(&mut self, who: Who, name: &Object) -> Option<Node> {
+    pub(super) fn name(&mut self, who: Who, name: &Object<'_>) -> Option<Node> {
         let (natural, shape) = names::read(name)?;
         for written in [Some(natural.as_str()), str_of(name, "text")]
             .into_iter()
@@ -146,14 +146,15 @@ impl Builder<'_> {
         {
             self.know(who.known()?, written);
         }
-        Some(Node::Name {
+        let usage = name.get("use").filter(|usage| NAME_USE.fits(usage));
+        Some(Node::Name(Box::new(Name {
             at: self.number(who.label()?, &natural),
-            usage: name.get("use").filter(|usage| NAME_USE.fits(usage)).cloned(),
+            usage: usage.and_then(Kept::of),
             shape,
-        })
+        })))
     }
 
-    pub(super) fn address(&mut self, address: &Object) -> Result<Option<Node>, Fault> {
+    pub(super) fn address(&mut self, address: &Object<'_>) -> Result<Option<Node>, Fault> {
         let parts = strings(address, "line").into_iter();
         let rest = ["city", "state", "postalCode"];
         let parts: Vec<&str> = parts
@@ -176,7 +177,7 @@ pub(in crate::fhir) fn authority(system: &str) -> Arc<str> {
 }
 
 /// What an identifier is by its type (HL7 table 0203) or its name space; none if neither says.
-pub(in crate::fhir) fn identifier_kind(identifier: &Object) -> Option<(&'static str, KnownKind)> {
+pub(in crate::fhir) fn identifier_kind(identifier: &Object<'_>) -> Option<(&'static str, KnownKind)> {
     let kind = object(identifier, "type");
     let codes = kind.into_iter().flat_map(|kind| objects(kind, "coding"));
     let by_code = codes

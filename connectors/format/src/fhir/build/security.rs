@@ -1,11 +1,9 @@
 //! The security label that says what was done to a resource.
 
-use serde_json::json;
-
 use crate::fhir::node::{Field, Node};
 
-const SYSTEM: &str = "http://terminology.hl7.org/CodeSystem/v3-ObservationValue";
-const CODE: &str = "PSEUDED";
+pub(in crate::fhir) const SYSTEM: &str = "http://terminology.hl7.org/CodeSystem/v3-ObservationValue";
+pub(in crate::fhir) const CODE: &str = "PSEUDED";
 
 /// Whether the coding is the label, which a message that was redacted before has already.
 fn is_ours(coding: &Node) -> bool {
@@ -14,7 +12,7 @@ fn is_ours(coding: &Node) -> bool {
     };
     let has = |name: &str, wanted: &str| {
         fields.iter().any(|field| {
-            field.name == name && matches!(&field.node, Some(Node::Kept(value)) if value == wanted)
+            field.name == name && matches!(&field.node, Some(Node::Kept(kept)) if kept.text() == Some(wanted))
         })
     };
     has("system", SYSTEM) && has("code", CODE)
@@ -41,13 +39,15 @@ pub(super) fn unlabel(fields: &mut [Field]) -> bool {
 /// `ANONYED` claims that nothing can be reversed. Whether that holds depends on the policy, which the format does not
 /// know; `PSEUDED` claims less and is true under every policy.
 pub(super) fn label(fields: &mut Vec<Field>) {
-    let coding = json!({"system": SYSTEM, "code": CODE});
+    let labels = || Field::of("security", Node::List(vec![Node::Pseudonymised]));
     if !fields
         .iter()
         .any(|field| field.name == "meta" && field.node.is_some())
     {
         fields.retain(|field| field.name != "meta");
-        fields.push(Field::of("meta", Node::Object(Vec::new())));
+        fields.reserve_exact(1);
+        fields.push(Field::of("meta", Node::Object(vec![labels()])));
+        return;
     }
     let meta = fields.iter_mut().find(|field| field.name == "meta");
     let Some(Node::Object(meta)) = meta.and_then(|field| field.node.as_mut()) else {
@@ -57,12 +57,12 @@ pub(super) fn label(fields: &mut Vec<Field>) {
     match security.and_then(|field| field.node.as_mut()) {
         Some(Node::List(codings)) => {
             if !codings.iter().any(is_ours) {
-                codings.push(Node::Kept(coding));
+                codings.push(Node::Pseudonymised);
             }
         }
         _ => {
             meta.retain(|field| field.name != "security");
-            meta.push(Field::of("security", Node::List(vec![Node::Kept(coding)])));
+            meta.push(labels());
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Whether a value that would be kept looks as it should.
 
-use serde_json::Value;
-
 use super::{Form, Rule};
+use crate::fhir::value::Value;
 use crate::fhir::{ids, ucum};
 
 /// The longest code, name of a code, or URI that is kept.
@@ -13,11 +12,11 @@ const CONFIDENTIALITY: [&str; 6] = ["U", "L", "M", "N", "R", "V"];
 
 impl Form {
     /// Whether the value has this form. What has another could be anything.
-    pub(in crate::fhir) fn fits(self, value: &Value) -> bool {
+    pub(in crate::fhir) fn fits(self, value: &Value<'_>) -> bool {
         let text = match (self, value) {
             (Self::Bool, value) => return value.is_boolean(),
             (Self::Number, value) => return is_bounded(value),
-            (_, Value::String(text)) if text.len() <= MAX_KEPT && !text.is_empty() => text.as_str(),
+            (_, Value::String(text)) if text.len() <= MAX_KEPT && !text.is_empty() => &**text,
             _ => return false,
         };
         let all = |allowed: fn(u8) -> bool| text.bytes().all(allowed);
@@ -52,7 +51,7 @@ fn is_language(text: &str) -> bool {
 }
 
 /// Whether it is a number too short to be an identifier: six digits before the point and nine in all.
-fn is_bounded(value: &Value) -> bool {
+fn is_bounded(value: &Value<'_>) -> bool {
     let Value::Number(number) = value else {
         return false;
     };
