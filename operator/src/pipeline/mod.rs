@@ -14,6 +14,7 @@ mod halts;
 mod incoming;
 mod lane;
 mod lanes;
+mod load;
 mod marker;
 mod names;
 mod patience;

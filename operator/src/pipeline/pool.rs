@@ -1,10 +1,11 @@
 //! Threads that tag and encode, behind a bounded queue: no such work on the runtime's own threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
+
+use super::load::Load;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -16,42 +17,6 @@ const NICE: i32 = 10;
 #[derive(Debug, thiserror::Error)]
 #[error("a worker panicked")]
 pub(crate) struct Panicked;
-
-/// How many workers are at work.
-#[derive(Debug)]
-pub(crate) struct Load {
-    busy: AtomicUsize,
-    workers: usize,
-}
-
-impl Load {
-    pub(super) const fn new(workers: usize) -> Self {
-        Self {
-            busy: AtomicUsize::new(0),
-            workers,
-        }
-    }
-
-    /// Whether every worker is.
-    pub(super) fn is_full(&self) -> bool {
-        self.busy.load(Ordering::Relaxed) >= self.workers
-    }
-
-    /// One more is, as long as the answer lives.
-    pub(super) fn enter(&self) -> Busy<'_> {
-        self.busy.fetch_add(1, Ordering::Relaxed);
-        Busy(&self.busy)
-    }
-}
-
-/// A worker at work.
-pub(super) struct Busy<'a>(&'a AtomicUsize);
-
-impl Drop for Busy<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 /// A fixed set of worker threads, and a thread for each heavy job. They end when the pool is dropped.
 pub(crate) struct Pool {
@@ -149,7 +114,7 @@ impl Pool {
         result.await.map_err(|_| Panicked)
     }
 
-    /// How many workers are at work.
+    /// How busy the workers are.
     pub(super) const fn load(&self) -> &Arc<Load> {
         &self.load
     }

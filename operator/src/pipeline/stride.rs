@@ -1,23 +1,21 @@
 //! The pace of the work on a record: progress for the lane's board, a limit on its time, and room for the workers.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lethe_core::Pace;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::pool::Load;
+use super::load::Load;
 use crate::telemetry::LaneBoard;
 
 /// Processor time that the work on any batch may take, and what each byte of its text adds. The slowest text that is known
 /// costs less than a hundredth of that.
 const LEAST: Duration = Duration::from_secs(300);
 const A_BYTE: Duration = Duration::from_millis(1);
-/// A heavy record takes at most the tenth part of a processor while all workers are busy.
-const SHARE: u64 = 10;
-/// How long it waits before it looks again whether they are.
+/// How long a heavy record that has taken more than its share waits before it looks again.
 const SLICE: Duration = Duration::from_millis(20);
 
 /// Paces the work of one thread on one batch.
@@ -32,8 +30,8 @@ pub(super) struct Stride {
     memory: Option<usize>,
     wanted: AtomicUsize,
     board: Option<Arc<LaneBoard>>,
-    /// The pool's load, if this work gives way to it, and when and at which processor time the last window ended.
-    yields: Option<(Arc<Load>, Instant, AtomicU64, AtomicU64)>,
+    /// The share in the processors, if this work gives way to the workers.
+    share: Option<Share>,
 }
 
 impl Stride {
@@ -45,10 +43,6 @@ impl Stride {
 
     fn within(limit: Duration, board: Option<&Arc<LaneBoard>>, yields: Option<&Arc<Load>>) -> Self {
         let begun = processor_time();
-        let window = |load: &Arc<Load>| {
-            let at = AtomicU64::new(micros(begun));
-            (Arc::clone(load), Instant::now(), AtomicU64::new(0), at)
-        };
         Self {
             limit,
             thread: std::thread::current().id(),
@@ -57,7 +51,7 @@ impl Stride {
             memory: None,
             wanted: AtomicUsize::new(0),
             board: board.cloned(),
-            yields: yields.map(window),
+            share: yields.map(|load| Share::begin(load, begun)),
         }
     }
 
@@ -79,23 +73,14 @@ impl Stride {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Waits while the workers are busy, as long as this thread has had more than its share of the time since the last window.
-    /// Its priority does that where processors are short; where a quota is, in a container, only this does.
+    /// Waits until this thread has had no more than its share of the processors. Its priority does that where processors are
+    /// short; where a quota is, in a container, only this does.
     fn give_way(&self, now: Duration) {
-        let Some((load, origin, last_wall, last_cpu)) = &self.yields else {
-            return;
-        };
-        let wall = || micros(origin.elapsed());
-        let since = wall().saturating_sub(last_wall.load(Ordering::Relaxed));
-        let worked = micros(now).saturating_sub(last_cpu.load(Ordering::Relaxed));
-        let mut owed = owed(worked, since);
-        while !owed.is_zero() && load.is_full() {
-            std::thread::sleep(owed.min(SLICE));
-            owed = owed.saturating_sub(SLICE);
+        let Some(share) = &self.share else { return };
+        while share.owes(now) {
+            std::thread::sleep(SLICE);
             self.step();
         }
-        last_wall.store(wall(), Ordering::Relaxed);
-        last_cpu.store(micros(now), Ordering::Relaxed);
     }
 
     fn step(&self) {
@@ -139,13 +124,59 @@ fn processor_time() -> Duration {
     )
 }
 
-/// How long a thread waits that has worked so many of so many microseconds, to have had no more than its share of them.
-const fn owed(worked: u64, since: u64) -> Duration {
-    Duration::from_micros((worked * SHARE).saturating_sub(since))
+/// What a heavy record's thread has had of the processors, against what the workers leave to it.
+#[derive(Debug)]
+struct Share {
+    load: Arc<Load>,
+    taken: Mutex<Taken>,
 }
 
-fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+/// The state at the end of the last window.
+#[derive(Debug)]
+struct Taken {
+    /// Processor time of the thread.
+    worked: Duration,
+    /// What a heavy record might have taken.
+    earned: Duration,
+    /// What it has had beyond that. It stays owed if the workers were idle for a moment in between.
+    owed: Duration,
+}
+
+impl Share {
+    fn begin(load: &Arc<Load>, worked: Duration) -> Self {
+        load.enter_heavy();
+        Self {
+            taken: Mutex::new(Taken {
+                worked,
+                earned: load.earned(),
+                owed: Duration::ZERO,
+            }),
+            load: Arc::clone(load),
+        }
+    }
+
+    /// Whether the thread, which has had so much processor time in all, has had more than its share.
+    fn owes(&self, worked: Duration) -> bool {
+        self.settle(worked, self.load.earned())
+    }
+
+    fn settle(&self, worked: Duration, earned: Duration) -> bool {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let owed = taken.owed + worked.saturating_sub(taken.worked);
+        // What is not taken is not saved up for later.
+        *taken = Taken {
+            worked,
+            earned,
+            owed: owed.saturating_sub(earned.saturating_sub(taken.earned)),
+        };
+        !taken.owed.is_zero()
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.load.leave_heavy();
+    }
 }
 
 #[cfg(test)]
@@ -188,21 +219,31 @@ mod tests {
     }
 
     #[test]
-    fn it_owes_the_workers_what_it_has_had_above_a_tenth() {
-        assert_eq!(owed(50, 100), Duration::from_micros(400));
-        assert_eq!(owed(10, 100), Duration::ZERO);
-        assert_eq!(owed(5, 100), Duration::ZERO);
+    fn what_is_owed_stays_owed_until_it_is_earned() {
+        let millis = Duration::from_millis;
+        let load = Arc::new(Load::new(1));
+        let share = Share::begin(&load, Duration::ZERO);
+        let start = share.taken.lock().unwrap().earned;
+        let settle = |worked, earned| share.settle(millis(worked), start + millis(earned));
+        assert!(settle(50, 5), "45 ms more than it might have taken");
+        assert!(settle(50, 30), "a worker was idle for a moment: 20 ms are left");
+        assert!(settle(60, 45), "15 ms");
+        assert!(!settle(60, 100), "the workers were idle");
+        assert!(settle(61, 100), "what it did not take then is gone");
     }
 
     #[test]
-    fn it_goes_on_at_once_when_a_worker_becomes_idle() {
+    fn it_goes_on_when_the_workers_are_idle_and_leaves_the_load_as_it_was() {
         let load = Arc::new(Load::new(1));
         let stride = Stride::within(Duration::from_secs(3600), None, Some(&load));
         work_for(Duration::from_millis(2));
         assert!(stride.advance(), "no worker is busy: this returns");
         let busy = load.enter();
-        assert!(load.is_full());
-        drop(busy);
-        assert!(!load.is_full());
+        work_for(Duration::from_millis(2));
+        assert!(
+            stride.advance(),
+            "it has a part of a busy worker's time: this returns too"
+        );
+        drop((stride, busy));
     }
 }

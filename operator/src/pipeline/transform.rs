@@ -12,7 +12,7 @@ use super::cost::{Cost, Limits, TOGETHER, over_memory};
 use super::edition::Edition;
 use super::incoming::{HeavyRecord, Incoming};
 use super::lane::Shop;
-use super::pool::Load;
+use super::load::Load;
 use super::stride::Stride;
 use crate::telemetry::{Drift, LaneBoard, Measures, Seen, Stage, Telemetry, Work};
 
