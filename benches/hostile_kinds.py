@@ -108,6 +108,16 @@ def nested_json(_draw, size):
     return ['{"resourceType":"Observation","id":"o1","status":"final"' + ',"contained":[{"resourceType":"Basic"' * depth + "}]" * depth + "}"]
 
 
+def entries(_draw, size):
+    """A bundle of small resources that refer to patients: the most values a byte that a message of many may have."""
+    entry = (
+        '{{"fullUrl":"urn:uuid:{i}","resource":{{"resourceType":"Observation","id":"o{i}","status":"final",'
+        '"subject":{{"reference":"Patient/p{half}"}}}}}}'
+    )
+    some = ",".join(entry.format(i=i, half=i // 2) for i in range(size // 140))
+    return ['{"resourceType":"Bundle","id":"b1","type":"collection","entry":[' + some + "]}"]
+
+
 def attachment(content_type, data):
     return json.dumps(
         {
@@ -176,6 +186,7 @@ KINDS = {name: Kind("json", lambda draw, size, text=text: [note(text(draw, size)
     "cda-cells": Kind("cda", cells),
     "fhir-divs": Kind("fhir", nested_divs),
     "fhir-json": Kind("fhir", nested_json),
+    "fhir-entries": Kind("fhir", entries),
     "fhir-attachment": Kind("fhir", attached),
     "fhir-pdf-blanks": Kind("fhir", pdf_blanks),
     "fhir-pdf-letters": Kind("fhir", pdf_letters),

@@ -55,7 +55,7 @@ struct Args {
     #[arg(long)]
     memory: bool,
     /// The most memory that a payload may take beside itself, as a multiple of its bytes; 32 MiB are always within it
-    #[arg(long, default_value_t = 40.0)]
+    #[arg(long, default_value_t = 25.0)]
     most_memory: f64,
     /// Reads one payload in this process, of this parser and shape
     #[arg(long, hide = true)]
