@@ -13,6 +13,7 @@ mod glyphs;
 mod lines;
 mod notes;
 mod open;
+mod strings;
 
 use std::sync::{Mutex, PoisonError};
 

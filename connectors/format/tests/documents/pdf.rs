@@ -254,6 +254,39 @@ fn a_document_that_is_cut_short_or_has_a_hole_is_refused() {
 }
 
 #[test]
+fn a_page_of_more_bytes_in_strings_than_a_page_has_glyphs_is_refused_before_it_is_run() {
+    let page = |contents: &[&str]| {
+        let refs: String = (0..contents.len()).map(|i| format!("{} 0 R ", i + 5)).collect();
+        let page = format!(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents [{refs}] /Resources << /Font << /F 4 0 R >> >> >>"
+        );
+        let mut objects = vec![
+            b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_vec(),
+            page.into_bytes(),
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_vec(),
+        ];
+        let contents = contents.iter().map(|content| deflated(content.as_bytes()));
+        objects.extend(contents.map(|content| stream("/Filter /FlateDecode", &content)));
+        file(&objects)
+    };
+    // A string that nothing draws: only a count of its bytes can refuse it.
+    let kept = |length: usize| format!("/P << /A ({}) >> BDC EMC", "a".repeat(length));
+    let text = "BT /F 12 Tf 72 700 Td (Voss) Tj ET";
+    assert_eq!(read(&page(&[&kept(400_000), text])), "Voss");
+    assert_eq!(refused(&page(&[&kept(600_000), text])), PdfError::TooComplex);
+    assert_eq!(
+        refused(&page(&[&kept(300_000), &kept(300_000), text])),
+        PdfError::TooComplex
+    );
+    let open = "/P << /A (a";
+    assert_eq!(
+        refused(&page(&[open, &"a".repeat(600_000), ") >> BDC EMC", text])),
+        PdfError::TooComplex
+    );
+}
+
+#[test]
 fn text_over_the_limit_is_refused() {
     assert_eq!(pdf_to_text(&line("Voss"), 3), Err(PdfError::TooLarge));
 }

@@ -24,7 +24,7 @@ const MAX_DRAWN: Limit = Limit {
     most: 50_000_000,
 };
 /// Bytes of the text of one page's glyphs: a hundred times those of a dense one. A glyph takes up to 300 bytes until its page is done.
-const MAX_TEXT: usize = 500_000;
+pub(super) const MAX_TEXT: usize = 500_000;
 /// Bytes of text that one glyph may stand for. A font maps a code to 512 bytes of UTF-16 at most (ISO 32000-2, section 9.10.3).
 const MAX_GLYPH_TEXT: usize = 768;
 /// Units of a font's design grid that are one em.

@@ -12,7 +12,7 @@ use lopdf::xref::{XrefEntry, XrefRecovery};
 use lopdf::{DecompressError, Dictionary, Document, Error, LoadOptions, Object, ObjectId, Stream};
 
 use super::cost::Forms;
-use super::{Limit, MAX_PAGES, PdfError, cost, notes};
+use super::{Limit, MAX_PAGES, PdfError, cost, notes, strings};
 
 /// The bytes that one stream of objects may decode to. Writers put some hundred objects into each.
 const MAX_OBJECT_STREAM: usize = 8 << 20;
@@ -77,6 +77,7 @@ pub(super) fn open(pdf: &[u8]) -> Result<Opened, PdfError> {
     if pages.len() > MAX_PAGES {
         return Err(PdfError::TooComplex);
     }
+    strings::refuse_long(&document, &pages)?;
     let forms = cost::count(&document, &pages, MAX_RUN.of(pdf.len()))?;
     let mut notes = Vec::with_capacity(pages.len());
     let mut left = most_decoded;
