@@ -5,7 +5,8 @@
 use std::time::{Duration, Instant};
 
 use lethe_connectors::kafka::{
-    Cluster, EmbeddedBroker, FetchBudget, KafkaConfig, KafkaConfigError, KafkaProblem, Producer, REFUSED,
+    Cluster, EmbeddedBroker, FetchBudget, KafkaConfig, KafkaConfigError, KafkaProblem, MOST_EXPANSION,
+    Producer, REFUSED,
 };
 
 const BASE: &str = "brokers = [\"127.0.0.1:9092\"]\ntopics = [\"notes\"]\ngroup = \"lethe\"\n";
@@ -279,11 +280,22 @@ fn fetch_buffers_stay_within_the_budget() {
                 let client = config.client_config(FetchBudget { bytes, queues }).unwrap();
                 let number = |key| client.get(key).unwrap().parse::<usize>().unwrap();
                 let queued = number("queued.max.messages.kbytes") * 1024 * queues;
-                let fetched = number("fetch.max.bytes") * brokers;
-                // librdkafka raises a fetch to its least message limit of 1 MB.
+                // librdkafka raises a fetch to `message.max.bytes`, which is 1,000 at least.
+                let fetch = number("fetch.max.bytes").max(number("message.max.bytes"));
+                let expanded = fetch * brokers * MOST_EXPANSION;
                 assert!(
-                    queued <= bytes / 2 && fetched <= (bytes / 2).max(brokers << 20),
+                    queued <= bytes / 2 && (fetch == 1000 || expanded <= bytes),
                     "{bytes} {queues} {brokers}"
+                );
+                assert_eq!(number("fetch.message.max.bytes"), fetch);
+                let mut lifted = self::config("[properties]\n\"fetch.message.max.bytes\" = 1048576");
+                lifted.brokers = config.brokers;
+                let client = lifted.client_config(FetchBudget { bytes, queues }).unwrap();
+                assert_eq!(client.get("fetch.message.max.bytes"), Some("1048576"));
+                let fetch: usize = client.get("fetch.max.bytes").unwrap().parse().unwrap();
+                assert!(
+                    fetch * brokers <= (bytes / 2).max(brokers << 20),
+                    "{bytes} {brokers}"
                 );
             }
         }

@@ -16,6 +16,11 @@ use super::token::Login;
 const LEAST_BUDGET: usize = 4 << 20;
 /// What a batch may hold once it is decompressed, in bytes, however little memory there is: librdkafka's own default.
 const LEAST_BATCH: usize = 100_000_000;
+/// Bytes that one byte of a batch can become: Zstandard writes 128 KiB of one byte as a block of 4 (RFC 8878, sections 3.1.1.2.2 and
+/// 3.1.1.2.4); the other codecs stay far below.
+pub const MOST_EXPANSION: usize = (128 << 10) / 4;
+/// The least that is asked for at a time, in bytes: librdkafka takes no less as `message.max.bytes`.
+const LEAST_FETCH: usize = 1000;
 
 /// Settings of the Kafka source.
 #[derive(Clone, Debug, Deserialize)]
@@ -150,8 +155,10 @@ impl KafkaConfig {
     /// The consumer's librdkafka configuration.
     ///
     /// Half of the budget is for queued records (`queued.max.messages.kbytes`, which librdkafka may pass by one fetch a
-    /// broker) and half for those fetches (`fetch.max.bytes`, counted as they travel: compressed). A single batch
-    /// larger than that is still fetched, or the partition would stand still.
+    /// broker). librdkafka decompresses all batches of a fetch at once, so a fetch (`fetch.max.bytes`) is so small that it stays
+    /// within the budget however far its batches expand. The first batch is fetched whatever its size, or the partition would stand
+    /// still; it may hold twice the budget decompressed (`receive.message.max.bytes`). So a fetch brings one batch as a rule.
+    /// `fetch.message.max.bytes` among the properties lifts the limit.
     ///
     /// # Errors
     /// [`KafkaConfigError`].
@@ -165,8 +172,16 @@ impl KafkaConfig {
             return Err(bad("memory", problem));
         }
         let queued = budget.bytes / 2 / budget.queues.max(1);
-        let fetch = (budget.bytes / 2 / self.brokers.len().max(1)).clamp(1 << 20, 50 << 20);
         let mut config = self.connection()?;
+        let a_broker = budget.bytes / self.brokers.len().max(1);
+        let (fetch, of_partition) = match config.get("fetch.message.max.bytes") {
+            // Whoever sets it knows how far batches expand.
+            Some(bytes) => ((a_broker / 2).clamp(1 << 20, 50 << 20), bytes.to_owned()),
+            None => {
+                let fetch = (a_broker / MOST_EXPANSION).max(LEAST_FETCH);
+                (fetch, fetch.to_string())
+            }
+        };
         config
             .set("group.id", &self.group)
             .set("partition.assignment.strategy", self.assignment.name())
@@ -186,7 +201,9 @@ impl KafkaConfig {
                 "queued.min.messages",
                 (queued / 1024).clamp(1_000, 100_000).to_string(),
             )
-            .set("fetch.max.bytes", fetch.to_string());
+            .set("fetch.max.bytes", fetch.to_string())
+            // librdkafka raises `fetch.max.bytes` to it.
+            .set("message.max.bytes", fetch.to_string());
         if config.get("receive.message.max.bytes").is_none() {
             // Also the most that a batch may hold decompressed; a batch above it cannot be read at all.
             let batch = (2 * budget.bytes).clamp(LEAST_BATCH, i32::MAX as usize);
@@ -195,7 +212,7 @@ impl KafkaConfig {
         for (key, value) in [
             // The default waits a second after a full queue, which starves lanes when the queue is small.
             ("fetch.queue.backoff.ms", "20"),
-            ("fetch.message.max.bytes", "1048576"),
+            ("fetch.message.max.bytes", &of_partition),
         ] {
             if config.get(key).is_none() {
                 config.set(key, value);

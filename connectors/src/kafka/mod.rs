@@ -11,7 +11,7 @@ pub mod source;
 pub(crate) mod token;
 mod topic;
 
-pub use config::{Assignment, FetchBudget, KafkaConfig, KafkaConfigError, Start};
+pub use config::{Assignment, FetchBudget, KafkaConfig, KafkaConfigError, MOST_EXPANSION, Start};
 pub use embedded::EmbeddedBroker;
 pub use ids::TopicIds;
 pub use problem::KafkaProblem;
