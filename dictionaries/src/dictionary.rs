@@ -1,5 +1,6 @@
 //! The compiled dictionary at run time: one automaton over every list's keys, and what each key's lists say.
 
+mod forms;
 mod parse;
 mod starts;
 
@@ -19,6 +20,7 @@ use crate::matcher::{Cache, Matcher};
 use crate::near::NearIndex;
 use crate::read::LoadError;
 use crate::source::Role;
+use forms::Forms;
 use starts::Starts;
 
 static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/builtin.dictionary"));
@@ -28,9 +30,10 @@ type Automaton = Fst<Cow<'static, [u8]>>;
 /// Names, places, institutions and ordinary words, ready to be matched against notes.
 pub struct Dictionary {
     lists: Vec<ListInfo>,
+    /// Sets of lists, and those lists that hold an exception; after those of records, the sets of exact forms.
     sets: Vec<(ListSet, ListSet)>,
     numbers: Vec<Vec<u32>>,
-    exacts: Vec<Vec<(ListSet, String)>>,
+    forms: Vec<Forms>,
     records: Vec<Record>,
     automaton: Automaton,
     starts: Starts,
@@ -38,7 +41,6 @@ pub struct Dictionary {
     /// Nodes after which a word of a distance-1 list may stand, sorted.
     near_nodes: Vec<u32>,
     digest: [u8; 32],
-    exact: ListSet,
     numbered: ListSet,
     distance1: ListSet,
     /// Word caches between uses, so that a matcher starts warm.
@@ -49,6 +51,7 @@ pub struct Dictionary {
 struct Record {
     set: u32,
     numbers: u32,
+    /// The place of its exact forms, [`NONE`] if no exact list holds it.
     exacts: u32,
 }
 
@@ -141,7 +144,7 @@ impl Dictionary {
         self.lists_where(|list| list.label == label)
     }
 
-    /// The different sets of lists that hold its keys, exact lists included whatever the case.
+    /// The sets of lists that hold its keys: with exact lists whatever the case, and with those of each written form.
     pub fn list_sets(&self) -> impl Iterator<Item = ListSet> {
         self.sets.iter().map(|&(lists, _)| lists)
     }
@@ -286,20 +289,32 @@ impl Dictionary {
         record.map_or(ListSet::EMPTY, |record| self.sets[record.set as usize].0)
     }
 
+    /// The number of [`Dictionary::lists_of`] a record, [`NONE`] if there is no such record.
+    pub(crate) fn set_of(&self, record: u32) -> u32 {
+        self.records
+            .get(record as usize)
+            .map_or(NONE, |record| record.set)
+    }
+
+    /// The lists of a set by its number; none if there is no such set.
+    #[inline]
+    pub(crate) fn lists_of_set(&self, set: u32) -> ListSet {
+        self.sets
+            .get(set as usize)
+            .map_or(ListSet::EMPTY, |&(lists, _)| lists)
+    }
+
     /// The entry of a record; `is_written` tells whether the text has this exact form.
     #[inline]
     pub(crate) fn entry(&self, record: u32, is_written: impl Fn(&str) -> bool) -> Entry<'_> {
         let Some(&Record { set, exacts, .. }) = self.records.get(record as usize) else {
             return Entry::none(self);
         };
-        let mut lists = self.sets[set as usize].0;
-        if lists.intersects(self.exact) {
-            let written = self.exacts[exacts as usize]
-                .iter()
-                .filter(|(_, form)| is_written(form));
-            lists = written.fold(lists - self.exact, |lists, (more, _)| lists | *more);
-            return Entry::new(self, record, lists);
-        }
+        let set = match self.forms.get(exacts as usize) {
+            Some(forms) => forms.set(is_written),
+            None => set,
+        };
+        let lists = self.sets[set as usize].0;
         Entry::of_set(self, record, lists, set)
     }
 
@@ -335,15 +350,34 @@ impl fmt::Debug for Dictionary {
     }
 }
 
-/// One bit for what a folded word can begin with: a letter, any digit, anything else.
-pub(crate) const fn class(byte: u8) -> u32 {
-    match byte {
-        b'a'..=b'z' => 1 << (byte - b'a'),
-        b'A'..=b'Z' => 1 << (byte - b'A'),
-        b'0'..=b'9' => 1 << 26,
-        _ => 1 << 27,
-    }
+/// One bit for what a folded word can begin with: a letter, any digit, each of the marks that entries have most, another mark,
+/// [`OUTSIDE`] ASCII. One for the separator too: a combining mark folds into nothing, so that anything may follow it.
+#[inline]
+pub(crate) fn class(byte: u8) -> u32 {
+    CLASSES[byte as usize]
 }
+
+/// Read from a table: in a text without words no branch could be foretold.
+static CLASSES: [u32; 256] = {
+    let mut classes = [OUTSIDE; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        classes[byte as usize] = match byte {
+            b'a'..=b'z' => 1 << (byte - b'a'),
+            b'A'..=b'Z' => 1 << (byte - b'A'),
+            b'0'..=b'9' => 1 << 26,
+            b'&' => 1 << 27,
+            b'/' => 1 << 28,
+            SEPARATOR => 1 << 31,
+            _ => 1 << 29,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// The [`class`] of bytes outside ASCII.
+pub(crate) const OUTSIDE: u32 = 1 << 30;
 
 /// Stands for "no record" and "no word" in packed numbers.
 pub(crate) const NONE: u32 = u32::MAX;

@@ -71,7 +71,7 @@ impl<'d> Entry<'d> {
     }
 
     /// The place of [`Entry::lists`] in [`Dictionary::list_sets`](crate::Dictionary::list_sets), if it is known: for tables with
-    /// a row a set. `None` for entries of exact lists.
+    /// a row a set. `None` for entries that are restricted to some lists.
     #[inline]
     pub fn list_set(self) -> Option<usize> {
         (self.set != NONE).then_some(self.set as usize)

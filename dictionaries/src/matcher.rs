@@ -10,12 +10,13 @@ use std::ops::Range;
 use lethe_core::{NoteView, Span, TokenKind};
 
 use crate::dictionary::{At, Dictionary, NONE};
-use crate::entry::{Entry, EntryId};
-use crate::joint::{is_written, next_word};
+use crate::entry::Entry;
+use crate::joint::is_written;
 use crate::list::ListSet;
 pub(crate) use cache::Cache;
 use cache::{
-    LONG, NOTHING, SLOTS, STEPS, Slot, State, Step, UNLISTED, UNSOUGHT, can_begin, place_of, short_key,
+    ALL_SLOTS, LONG, NOTHING, SINGLE, SLOTS, STEPS, Slot, State, Step, UNLISTED, UNSOUGHT, Way, may_be_near,
+    place_of, short_key,
 };
 
 /// An entry found in a note.
@@ -42,7 +43,7 @@ pub struct Matcher<'d> {
 impl<'d> Matcher<'d> {
     pub(crate) fn new(dictionary: &'d Dictionary, mut cache: Cache) -> Self {
         if cache.words.is_empty() {
-            cache.words = vec![Slot::EMPTY; SLOTS + 3];
+            cache.words = vec![Slot::EMPTY; ALL_SLOTS];
             cache.words[UNLISTED].near = [UNSOUGHT; 2];
             cache.steps = vec![Step::EMPTY; STEPS + 1];
         }
@@ -112,7 +113,7 @@ impl<'d> Matcher<'d> {
     fn entry(&self, note: &NoteView<'_>, i: usize, place: usize) -> Entry<'d> {
         match self.cache.words[place].record {
             NONE => Entry::none(self.dictionary),
-            record => self.dictionary.entry_of(EntryId(record), note.word(i)),
+            record => self.dictionary.entry(record, |form| is_written(note, i, i, form)),
         }
     }
 
@@ -129,9 +130,16 @@ impl<'d> Matcher<'d> {
         }
         let place = self.slot(note, i);
         let entry = self.entry(note, i, place);
-        let mut best = None;
+        let wanted_entry = entry.within(wanted);
+        let mut best = (!wanted_entry.is_none()).then(|| Match {
+            first: i,
+            last: i,
+            span: note.tokens.span(i),
+            entry: wanted_entry,
+            distance: 0,
+        });
         if !wanted.is_empty() {
-            self.each_of_slot(note, (i, place), wanted, &mut longest(&mut best));
+            self.beyond(note, (i, place), wanted, &mut longest(&mut best));
         }
         (entry, best)
     }
@@ -149,12 +157,25 @@ impl<'d> Matcher<'d> {
             return;
         }
         let place = self.slot(note, first);
-        self.each_of_slot(note, (first, place), wanted, found);
+        let slot = &self.cache.words[place];
+        if self.dictionary.lists_of_set(slot.set).intersects(wanted) {
+            let entry = self.entry(note, first, place).within(wanted);
+            if !entry.is_none() {
+                found(Match {
+                    first,
+                    last: first,
+                    span: note.tokens.span(first),
+                    entry,
+                    distance: 0,
+                });
+            }
+        }
+        self.beyond(note, (first, place), wanted, found);
     }
 
-    /// As [`Matcher::from`], for a token of which the slot's place is known, and which is no mark.
+    /// As [`Matcher::from`], without the token's own entry, for a token of which the slot's place is known, and which is no mark.
     #[inline]
-    fn each_of_slot(
+    fn beyond(
         &mut self,
         note: &NoteView<'_>,
         (first, place): (usize, usize),
@@ -162,9 +183,12 @@ impl<'d> Matcher<'d> {
         found: &mut impl FnMut(Match<'d>),
     ) {
         let slot = &self.cache.words[place];
-        let (record, near) = (slot.record, slot.near[0]);
         let misspelt = wanted.intersects(self.dictionary.distance1());
-        let goes_on = slot.next(note, first, misspelt).map(|next| (next, slot.state()));
+        let way = slot.state.way(note, first, misspelt);
+        let near = misspelt & (slot.near[0] != NONE);
+        if way.is_none() & !near {
+            return;
+        }
         let mut walk = Walk {
             misspelt,
             matcher: self,
@@ -173,14 +197,12 @@ impl<'d> Matcher<'d> {
             wanted,
             found,
         };
-        if record != NONE {
-            walk.emit(record, first, 0);
+        if let Some(way) = way {
+            walk.go_on(way, 0);
         }
-        if let Some((next, state)) = goes_on {
-            walk.go_on(state, next, 0);
-        }
-        if walk.misspelt && near != NONE {
+        if near {
             let root = walk.matcher.dictionary.root();
+            // Looked up anew: another word may have taken the slot during the walk.
             let near = walk.matcher.near(note, first);
             walk.try_near(root, near, first);
         }
@@ -190,8 +212,8 @@ impl<'d> Matcher<'d> {
     #[inline]
     fn slot(&mut self, note: &NoteView<'_>, i: usize) -> usize {
         let (start, end) = (note.tokens.starts[i] as usize, note.tokens.ends[i] as usize);
-        let key = short_key(note.text.as_bytes(), start, end);
-        let (place, key) = match key {
+        let (place, key) = match short_key(note.text.as_bytes(), start, end) {
+            Some(key) if end - start == 1 => (SINGLE + (key as usize & 0x7f), key),
             // Letters at random would take the place of all words, and each would be read from memory, which costs more.
             Some(key) if self.dictionary.begins_nothing(key) => {
                 return if self.dictionary.near().may_be_near(end - start) {
@@ -212,6 +234,9 @@ impl<'d> Matcher<'d> {
     /// The words that token `i` may be a misspelling of.
     #[inline]
     fn near(&mut self, note: &NoteView<'_>, i: usize) -> [u32; 2] {
+        if !may_be_near(self.dictionary, note, i) {
+            return [NONE; 2];
+        }
         let place = self.slot(note, i);
         let near = self.cache.words[place].near;
         if near[0] != UNSOUGHT {
@@ -224,19 +249,19 @@ impl<'d> Matcher<'d> {
         near
     }
 
-    /// Where token `i` leads from `at`: the record of the key that ends with it or [`NONE`], and what can follow.
+    /// Where token `i` leads from the place `node` within a key.
     #[inline]
-    fn follow(&mut self, note: &NoteView<'_>, at: At, i: usize) -> Option<(u32, State)> {
+    fn step(&mut self, note: &NoteView<'_>, node: u32, i: usize) -> &Step {
         let (start, end) = (note.tokens.starts[i] as usize, note.tokens.ends[i] as usize);
         let key = short_key(note.text.as_bytes(), start, end);
         let (place, key) = key.map_or((STEPS, 0), |key| {
-            (place_of(key ^ u128::from(at.node) << 64) % STEPS, key)
+            (place_of(key ^ u128::from(node) << 64) % STEPS, key)
         });
-        let step = &self.cache.steps[place];
-        if step.key != key || step.node != at.node || key == 0 {
-            self.cache.steps[place] = Step::of(self.dictionary, note, at.node, i, key);
+        let step = &mut self.cache.steps[place];
+        if step.key != key || step.node != node || key == 0 {
+            *step = Step::of(self.dictionary, note, node, i, key);
         }
-        self.cache.steps[place].from(at)
+        step
     }
 }
 
@@ -274,34 +299,37 @@ struct Walk<'m, 'd, 'n, 'f, F> {
 }
 
 impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
-    /// Follows the text with this token, before which the automaton stands as `state` says, and which stands apart or not.
-    fn go_on(&mut self, mut state: State, (mut next, mut apart): (usize, bool), distance: u8) {
+    /// Follows the text on this way.
+    fn go_on(
+        &mut self,
+        Way {
+            mut next,
+            mut at,
+            mut exact,
+            mut near,
+        }: Way,
+        distance: u8,
+    ) {
         loop {
-            let (at, classes) = if apart {
-                (state.apart, state.classes_apart)
-            } else {
-                (state.tight, state.classes_tight)
-            };
-            let after = if can_begin(self.note, next, classes) {
-                self.matcher.follow(self.note, at, next)
-            } else {
-                None
-            };
-            let Some((record, after)) = after else {
-                if apart && distance == 0 && state.takes_near && self.misspelt {
+            let step = exact.then(|| self.matcher.step(self.note, at.node, next));
+            let Some(step) = step.filter(|step| step.found) else {
+                if near {
                     let near = self.matcher.near(self.note, next);
                     self.try_near(at, near, next);
                 }
                 return;
             };
+            let record = step.record;
+            let onward = step.state.way(self.note, next, self.misspelt & (distance == 0));
             if record != NONE {
-                self.emit(record, next, distance);
+                self.emit(record + at.sum, next, distance);
             }
-            state = after;
-            match next_word(self.note, next) {
-                Some(word) => (next, apart) = word,
-                None => return,
-            }
+            let Some(way) = onward else { return };
+            (next, exact, near) = (way.next, way.exact, way.near);
+            at = At {
+                node: way.at.node,
+                sum: at.sum + way.at.sum,
+            };
         }
     }
 
@@ -317,8 +345,8 @@ impl<'d, F: FnMut(Match<'d>)> Walk<'_, 'd, '_, '_, F> {
                 if let Some(record) = dictionary.record(after) {
                     self.emit(record, i, 1);
                 }
-                if let Some(next) = next_word(self.note, i) {
-                    self.go_on(State::after(dictionary, after), next, 1);
+                if let Some(way) = State::after(dictionary, after).way(self.note, i, false) {
+                    self.go_on(way, 1);
                 }
             }
         }

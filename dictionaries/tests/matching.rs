@@ -160,6 +160,32 @@ fn one_typing_error_is_forgiven_in_long_words_of_lists_that_ask_for_it() {
 }
 
 #[test]
+fn a_long_word_after_a_misspelt_one_does_not_hide_it() {
+    let entries = [
+        "Upperlongmeadowville Nethershortmeadow",
+        "Upperlongmeadowvile",
+        "Lowerlongmeadowville",
+    ];
+    let dictionary = dictionary(&[list("places", MatchMode::Distance1, &entries)]);
+    assert_eq!(
+        longest(&dictionary, "Upperlongmeadowville Lowerlongmeadowville"),
+        ["Upperlongmeadowville/1", "Lowerlongmeadowville/0"]
+    );
+}
+
+#[test]
+fn marks_inside_an_entry_differ() {
+    let entries = ["Hale&Sons", "Hale/Norton", "Hale+Orr", "Ávila"];
+    let dictionary = dictionary(&[list("places", MatchMode::Folded, &entries)]);
+    assert_eq!(
+        longest(&dictionary, "Hale & Sons, Hale/Norton; Hale+Orr"),
+        ["Hale & Sons/0", "Hale/Norton/0", "Hale+Orr/0"]
+    );
+    assert!(longest(&dictionary, "Hale/Sons Hale&Norton Hale=Orr Hale@Sons").is_empty());
+    assert_eq!(longest(&dictionary, "A\u{301}vila"), ["A\u{301}vila/0"]);
+}
+
+#[test]
 fn all_matches_name_their_lists_and_numbers() {
     let dictionary = small();
     let (places, names) = (

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use fst::raw::Fst;
 
-use super::{Dictionary, Record, Starts};
+use super::{Dictionary, Forms, Record, Starts};
 use crate::list::{ListId, ListInfo, ListSet};
 use crate::near::NearIndex;
 use crate::read::{LoadError, Reader};
@@ -21,10 +21,10 @@ impl Dictionary {
             place += 1;
             header(from, place - 1)
         })?;
-        let sets = from.many(|from| Ok((ListSet(from.u128()?), ListSet(from.u128()?))))?;
+        let mut sets = from.many(|from| Ok((ListSet(from.u128()?), ListSet(from.u128()?))))?;
         let numbers = from.many(|from| from.many(Reader::u32))?;
         let exacts = from.many(|from| from.many(|from| Ok((ListSet(from.u128()?), from.str()?))))?;
-        let records = from.many(|from| {
+        let mut records = from.many(|from| {
             let record = Record {
                 set: from.u32()?,
                 numbers: from.u32()?,
@@ -51,7 +51,7 @@ impl Dictionary {
                 .collect()
         };
         let mut made = Self {
-            exact: those(MatchMode::Exact),
+            forms: Forms::resolve(&mut records, &exacts, &mut sets, those(MatchMode::Exact)),
             distance1: those(MatchMode::Distance1),
             numbered: lists
                 .iter()
@@ -61,7 +61,6 @@ impl Dictionary {
             lists,
             sets,
             numbers,
-            exacts,
             records,
             automaton,
             starts: Starts::default(),

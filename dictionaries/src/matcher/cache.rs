@@ -2,7 +2,7 @@
 
 use lethe_core::{NoteView, TokenKind};
 
-use crate::dictionary::{At, Dictionary, NONE, class};
+use crate::dictionary::{At, Dictionary, NONE, OUTSIDE, class};
 use crate::joint::next_word;
 
 /// Words remembered; a power of two. With 64 bytes each they fill a second-level cache and spare
@@ -15,6 +15,10 @@ pub(super) const LONG: usize = SLOTS;
 pub(super) const NOTHING: usize = SLOTS + 1;
 /// The slot of words that begin no key and may be misspelt ones. Never filled.
 pub(super) const UNLISTED: usize = SLOTS + 2;
+/// The first of the slots of words of one byte, which need no hash: a slot for each ASCII character.
+pub(super) const SINGLE: usize = SLOTS + 3;
+/// All slots.
+pub(super) const ALL_SLOTS: usize = SINGLE + 128;
 
 /// Steps remembered from one word of a key to the next; a power of two.
 pub(super) const STEPS: usize = 4096;
@@ -32,14 +36,60 @@ pub(crate) struct Cache {
 /// Where the automaton stands after some words, and what it can go on with.
 #[derive(Clone, Copy)]
 pub(super) struct State {
-    pub(super) tight: At,
-    pub(super) apart: At,
-    pub(super) classes_tight: u32,
-    pub(super) classes_apart: u32,
-    pub(super) takes_near: bool,
+    /// Its place, and its place after a separator.
+    tight: At,
+    apart: At,
+    /// First bytes of what can follow at each, by [`class`].
+    classes_tight: u32,
+    classes_apart: u32,
+    /// Whether a misspelt word can follow a separator.
+    takes_near: bool,
+}
+
+/// A way to go on: to a token from a place.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    pub(super) next: usize,
+    pub(super) at: At,
+    /// Whether the token may continue a key, as its first byte tells.
+    pub(super) exact: bool,
+    /// Whether a word that the token is misspelt for may.
+    pub(super) near: bool,
 }
 
 impl State {
+    /// Nothing follows.
+    const END: Self = Self {
+        tight: At { node: 0, sum: 0 },
+        apart: At { node: 0, sum: 0 },
+        classes_tight: 0,
+        classes_apart: 0,
+        takes_near: false,
+    };
+
+    /// Returns how the token after `i` may continue a key, if it may; where `misspelt`, as a misspelt word too.
+    // Inlined, since the parts of what it returns are read at once: through memory that would wait for its stores.
+    #[inline(always)]
+    pub(super) fn way(&self, note: &NoteView<'_>, i: usize, misspelt: bool) -> Option<Way> {
+        let takes_near = self.takes_near & misspelt;
+        if self.classes_tight | self.classes_apart == 0 && !takes_near {
+            return None;
+        }
+        let (next, apart) = next_word(note, i)?;
+        let (at, classes) = if apart {
+            (self.apart, self.classes_apart)
+        } else {
+            (self.tight, self.classes_tight)
+        };
+        let (exact, near) = (can_begin(note, next, classes), apart & takes_near);
+        (exact | near).then_some(Way {
+            next,
+            at,
+            exact,
+            near,
+        })
+    }
+
     pub(super) fn after(dictionary: &Dictionary, tight: At) -> Self {
         let apart = dictionary.step_apart(tight);
         Self {
@@ -58,84 +108,42 @@ impl State {
 pub(super) struct Slot {
     /// The word's bytes, its ASCII letters in lower case, padded with zeros; 0 for an empty slot.
     pub(super) key: u128,
-    /// Where the automaton stands after it, and after it and a separator.
-    pub(super) tight: At,
-    pub(super) apart: At,
-    /// First bytes of what can follow, by [`class`].
-    pub(super) classes_tight: u32,
-    pub(super) classes_apart: u32,
-    /// Its own record.
+    /// Where it leads.
+    pub(super) state: State,
+    /// Its own record, and the lists that may hold it as the dictionary numbers them.
     pub(super) record: u32,
+    pub(super) set: u32,
     /// Words of distance-1 lists that it may be a misspelling of; [`UNSOUGHT`] until a caller asks.
     pub(super) near: [u32; 2],
-    /// Whether a misspelt word can follow.
-    pub(super) takes_near: bool,
 }
 
 impl Slot {
     pub(super) const EMPTY: Self = Self {
         key: 0,
-        tight: At { node: 0, sum: 0 },
-        apart: At { node: 0, sum: 0 },
-        classes_tight: 0,
-        classes_apart: 0,
+        state: State::END,
         record: NONE,
+        set: NONE,
         near: [NONE; 2],
-        takes_near: false,
     };
 
     #[inline(never)]
     pub(super) fn of(dictionary: &Dictionary, note: &NoteView<'_>, i: usize, key: u128) -> Self {
         let at = dictionary.step_first(note.word(i));
         let record = at.and_then(|at| dictionary.record(at)).unwrap_or(NONE);
-        let letters = note.tokens.kinds[i] == TokenKind::Letters as u8;
         // A known word is no misspelling.
-        let near = [if record == NONE && letters { UNSOUGHT } else { NONE }; 2];
+        let sought = record == NONE && may_be_near(dictionary, note, i);
+        let near = [if sought { UNSOUGHT } else { NONE }; 2];
         let empty = Self {
             key,
             record,
+            set: dictionary.set_of(record),
             near,
             ..Self::EMPTY
         };
-        at.map_or(empty, |at| {
-            let state = State::after(dictionary, at);
-            Self {
-                tight: state.tight,
-                apart: state.apart,
-                classes_tight: state.classes_tight,
-                classes_apart: state.classes_apart,
-                takes_near: state.takes_near,
-                ..empty
-            }
+        at.map_or(empty, |at| Self {
+            state: State::after(dictionary, at),
+            ..empty
         })
-    }
-
-    /// The token after `i`, which this slot is of, and whether it stands apart, if it may go on with a key; where `misspelt`,
-    /// with a misspelt word too.
-    #[inline]
-    pub(super) fn next(&self, note: &NoteView<'_>, i: usize, misspelt: bool) -> Option<(usize, bool)> {
-        if self.classes_tight | self.classes_apart == 0 && !self.takes_near {
-            return None;
-        }
-        next_word(note, i).filter(|&(next, apart)| {
-            let classes = if apart {
-                self.classes_apart
-            } else {
-                self.classes_tight
-            };
-            can_begin(note, next, classes) || apart & misspelt & self.takes_near
-        })
-    }
-
-    #[inline]
-    pub(super) const fn state(&self) -> State {
-        State {
-            tight: self.tight,
-            apart: self.apart,
-            classes_tight: self.classes_tight,
-            classes_apart: self.classes_apart,
-            takes_near: self.takes_near,
-        }
     }
 }
 
@@ -159,13 +167,7 @@ impl Step {
         node: 0,
         found: false,
         record: NONE,
-        state: State {
-            tight: At { node: 0, sum: 0 },
-            apart: At { node: 0, sum: 0 },
-            classes_tight: 0,
-            classes_apart: 0,
-            takes_near: false,
-        },
+        state: State::END,
     };
 
     #[inline(never)]
@@ -183,29 +185,15 @@ impl Step {
             ..empty
         })
     }
-
-    /// The step taken from `at`, which stands at its place.
-    #[inline]
-    pub(super) fn from(&self, at: At) -> Option<(u32, State)> {
-        if !self.found {
-            return None;
-        }
-        let record = if self.record == NONE {
-            NONE
-        } else {
-            self.record + at.sum
-        };
-        let mut state = self.state;
-        state.tight.sum += at.sum;
-        state.apart.sum += at.sum;
-        Some((record, state))
-    }
 }
 
 /// The bytes of a word of at most sixteen as one number. Its ASCII letters are in lower case: walks fold them anyhow.
 #[inline]
 pub(super) fn short_key(text: &[u8], start: usize, end: usize) -> Option<u128> {
     let len = end - start;
+    if len == 1 {
+        return Some(u128::from(text[start].to_ascii_lowercase()));
+    }
     if len > 16 {
         return None;
     }
@@ -250,13 +238,21 @@ const fn lower(bytes: u64) -> u64 {
     bytes | capitals >> 2
 }
 
+/// Whether token `i` may be a misspelt word; false only if it is none.
+#[inline]
+pub(super) fn may_be_near(dictionary: &Dictionary, note: &NoteView<'_>, i: usize) -> bool {
+    let tokens = note.tokens;
+    let length = (tokens.ends[i] - tokens.starts[i]) as usize;
+    tokens.kinds[i] == TokenKind::Letters as u8 && dictionary.near().may_be_near(length)
+}
+
 /// Whether token `i` begins with one of these classes. Most words of a note end here: what follows them begins no key's
 /// next word.
 #[inline]
 pub(super) fn can_begin(note: &NoteView<'_>, i: usize, classes: u32) -> bool {
     let begins = class(note.text.as_bytes()[note.tokens.starts[i] as usize]);
     // A letter outside ASCII may fold into any.
-    classes & begins != 0 || (begins == class(0) && classes != 0)
+    classes & begins != 0 || (begins == OUTSIDE && classes != 0)
 }
 
 #[inline]

@@ -199,13 +199,20 @@ impl<'d, 'n> Reading<'d, 'n> {
     }
 
     /// What the lists say of token `i`.
+    #[inline]
     pub(crate) fn traits(&self, i: usize) -> Traits {
         let Some(cell) = self.traits.get(i) else {
             return Traits::default();
         };
-        if cell.get() == Traits::UNREAD {
-            cell.set(self.vocabulary.traits(self.entry(i)));
+        match cell.get() {
+            Traits::UNREAD => self.read_traits(i, cell),
+            traits => traits,
         }
+    }
+
+    #[inline(never)]
+    fn read_traits(&self, i: usize, cell: &Cell<Traits>) -> Traits {
+        cell.set(self.vocabulary.traits(self.entry(i)));
         cell.get()
     }
 
@@ -221,6 +228,7 @@ impl<'d, 'n> Reading<'d, 'n> {
     }
 
     /// Whether token `i` has one of these traits.
+    #[inline]
     pub(crate) fn is(&self, i: usize, traits: Traits) -> bool {
         self.traits(i).any(traits)
     }
