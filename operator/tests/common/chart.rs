@@ -204,9 +204,9 @@ impl Pod {
     }
 
     /// Waits until it has gone in order, within what is left of its time to stop.
+    #[allow(clippy::print_stdout, reason = "a test that fails shows the log")]
     pub(crate) fn gone(self, told: Instant, grace: Duration) {
         let ended = self.running.wait(grace.saturating_sub(told.elapsed())).expect(0);
-        // Shown if the test fails.
         println!(
             "{} ended in {:?}; its log:\n{}",
             self.name,
