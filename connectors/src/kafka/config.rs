@@ -175,7 +175,7 @@ impl KafkaConfig {
         let mut config = self.connection()?;
         let a_broker = budget.bytes / self.brokers.len().max(1);
         let (fetch, of_partition) = match config.get("fetch.message.max.bytes") {
-            // Whoever sets it knows how far batches expand.
+            // A user who sets it accepts that a fetch may expand beyond the budget.
             Some(bytes) => ((a_broker / 2).clamp(1 << 20, 50 << 20), bytes.to_owned()),
             None => {
                 let fetch = (a_broker / MOST_EXPANSION).max(LEAST_FETCH);
