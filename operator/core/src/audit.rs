@@ -98,7 +98,11 @@ fn write_names(builder: &mut StringBuilder, set: MemberSet, members: &[String]) 
     let mut first = true;
     for name in set.iter().filter_map(|member| members.get(member)) {
         // Writing to a builder cannot fail: it grows.
-        let _ok = write!(builder, "{}{name}", if first { "" } else { "," }).is_ok();
+        let comma = if first { "" } else { "," };
+        let _ok = builder
+            .write_str(comma)
+            .and_then(|()| builder.write_str(name))
+            .is_ok();
         first = false;
     }
     builder.append_value("");

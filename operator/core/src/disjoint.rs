@@ -5,32 +5,32 @@ use std::collections::BTreeMap;
 use crate::decision::Beaten;
 use crate::{Decision, Span};
 
-/// Decisions without overlaps, by their start.
+/// Decisions without overlaps.
 #[derive(Default)]
-pub(crate) struct Disjoint(BTreeMap<usize, Decision>);
+pub(crate) struct Disjoint {
+    decisions: Vec<Decision>,
+    /// The index of each by its start. Decisions are large: a tree of them would move them about with every insertion.
+    places: BTreeMap<u32, u32>,
+}
 
 impl Disjoint {
     /// Decisions that are known not to overlap.
     pub(crate) fn of(decisions: Vec<Decision>) -> Self {
-        Self(
-            decisions
-                .into_iter()
-                .map(|decision| (decision.span.start(), decision))
-                .collect(),
-        )
+        let starts = decisions.iter().map(|decision| decision.span.start() as u32);
+        Self {
+            places: starts.zip(0..).collect(),
+            decisions,
+        }
     }
 
     /// Seats candidates one after another. Those that find their place taken lose; with `cover`, what they cover beyond
     /// the winners is seated in the end, unless it holds neither letter nor digit.
     pub(crate) fn seat(&mut self, text: &str, candidates: Vec<Decision>, cover: bool) {
+        self.decisions.reserve(candidates.len());
         let mut beaten = Vec::new();
         for candidate in candidates {
-            if let Err(candidate) = self.insert(candidate) {
-                beaten.push(candidate);
-            }
-        }
-        if !cover {
-            return;
+            let left = self.insert(candidate);
+            beaten.extend(left.filter(|_| cover));
         }
         for candidate in beaten {
             for rest in self.uncovered(candidate.span) {
@@ -41,7 +41,7 @@ impl Disjoint {
                         span: rest,
                         ..candidate.clone()
                     };
-                    self.0.insert(rest.span.start(), rest);
+                    self.add(rest);
                 }
             }
         }
@@ -49,44 +49,58 @@ impl Disjoint {
 
     /// The decision of exactly this span and label.
     pub(crate) fn same(&mut self, as_this: &Decision) -> Option<&mut Decision> {
-        self.0
-            .get_mut(&as_this.span.start())
+        let place = *self.places.get(&(as_this.span.start() as u32))?;
+        self.decisions
+            .get_mut(place as usize)
             .filter(|other| (other.span, other.label) == (as_this.span, as_this.label))
     }
 
     /// The decisions, by their start.
     pub(crate) fn into_decisions(self) -> Vec<Decision> {
-        self.0.into_values().collect()
+        let mut decisions: Vec<_> = self.decisions.into_iter().map(Some).collect();
+        let places = self.places.into_values();
+        places
+            .filter_map(|place| decisions.get_mut(place as usize)?.take())
+            .collect()
     }
 
-    /// Takes a decision in, or, where one that is there overlaps it, writes down that it lost to that one and gives it back.
-    fn insert(&mut self, decision: Decision) -> Result<(), Decision> {
-        let before = self.0.range_mut(..decision.span.end()).next_back();
-        if let Some((_, other)) = before.filter(|(_, other)| other.span.overlaps(decision.span)) {
+    /// Takes a decision in, or, where one that is there overlaps it, writes down that it lost to that one. Gives it back if that one
+    /// does not cover all of it.
+    fn insert(&mut self, decision: Decision) -> Option<Decision> {
+        let before = self.places.range(..decision.span.end() as u32).next_back();
+        let before = before.and_then(|(_, &place)| self.decisions.get_mut(place as usize));
+        if let Some(other) = before.filter(|other| other.span.overlaps(decision.span)) {
             other.beat.push(Beaten::of(&decision));
-            return Err(decision);
+            return (!other.span.contains(decision.span)).then_some(decision);
         }
-        self.0.insert(decision.span.start(), decision);
-        Ok(())
+        self.add(decision);
+        None
+    }
+
+    /// Adds a decision that overlaps none.
+    fn add(&mut self, decision: Decision) {
+        // Fewer than the bytes of a note, which has at most 4 GiB.
+        self.places
+            .insert(decision.span.start() as u32, self.decisions.len() as u32);
+        self.decisions.push(decision);
     }
 
     /// The parts of `span` that no decision covers.
     fn uncovered(&self, span: Span) -> Vec<Span> {
-        let first = self
-            .0
-            .range(..span.start())
-            .next_back()
-            .filter(|(_, d)| d.span.end() > span.start());
-        let from = first.map_or(span.start(), |(&start, _)| start);
-        let (mut parts, mut at) = (Vec::new(), span.start());
-        for decision in self.0.range(from..span.end()).map(|(_, d)| d) {
-            if decision.span.start() > at {
-                parts.push(Span::between(at as u32, decision.span.start() as u32));
+        let (start, end) = (span.start() as u32, span.end() as u32);
+        let of = |(_, &place): (&u32, &u32)| self.decisions[place as usize].span;
+        let first = self.places.range(..start).next_back().map(of);
+        let first = first.filter(|before| before.end() > span.start());
+        let (mut parts, mut at) = (Vec::new(), start);
+        for taken in first.into_iter().chain(self.places.range(start..end).map(of)) {
+            let (from, to) = (taken.start() as u32, taken.end() as u32);
+            if from > at {
+                parts.push(Span::between(at, from));
             }
-            at = at.max(decision.span.end());
+            at = at.max(to);
         }
-        if at < span.end() {
-            parts.push(Span::between(at as u32, span.end() as u32));
+        if at < end {
+            parts.push(Span::between(at, end));
         }
         parts
     }

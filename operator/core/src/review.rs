@@ -82,7 +82,7 @@ impl Default for ReviewRule {
 
 impl ReviewRule {
     /// Why a note should be looked at, given what each member said of it and what was decided in the end, sorted and free
-    /// of overlaps. What lies within one of the `explained` spans stands for a reason of its own. `O(a log d)` in annotations
+    /// of overlaps. What lies within one of the `explained` spans stands for a reason of its own. `O(a + d)` in annotations
     /// and decisions.
     pub fn review(
         &self,
@@ -98,18 +98,22 @@ impl ReviewRule {
         {
             review = review.with(Reason::LowMargin);
         }
-        let sure = said
-            .iter()
-            .flat_map(|annotations| annotations.iter())
-            .filter(|annotation| annotation.score >= self.score)
-            .filter(|annotation| !crate::exemption::covers(note, explained, annotation.span));
-        for annotation in sure {
-            let (stands, touched) = left(note.text, annotation.span, decisions);
-            review = match (stands, touched) {
-                (false, _) => review,
-                (true, false) => review.with(Reason::Dropped),
-                (true, true) => review.with(Reason::UncoveredPart),
-            };
+        for annotations in said {
+            let mut before = 0;
+            for annotation in annotations.iter().filter(|one| one.score >= self.score) {
+                if !explained.is_empty() && crate::exemption::covers(note, explained, annotation.span) {
+                    continue;
+                }
+                // Annotations and decisions are both sorted, so that those behind an annotation are behind the next.
+                let behind = |decision: &Decision| decision.span.end() <= annotation.span.start();
+                before += decisions[before..].iter().take_while(|one| behind(one)).count();
+                let (stands, touched) = left(note.text, annotation.span, &decisions[before..]);
+                review = match (stands, touched) {
+                    (false, _) => review,
+                    (true, false) => review.with(Reason::Dropped),
+                    (true, true) => review.with(Reason::UncoveredPart),
+                };
+            }
         }
         review
     }
@@ -124,10 +128,10 @@ impl ReviewRule {
     }
 }
 
-/// Whether a letter or digit of `span` stands outside all decisions, and whether one of them overlaps it.
+/// Whether a letter or digit of `span` stands outside all decisions, and whether one of them overlaps it. None of them ends before
+/// `span` starts.
 fn left(text: &str, span: Span, decisions: &[Decision]) -> (bool, bool) {
-    let first = decisions.partition_point(|decision| decision.span.end() <= span.start());
-    let over = decisions[first..]
+    let over = decisions
         .iter()
         .take_while(|decision| decision.span.start() < span.end());
     let bare = |from: usize, to: usize| {

@@ -133,19 +133,24 @@ impl Voting {
                 beat: Vec::new(),
             }
         };
-        all.chunk_by(same).map(one).collect()
+        // Counted first: a list of decisions that grows is moved again and again.
+        let mut candidates = Vec::with_capacity(all.chunk_by(same).count());
+        candidates.extend(all.chunk_by(same).map(one));
+        candidates
     }
 
     /// Who is seated first: the more votes, the better rank, the longer span, the earlier one, the lower label.
     pub(crate) fn order(&self, candidates: &mut [Decision]) {
         candidates.sort_by_cached_key(|d| {
-            (
-                std::cmp::Reverse(d.members.len()),
-                self.best_rank(d.members),
-                std::cmp::Reverse(d.span.len()),
-                d.span,
-                d.label,
-            )
+            // As one number, which is compared faster than its parts one after another. Of spans of one length the earlier start is
+            // the earlier span.
+            let votes = MemberSet::CAPACITY - d.members.len() as usize;
+            let shortness = u32::MAX - d.span.len() as u32;
+            (votes as u128) << 112
+                | u128::from(self.best_rank(d.members)) << 80
+                | u128::from(shortness) << 48
+                | (d.span.start() as u128) << 16
+                | u128::from(d.label.0)
         });
     }
 
