@@ -327,7 +327,7 @@ impl Reading<'_, '_> {
                     _ => so_far.listed > 0 && weight() >= if shapeless { 60 } else { 2 },
                 }
             }
-            // "José David Cumplido Burón": Spanish surnames that are words, inside a name that goes on or ends with them.
+            // "José Andrés Cumplido Bravo": Spanish surnames that are words, inside a name that goes on or ends with them.
             Kind::Other => {
                 let next = unit.last + 1;
                 let begins = first

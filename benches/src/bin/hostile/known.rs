@@ -135,7 +135,7 @@ fn subject(name: &str, run: impl Fn(&NoteBatch) + Clone + 'static) -> Subject {
         (KnownKind::Patient, "Elena Q. Whitfield".to_owned()),
         (KnownKind::BirthDate, "1952-03-19".to_owned()),
         (KnownKind::MedicalRecord, "7795458".to_owned()),
-        (KnownKind::Phone, "+1 404 624 9599".to_owned()),
+        (KnownKind::Phone, "+1 312 847 5530".to_owned()),
         (
             KnownKind::Address,
             "9127 King Boulevard, Provo, Utah 84119".to_owned(),

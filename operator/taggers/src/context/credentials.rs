@@ -1,4 +1,4 @@
-//! Names before degrees: "Noël Garza, M.D.", "Socorro Pearson, PA-C", and the user name in brackets after them.
+//! Names before degrees: "Noël Garza, M.D.", "Consuelo Marsh, PA-C", and the user name in brackets after them.
 
 use crate::context::Scan;
 use crate::person::{Evidence, Name};

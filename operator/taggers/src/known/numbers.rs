@@ -1,4 +1,4 @@
-//! Numbers of the patient in other grouping and punctuation: "77 95 458" for 7795458, "(404) 624-9599" for +1 404 624 9599.
+//! Numbers of the patient in other grouping and punctuation: "77 95 458" for 7795458, "(312) 847-5530" for +1 312 847 5530.
 
 use lethe_core::{Collector, LabelId};
 
@@ -33,7 +33,7 @@ impl Numbers {
     /// Adds an identifier that has digits in it.
     pub(super) fn add(&mut self, value: &str, label: LabelId) {
         let key = bare(value);
-        // "MR1476501" is also written without its letters, "007323" without its zeros.
+        // "MR2605918" is also written without its letters, "007323" without its zeros.
         let digits = key.trim_start_matches(|c: char| c.is_ascii_alphabetic());
         for form in [digits, digits.trim_start_matches('0')] {
             if form.len() >= 5 && form.len() < key.len() {

@@ -92,7 +92,7 @@ pub(crate) fn spanish(s: &Scan<'_>, i: usize, out: &mut Hits) {
                 || s.word_is(i, "avenida")
                 || s.word_is(i, "avda"))
         {
-            // "Calle correos 201", "C/ Dr. esquerdo": names that somebody wrote small.
+            // "Calle molinos 114", "C/ Dr. esquerdo": names that somebody wrote small.
             small += 1;
             capitals += u32::from(slash || s.tok(i).case == Case::Title);
         } else if !(link

@@ -10,40 +10,40 @@ use super::*;
 type Case = (&'static str, &'static [(&'static str, &'static str)]);
 
 const CONTACTS: &[Case] = &[
-    ("call (404) 624-9599 today", &[("(404) 624-9599", "PHONE")]),
+    ("call (312) 847-5530 today", &[("(312) 847-5530", "PHONE")]),
     (
-        "404.624.9599 or 404-624-9598",
-        &[("404.624.9599", "PHONE"), ("404-624-9598", "PHONE")],
+        "312.847.5530 or 312-847-5531",
+        &[("312.847.5530", "PHONE"), ("312-847-5531", "PHONE")],
     ),
     ("reached at 5082785810.", &[("5082785810", "PHONE")]),
     (
-        "Tel +1 214 933 1435 ext 4535",
-        &[("+1 214 933 1435 ext 4535", "PHONE")],
+        "Tel +1 614 882 3071 ext 2264",
+        &[("+1 614 882 3071 ext 2264", "PHONE")],
     ),
     ("503-256-5366 x355", &[("503-256-5366 x355", "PHONE")]),
-    ("clinic at 624-9599", &[("624-9599", "PHONE")]),
+    ("clinic at 847-5530", &[("847-5530", "PHONE")]),
     (
-        "pager x87858, page Cooper at #5254",
-        &[("x87858", "PHONE"), ("#5254", "PHONE")],
+        "pager x41736, page Cooper at #5254",
+        &[("x41736", "PHONE"), ("#5254", "PHONE")],
     ),
     ("discussed with Dr. Hale (#5472).", &[("#5472", "PHONE")]),
     ("-- Ann Hale, PGY-2, p27599", &[("27599", "PHONE")]),
-    ("Fax: 617-277-0817", &[("617-277-0817", "FAX")]),
+    ("Fax: 503-641-2290", &[("503-641-2290", "FAX")]),
     (
-        "results were faxed to (919) 968-7678 today",
-        &[("(919) 968-7678", "FAX")],
+        "results were faxed to (812) 437-5149 today",
+        &[("(812) 437-5149", "FAX")],
     ),
     (
         "Tel 716 721 0170  Fax (617)800-1234",
         &[("716 721 0170", "PHONE"), ("(617)800-1234", "FAX")],
     ),
     (
-        "Tel.: 93 416 97 00 Fax: 985-27-36-14",
-        &[("93 416 97 00", "PHONE"), ("985-27-36-14", "FAX")],
+        "Tel.: 93 284 51 60 Fax: 985-62-40-83",
+        &[("93 284 51 60", "PHONE"), ("985-62-40-83", "FAX")],
     ),
     (
-        "Tfno: 956 203 145 y 956 203 146",
-        &[("956 203 145", "PHONE"), ("956 203 146", "PHONE")],
+        "Tfno: 956 718 320 y 956 718 321",
+        &[("956 718 320", "PHONE"), ("956 718 321", "PHONE")],
     ),
     (
         "Tlf 918038014 / móvil 656352534",
@@ -55,7 +55,7 @@ const CONTACTS: &[Case] = &[
     ),
     ("office, ext. 4567", &[("4567", "PHONE")]),
     ("Telf: +351253209110", &[("+351253209110", "PHONE")]),
-    ("llame al +34 93 567 22 28", &[("+34 93 567 22 28", "PHONE")]),
+    ("llame al +34 93 741 80 35", &[("+34 93 741 80 35", "PHONE")]),
     (
         "or j.hale-99@mail.example.org.",
         &[("j.hale-99@mail.example.org", "EMAIL")],
@@ -73,7 +73,7 @@ const CONTACTS: &[Case] = &[
         "at mychart.example.org/pt/284 now",
         &[("mychart.example.org/pt/284", "URL")],
     ),
-    ("from workstation 21.46.29.210", &[("21.46.29.210", "IPADDR")]),
+    ("from workstation 83.17.142.96", &[("83.17.142.96", "IPADDR")]),
     (
         "host 2001:db8:85a3::8a2e:370:7334 up",
         &[("2001:db8:85a3::8a2e:370:7334", "IPADDR")],
@@ -99,8 +99,8 @@ const IDS: &[Case] = &[
     ("NHC: 7803564.", &[("7803564", "MEDICALRECORD")]),
     ("Nº historia clínica: 45-3321", &[("45-3321", "MEDICALRECORD")]),
     ("NHS number 943 476 5919", &[("943 476 5919", "MEDICALRECORD")]),
-    ("Acct #: A-485604788", &[("A-485604788", "ACCOUNT")]),
-    ("account HAR 013733038.", &[("HAR 013733038", "ACCOUNT")]),
+    ("Acct #: A-730915246", &[("A-730915246", "ACCOUNT")]),
+    ("account HAR 028456917.", &[("HAR 028456917", "ACCOUNT")]),
     (
         "IBAN ES91 2100 0418 4502 0005 1332",
         &[("ES91 2100 0418 4502 0005 1332", "ACCOUNT")],
@@ -110,20 +110,20 @@ const IDS: &[Case] = &[
         &[("4111 1111 1111 1111", "ACCOUNT")],
     ),
     (
-        "Insurance ID W7556 16213; thanks",
-        &[("W7556 16213", "HEALTHPLAN")],
+        "Insurance ID W3048 92751; thanks",
+        &[("W3048 92751", "HEALTHPLAN")],
     ),
     ("beneficiary 1EG4-TE5-MK73", &[("1EG4-TE5-MK73", "HEALTHPLAN")]),
-    ("NASS: 27 18364809 09.", &[("27 18364809 09", "HEALTHPLAN")]),
-    ("Policy number: XWG205457713", &[("XWG205457713", "HEALTHPLAN")]),
+    ("NASS: 28 40917365 86.", &[("28 40917365 86", "HEALTHPLAN")]),
+    ("Policy number: XKD318640952", &[("XKD318640952", "HEALTHPLAN")]),
     (
         "DEA AB1234563  NPI 1234567893",
         &[("AB1234563", "LICENSE"), ("1234567893", "LICENSE")],
     ),
-    ("DL# FH4214057 on file", &[("FH4214057", "LICENSE")]),
+    ("DL# FK3920510 on file", &[("FK3920510", "LICENSE")]),
     (
-        "Médico: A. Gil NºCol: 28 28 70973.",
-        &[("28 28 70973", "LICENSE")],
+        "Médico: A. Gil NºCol: 28 28 46105.",
+        &[("28 28 46105", "LICENSE")],
     ),
     ("colegiado nº 281234567", &[("281234567", "LICENSE")]),
     ("plate 7TRW098 outside", &[("7TRW098", "VEHICLE")]),
@@ -133,10 +133,10 @@ const IDS: &[Case] = &[
         "in a car, 1M8GDM9AXKP042788, seen",
         &[("1M8GDM9AXKP042788", "VEHICLE")],
     ),
-    ("Pacemaker serial number BLH689486", &[("BLH689486", "DEVICE")]),
+    ("Pacemaker serial number BTQ530871", &[("BTQ530871", "DEVICE")]),
     (
-        "Implant lot 3802-9865-X84 was used",
-        &[("3802-9865-X84", "DEVICE")],
+        "Implant lot 7146-2093-K52 was used",
+        &[("7146-2093-K52", "DEVICE")],
     ),
     (
         "UDI (01)00643169007222(17)141231(10)A213B1 scanned",
@@ -146,8 +146,8 @@ const IDS: &[Case] = &[
     ("phone IMEI 490154203237518", &[("490154203237518", "DEVICE")]),
     ("fingerprint ID 4471-A2 stored", &[("4471-A2", "BIOID")]),
     ("Job #: 14007735", &[("14007735", "IDNUM")]),
-    ("Surgical pathology S94-83130 reviewed", &[("S94-83130", "IDNUM")]),
-    ("Accession number: ACC-9721300", &[("ACC-9721300", "IDNUM")]),
+    ("Surgical pathology S97-20648 reviewed", &[("S97-20648", "IDNUM")]),
+    ("Accession number: ACC-4085137", &[("ACC-4085137", "IDNUM")]),
     ("Episodio: 7266589.", &[("7266589", "IDNUM")]),
     ("DNI 12345678Z", &[("12345678Z", "IDNUM")]),
     ("con NIE X1234567L en vigor", &[("X1234567L", "IDNUM")]),
@@ -169,8 +169,8 @@ const PLACES: &[Case] = &[
         &[("1234 Maple Ave., Apt 5B", "STREET")],
     ),
     (
-        "3398 101st Rd\nRochester, NY 13211-0042",
-        &[("3398 101st Rd", "STREET"), ("13211-0042", "ZIP")],
+        "2746 103rd Rd\nRochester, NY 13211-0042",
+        &[("2746 103rd Rd", "STREET"), ("13211-0042", "ZIP")],
     ),
     (
         "518 W 114th Terrace, Unit 3, Dallas",
@@ -181,21 +181,21 @@ const PLACES: &[Case] = &[
         &[("P.O. Box 9076", "STREET"), ("30301", "ZIP")],
     ),
     (
-        "8381 4TH COURT, PUEBLO, COLORADO 80502 WAS HIS HOME",
-        &[("8381 4TH COURT", "STREET"), ("80502", "ZIP")],
+        "5920 7TH COURT, PUEBLO, COLORADO 80502 WAS HIS HOME",
+        &[("5920 7TH COURT", "STREET"), ("80502", "ZIP")],
     ),
     ("transferred to Room 412 today", &[("412", "ROOM")]),
     (
-        "Domicilio: Calle Miguel Benitez 90.",
-        &[("Calle Miguel Benitez 90", "STREET")],
+        "Domicilio: Calle Tomás Arriaza 48.",
+        &[("Calle Tomás Arriaza 48", "STREET")],
     ),
     (
         "C/ del Abedul 5-7, 2º dcha, Soria",
         &[("C/ del Abedul 5-7, 2º dcha", "STREET")],
     ),
     (
-        "Av. Pedro Rubio, 36. 28016 Madrid",
-        &[("Av. Pedro Rubio, 36", "STREET"), ("28016", "ZIP")],
+        "Av. Simón Olmedo, 57. 28016 Madrid",
+        &[("Av. Simón Olmedo, 57", "STREET"), ("28016", "ZIP")],
     ),
     (
         "Ctra. de Colmenar, km 12,500. 28049 Madrid",

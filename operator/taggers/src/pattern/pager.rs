@@ -44,7 +44,7 @@ pub(crate) fn reached(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
 }
 
-/// Seven digits ("624-9599"), and extensions and pagers ("x1234", "#5254", "p27599", "(10432)") near a person who is reached there.
+/// Seven digits ("847-5530"), and extensions and pagers ("x1234", "#5254", "p27599", "(10432)") near a person who is reached there.
 pub(crate) fn extension_or_short(s: &Scan<'_>, i: usize, out: &mut Hits) {
     if !s.tok(i).digits() {
         return;

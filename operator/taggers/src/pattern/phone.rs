@@ -103,7 +103,7 @@ pub(crate) fn behind_cue(s: &Scan<'_>, i: usize, out: &mut Hits) {
         at += 1;
     }
     let first = at;
-    // "pager x87858", "beeper #4321".
+    // "pager x41736", "beeper #4321".
     if (s.word_is(at, "x") || s.tok(at).mark(b'#')) && s.tok(at + 1).glued() {
         at += 1;
     }
@@ -204,7 +204,7 @@ fn american(s: &Scan<'_>, i: usize) -> Option<(usize, f32, &'static str)> {
     let (exchange, first_mark) = next_group(s, at)?;
     let least = if first_mark == 0 && !open { 200 } else { 100 };
     if !s.tok(exchange).number(3..=3, least..=999) {
-        // "(404) 6249599".
+        // "(312) 8475530".
         let solid = open && s.tok(exchange).number(7..=7, 2_000_000..=9_999_999) && !s.goes_on(exchange);
         return solid.then_some((exchange, 0.9, "phone.american"));
     }

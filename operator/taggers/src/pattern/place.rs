@@ -31,7 +31,7 @@ pub(crate) fn postal(s: &Scan<'_>, i: usize, out: &mut Hits) {
     if s.goes_on(i) || !s.spanish {
         return;
     }
-    // "E-47005 Valladolid", "28016 Madrid", ", 28016, Madrid".
+    // "E-37004 Valladolid", "28016 Madrid", ", 28016, Madrid".
     let prefixed =
         s.before(i, 1).mark(b'-') && s.tok(i).glued() && s.word_is(i - 2, "e") && s.before(i, 1).glued();
     if prefixed {

@@ -251,7 +251,7 @@ fn shaped(s: &Scan<'_>, value: Value, out: &mut Hits) {
     }
     let capitals = (first..=last).all(|k| !s.tok(k).letters() || s.tok(k).case != Case::Lower || s.caseless);
     let letters_first = s.tok(first).letters() && s.tok(first).len <= 4;
-    // Codes of diseases and procedures have few digits; an accession has a year and a serial: S94-83130.
+    // Codes of diseases and procedures have few digits; an accession has a year and a serial: S97-20648.
     let accession = letters_first
         && last == first + 3
         && s.tok(first + 1).len == 2
