@@ -94,8 +94,7 @@ fn old(s: &Scan<'_>, last: usize) -> Option<(f32, &'static str)> {
         }
     }
     // All other units begin with one of these.
-    let first = s.bytes(i).first().map(u8::to_ascii_lowercase);
-    if !matches!(first, Some(b'y' | b'm' | b'd' | b'w')) {
+    if !matches!(unit.first, b'y' | b'm' | b'd' | b'w') {
         return None;
     }
     // "53yo", "53 y/o", "53 y.o.", "53 y o".
@@ -258,10 +257,10 @@ fn decade(s: &Scan<'_>, i: usize) -> bool {
 /// "53M with", "53 F who", "a 53F admitted": a number, a sex, and a verb or preposition of a history.
 fn sex_behind(s: &Scan<'_>, i: usize, value: u32) -> bool {
     let sex = s.tok(i + 1);
-    let good = sex.capital()
+    let good = (18..=110).contains(&value)
+        && sex.capital()
         && (s.word_is(i + 1, "m") || s.word_is(i + 1, "f"))
-        && sex.gap <= Gap::Blank
-        && (18..=110).contains(&value);
+        && sex.gap <= Gap::Blank;
     good && [
         "with",
         "who",

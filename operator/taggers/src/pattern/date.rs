@@ -21,13 +21,13 @@ pub(crate) const YEAR: std::ops::RangeInclusive<u32> = 1850..=2100;
 
 /// Adds the date in figures that starts at digit run `i`.
 pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
-    if separator(s, i).is_none() {
+    let Some((mark, second)) = separator(s, i) else {
         if compact(s, i) {
             out.push(i, i, Kind::Date, 0.9, "date.compact");
         }
         return;
-    }
-    if let Some(date) = whole(s, i) {
+    };
+    if let Some(date) = whole_by(s, i, mark, second) {
         out.push(
             with_short_weekday(s, i),
             date.last,
@@ -39,6 +39,8 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
     if compact(s, i) {
         out.push(i, i, Kind::Date, 0.9, "date.compact");
+    } else if !s.tok(second).digits() {
+        // A word is a month of Roman figures, amid a date of three parts.
     } else if let Some(last) = month_and_year(s, i) {
         out.push(i, last, Kind::Date, 0.85, "date.month-year");
     } else if let Some((last, score)) = partial(s, i) {
@@ -63,11 +65,20 @@ fn with_short_weekday(s: &Scan<'_>, i: usize) -> usize {
 /// A date of three parts at digit run `i`, if one stands there.
 pub(crate) fn whole(s: &Scan<'_>, i: usize) -> Option<Numeric> {
     let (mark, second) = separator(s, i)?;
+    whole_by(s, i, mark, second)
+}
+
+/// As [`whole`], where what [`separator`] returns is known.
+fn whole_by(s: &Scan<'_>, i: usize, mark: u8, second: usize) -> Option<Numeric> {
     let (again, third) = separator(s, second)?;
     if mark != again || !s.tok(third).digits() {
         return None;
     }
     let (a, b, c) = (s.tok(i), s.tok(second), s.tok(third));
+    // A Roman month stands between a day and a year.
+    if b.letters() && !(a.number(1..=2, DAY) && (c.number(4..=4, YEAR) || c.len == 2)) {
+        return None;
+    }
     let spaced = !s.tok(i + 1).glued() || !b.glued();
     if !ends(s, third, mark) || (spaced && mark != b'/') {
         return None;
@@ -80,9 +91,7 @@ pub(crate) fn whole(s: &Scan<'_>, i: usize) -> Option<Numeric> {
         })
     };
     if b.letters() {
-        let fits = a.number(1..=2, DAY)
-            && (c.number(4..=4, YEAR) || c.len == 2)
-            && roman(s.bytes(second)).is_some_and(|month| MONTH.contains(&month));
+        let fits = roman(s.bytes(second)).is_some_and(|month| MONTH.contains(&month));
         return if fits {
             found(0.95, "date.roman-month")
         } else {

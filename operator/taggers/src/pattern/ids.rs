@@ -229,7 +229,7 @@ pub(crate) fn value(s: &Scan<'_>, at: usize, long: bool) -> Option<Value> {
 }
 
 /// Tokens that an identifier has at most.
-const MOST_TOKENS: usize = 16;
+pub(crate) const MOST_TOKENS: usize = 16;
 
 /// A run of tokens that was read, and where reading ended.
 #[derive(Clone, Copy)]

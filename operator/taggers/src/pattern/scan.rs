@@ -35,6 +35,10 @@ pub(crate) struct Tok {
     pub(crate) len: u8,
     /// The character of an ASCII mark, `-` for the other dashes, `'` for the curly apostrophe; 0 for words and numbers.
     pub(crate) mark: u8,
+    /// The first letter of a word, folded; 0 for numbers and marks, and for words that no table has.
+    pub(crate) first: u8,
+    /// Bytes of digit runs up to here, its own included.
+    digits_so_far: u32,
     /// What lies before it.
     pub(crate) gap: Gap,
     /// Its capitals.
@@ -54,6 +58,8 @@ const OUTSIDE: Tok = Tok {
     value: 0,
     len: 0,
     mark: 0,
+    first: 0,
+    digits_so_far: 0,
     gap: Gap::Paragraph,
     case: Case::Lower,
     cue: 0,
@@ -140,25 +146,28 @@ impl<'a> Scan<'a> {
         toks.resize(FIRST, OUTSIDE);
         let bytes = note.text.as_bytes();
         let (mut lower, mut title, mut upper, mut end) = (0u32, 0u32, 0u32, 0usize);
+        let mut digits = 0;
         let mut streets = Vec::new();
-        for (i, token) in note.tokens.iter().enumerate() {
-            let span = token.span;
-            let body = &bytes[span.start()..span.end()];
+        let bounds = note.tokens.starts.iter().zip(note.tokens.ends).zip(note.tokens.kinds);
+        for (i, ((&start, &past), &kind)) in bounds.enumerate() {
+            let (start, past, kind) = (start as usize, past as usize, TokenKind::from_u8(kind));
+            let body = &bytes[start..past];
             let mut tok = Tok {
                 len: body.len().min(255) as u8,
-                gap: if span.start() == end && i > 0 {
+                gap: if start == end && i > 0 {
                     Gap::None
                 } else {
-                    gap(&bytes[end..span.start()], i == 0)
+                    gap(&bytes[end..start], i == 0)
                 },
-                kind: Some(token.kind),
+                kind: Some(kind),
                 ..OUTSIDE
             };
-            end = span.end();
-            match token.kind {
+            end = past;
+            match kind {
                 TokenKind::Letters => {
-                    let (key, case) = fold_at(bytes, span.start(), span.end());
+                    let (key, case) = fold_at(bytes, start, past);
                     let entry = lexicon.get(key);
+                    tok.first = key as u8;
                     tok.class = entry.class;
                     tok.value = u32::from(entry.value);
                     tok.cue = entry.cue;
@@ -175,7 +184,10 @@ impl<'a> Scan<'a> {
                         }
                     }
                 }
-                TokenKind::Digits => tok.value = value(body),
+                TokenKind::Digits => {
+                    tok.value = value(body);
+                    digits += u32::from(tok.len);
+                }
                 TokenKind::Punctuation => {
                     tok.mark = match body {
                         [byte] => *byte,
@@ -186,6 +198,7 @@ impl<'a> Scan<'a> {
                     };
                 }
             }
+            tok.digits_so_far = digits;
             toks.push(tok);
         }
         Self {
@@ -217,6 +230,12 @@ impl<'a> Scan<'a> {
     /// The token `back` before `i`.
     pub(crate) fn before(&self, i: usize, back: usize) -> &Tok {
         self.tok(i - back)
+    }
+
+    /// How many bytes of digit runs are among the `count` tokens from `i`, the position of a token.
+    pub(crate) fn digits_ahead(&self, i: usize, count: usize) -> u32 {
+        let last = (i + count).min(self.toks.len()) - 1;
+        self.tok(last).digits_so_far - self.before(i, 1).digits_so_far
     }
 
     /// Whether token `i` is this word, in any ASCII case.

@@ -2,7 +2,7 @@
 
 use super::check;
 use super::fold::Case;
-use super::ids::{Value, chunk, value};
+use super::ids::{MOST_TOKENS, Value, chunk, value};
 use super::lexicon::class;
 use super::scan::{Gap, Scan};
 use super::{Hits, Kind};
@@ -16,6 +16,10 @@ pub(crate) fn alone(s: &Scan<'_>, i: usize, out: &mut Hits) {
     if tok.digits() && tok.len <= 6 && s.tok(i + 1).digits() && groups(s, i, out)
         || tok.letters() && iban(s, i, out)
     {
+        return;
+    }
+    // Most have too few figures ahead, however far they go.
+    if s.digits_ahead(i, MOST_TOKENS) < 5 {
         return;
     }
     let value = chunk(s, i);
