@@ -289,11 +289,11 @@ impl Dictionary {
         record.map_or(ListSet::EMPTY, |record| self.sets[record.set as usize].0)
     }
 
-    /// The number of [`Dictionary::lists_of`] a record, [`NONE`] if there is no such record.
-    pub(crate) fn set_of(&self, record: u32) -> u32 {
+    /// The number of [`Dictionary::lists_of`] a record and the place of its exact forms, [`NONE`] for what there is not.
+    pub(crate) fn parts_of(&self, record: u32) -> (u32, u32) {
         self.records
             .get(record as usize)
-            .map_or(NONE, |record| record.set)
+            .map_or((NONE, NONE), |record| (record.set, record.exacts))
     }
 
     /// The lists of a set by its number; none if there is no such set.
@@ -307,9 +307,20 @@ impl Dictionary {
     /// The entry of a record; `is_written` tells whether the text has this exact form.
     #[inline]
     pub(crate) fn entry(&self, record: u32, is_written: impl Fn(&str) -> bool) -> Entry<'_> {
-        let Some(&Record { set, exacts, .. }) = self.records.get(record as usize) else {
-            return Entry::none(self);
-        };
+        match self.records.get(record as usize) {
+            Some(&Record { set, exacts, .. }) => self.entry_by(record, (set, exacts), is_written),
+            None => Entry::none(self),
+        }
+    }
+
+    /// As [`Dictionary::entry`], for callers who remember what [`Dictionary::parts_of`] returned: the records fill no cache.
+    #[inline]
+    pub(crate) fn entry_by(
+        &self,
+        record: u32,
+        (set, exacts): (u32, u32),
+        is_written: impl Fn(&str) -> bool,
+    ) -> Entry<'_> {
         let set = match self.forms.get(exacts as usize) {
             Some(forms) => forms.set(is_written),
             None => set,

@@ -37,8 +37,15 @@ pub(crate) fn next_word(note: &NoteView<'_>, i: usize) -> Option<(usize, bool)> 
         _ if c == '.' => Some((after, true)),
         Gap::Wrap => Some((after, true)),
         Gap::Blank => (!hyphen).then_some((after, true)),
-        Gap::None => Some((after, hyphen || matches!(note.word(after), "s" | "S"))),
+        Gap::None => Some((after, hyphen || is_single_s(note, after))),
     }
+}
+
+/// Whether token `i` is the letter "s".
+#[inline]
+fn is_single_s(note: &NoteView<'_>, i: usize) -> bool {
+    let (start, end) = (note.tokens.starts[i] as usize, note.tokens.ends[i] as usize);
+    end - start == 1 && matches!(note.text.as_bytes()[start], b's' | b'S')
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,7 +81,7 @@ fn wide_gap(between: &str) -> Option<Gap> {
 /// Whether the tokens' letters, in their case, are those of an exact form.
 pub(crate) fn is_written(note: &NoteView<'_>, first: usize, last: usize, form: &str) -> bool {
     // Most differ in the case of their first letter.
-    if !begins_alike(form, note.word(first)) {
+    if form.as_bytes().first() != note.text.as_bytes().get(note.tokens.starts[first] as usize) {
         return false;
     }
     let mut rest = form;

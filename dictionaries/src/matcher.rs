@@ -111,9 +111,12 @@ impl<'d> Matcher<'d> {
     /// What the lists say of token `i`, which has its slot at `place`.
     #[inline]
     fn entry(&self, note: &NoteView<'_>, i: usize, place: usize) -> Entry<'d> {
-        match self.cache.words[place].record {
+        let slot = &self.cache.words[place];
+        match slot.record {
             NONE => Entry::none(self.dictionary),
-            record => self.dictionary.entry(record, |form| is_written(note, i, i, form)),
+            record => self
+                .dictionary
+                .entry_by(record, (slot.set, slot.exacts), |form| is_written(note, i, i, form)),
         }
     }
 
@@ -189,6 +192,8 @@ impl<'d> Matcher<'d> {
         if way.is_none() & !near {
             return;
         }
+        // Before the walk, in which another word may take the slot.
+        let near = if near { self.near_of(note, first, place) } else { [NONE; 2] };
         let mut walk = Walk {
             misspelt,
             matcher: self,
@@ -200,10 +205,8 @@ impl<'d> Matcher<'d> {
         if let Some(way) = way {
             walk.go_on(way, 0);
         }
-        if near {
+        if near[0] != NONE {
             let root = walk.matcher.dictionary.root();
-            // Looked up anew: another word may have taken the slot during the walk.
-            let near = walk.matcher.near(note, first);
             walk.try_near(root, near, first);
         }
     }
@@ -238,6 +241,12 @@ impl<'d> Matcher<'d> {
             return [NONE; 2];
         }
         let place = self.slot(note, i);
+        self.near_of(note, i, place)
+    }
+
+    /// As [`Matcher::near`], for a token of which the slot's place is known.
+    #[inline]
+    fn near_of(&mut self, note: &NoteView<'_>, i: usize, place: usize) -> [u32; 2] {
         let near = self.cache.words[place].near;
         if near[0] != UNSOUGHT {
             return near;

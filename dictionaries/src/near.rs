@@ -24,6 +24,7 @@ pub(crate) struct NearIndex {
     table: Vec<(u64, u32)>,
     /// A bit for each hash, by its highest bits: most forms of an unknown word are in no table that must be read for it.
     filter: Vec<u64>,
+    edges: Edges,
     /// How many letters a word has that one of `words` can be one edit away from.
     lengths: RangeInclusive<usize>,
 }
@@ -38,6 +39,7 @@ impl NearIndex {
             table: vec![(0, NO_WORD); (2 * forms).next_power_of_two()],
             // Eight to sixteen bits a form.
             filter: vec![0; (8 * forms).next_power_of_two().div_ceil(64)],
+            edges: Edges::of(&words),
             lengths: shortest - 1..=longest + 1,
             words: vec![],
         };
@@ -66,7 +68,7 @@ impl NearIndex {
     pub(crate) fn find(&self, word: &str) -> [u32; 2] {
         let mut found = [NO_WORD; 2];
         // Folding leaves the length of ASCII words.
-        if !self.lengths.contains(&word.len()) && word.is_ascii() {
+        if word.is_ascii() && !(self.lengths.contains(&word.len()) && self.edges.may_be_near(word.as_bytes())) {
             return found;
         }
         let Some(letters) = Letters::of(word).filter(|letters| self.lengths.contains(&letters.len)) else {
@@ -132,6 +134,61 @@ impl NearIndex {
             .take_while(|&(_, number)| number != NO_WORD)
             .filter(move |&(other, _)| other == hash)
             .map(|(_, number)| number)
+    }
+}
+
+/// The first three letters of words, and their last three. A word of five letters or more that is one typing error away has the
+/// one or the other unchanged: tells most that are not near without a hash.
+struct Edges {
+    first: Vec<u64>,
+    last: Vec<u64>,
+}
+
+impl Edges {
+    /// Three letters are a number of so many bits.
+    const BITS: u32 = 15;
+
+    /// Those of `words`. The third letter and the fourth may have changed places, which leaves of six letters neither edge.
+    fn of(words: &[String]) -> Self {
+        let none = || vec![0; 1 << (Self::BITS - 6)];
+        let insert = |edge: &mut [u64], three: [char; 3]| {
+            let place = Self::place(three.map(u32::from));
+            edge[place / 64] |= 1 << (place % 64);
+        };
+        let mut made = Self {
+            first: none(),
+            last: none(),
+        };
+        for letters in words.iter().filter_map(|word| Letters::of(word)) {
+            let letters = &letters.letters[..letters.len];
+            match (letters, letters.last_chunk()) {
+                (&[a, b, c, d, ..], Some(&last)) if letters.len() >= MIN_LETTERS => {
+                    insert(&mut made.first, [a, b, c]);
+                    insert(&mut made.first, [a, b, d]);
+                    insert(&mut made.last, last);
+                }
+                _ => made.first.fill(u64::MAX),
+            }
+        }
+        made
+    }
+
+    /// Letters of one place may differ, equal letters have one place, whatever their case.
+    fn place(three: [u32; 3]) -> usize {
+        three.iter().fold(0, |place, letter| place << 5 | (letter & 31) as usize)
+    }
+
+    /// Whether an ASCII word may be one edit away from one of the words; false only if it is from none.
+    #[inline]
+    fn may_be_near(&self, word: &[u8]) -> bool {
+        let (Some(&first), Some(&last)) = (word.first_chunk(), word.last_chunk()) else {
+            return false;
+        };
+        let holds = |edge: &[u64], three: [u8; 3]| {
+            let place = Self::place(three.map(u32::from));
+            edge[place / 64] >> (place % 64) & 1 == 1
+        };
+        holds(&self.first, first) | holds(&self.last, last)
     }
 }
 
@@ -263,6 +320,23 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_word_one_edit_away_is_found(word in "[a-dé]{6,9}", at in 0usize..9, letter in "[a-dé]", kind in 0..4) {
+            let mut letters: Vec<char> = word.chars().collect();
+            let at = at % letters.len();
+            match kind {
+                0 => { letters.remove(at); }
+                1 => letters.insert(at, letter.chars().next().unwrap()),
+                2 => letters[at] = letter.chars().next().unwrap(),
+                _ => if at + 1 < letters.len() { letters.swap(at, at + 1) },
+            }
+            let folded = |word: &str| crate::fold::fold(word);
+            let other: String = letters.into_iter().collect();
+            let index = NearIndex::new(vec![folded(&word)]);
+            let near = one_edit_apart(&folded(&word), &folded(&other));
+            prop_assert_eq!(index.find(&other), [if near { 0 } else { NO_WORD }, NO_WORD]);
+        }
+
         #[test]
         fn words_one_edit_apart_share_a_deletion_form(word in "[a-d]{1,7}", at in 0usize..7, letter in "[a-d]", kind in 0..4) {
             let mut letters: Vec<char> = word.chars().collect();

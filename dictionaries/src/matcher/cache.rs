@@ -110,9 +110,10 @@ pub(super) struct Slot {
     pub(super) key: u128,
     /// Where it leads.
     pub(super) state: State,
-    /// Its own record, and the lists that may hold it as the dictionary numbers them.
+    /// Its own record, the lists that may hold it as the dictionary numbers them, and the place of its exact forms.
     pub(super) record: u32,
     pub(super) set: u32,
+    pub(super) exacts: u32,
     /// Words of distance-1 lists that it may be a misspelling of; [`UNSOUGHT`] until a caller asks.
     pub(super) near: [u32; 2],
 }
@@ -123,6 +124,7 @@ impl Slot {
         state: State::END,
         record: NONE,
         set: NONE,
+        exacts: NONE,
         near: [NONE; 2],
     };
 
@@ -133,10 +135,12 @@ impl Slot {
         // A known word is no misspelling.
         let sought = record == NONE && may_be_near(dictionary, note, i);
         let near = [if sought { UNSOUGHT } else { NONE }; 2];
+        let (set, exacts) = dictionary.parts_of(record);
         let empty = Self {
             key,
             record,
-            set: dictionary.set_of(record),
+            set,
+            exacts,
             near,
             ..Self::EMPTY
         };

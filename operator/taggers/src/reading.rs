@@ -140,7 +140,7 @@ impl<'d, 'n> Reading<'d, 'n> {
                     b"de" | b"la" | b"el" | b"en" | b"con" | b"del" | b"que" | b"los" | b"se"
                 ));
             }
-            let breaks = words.breaks_after(i);
+            let breaks = if words.glued(i) { 0 } else { words.breaks_after(i) };
             if breaks > 0 {
                 let length = ends[i] - starts[line];
                 longest = longest.max(length);
