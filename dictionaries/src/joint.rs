@@ -42,7 +42,7 @@ pub(crate) fn next_word(note: &NoteView<'_>, i: usize) -> Option<(usize, bool)> 
 }
 
 /// Whether token `i` is the letter "s".
-#[inline]
+#[inline(always)]
 fn is_single_s(note: &NoteView<'_>, i: usize) -> bool {
     let (start, end) = (note.tokens.starts[i] as usize, note.tokens.ends[i] as usize);
     end - start == 1 && matches!(note.text.as_bytes()[start], b's' | b'S')

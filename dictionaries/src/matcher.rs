@@ -188,6 +188,7 @@ impl<'d> Matcher<'d> {
         let slot = &self.cache.words[place];
         let misspelt = wanted.intersects(self.dictionary.distance1());
         let way = slot.state.way(note, first, misspelt);
+        let way = way.filter(|way| !self.is_dead_end(note, first, way));
         let near = misspelt & (slot.near[0] != NONE);
         if way.is_none() & !near {
             return;
@@ -208,6 +209,25 @@ impl<'d> Matcher<'d> {
         if near[0] != NONE {
             let root = walk.matcher.dictionary.root();
             walk.try_near(root, near, first);
+        }
+    }
+
+    /// Whether the way from token `first`, a whole word, ends within the next token, as the first letters of both tell if nothing
+    /// lies between them. False only costs a step: in a text without words each is another one, which no cache holds.
+    #[inline]
+    fn is_dead_end(&self, note: &NoteView<'_>, first: usize, way: &Way) -> bool {
+        let (tokens, text) = (note.tokens, note.text.as_bytes());
+        let (start, joint) = (tokens.starts[first] as usize, tokens.starts[way.next] as usize);
+        if tokens.ends[first] as usize != joint {
+            return false;
+        }
+        match tokens.kind(way.next) {
+            TokenKind::Letters => {
+                let end = (tokens.ends[way.next] as usize).min(start + 4);
+                short_key(text, start, end).is_some_and(|key| self.dictionary.begins_nothing(key))
+            }
+            TokenKind::Digits => text[joint].is_ascii() && self.dictionary.step(way.at, text[joint]).is_none(),
+            TokenKind::Punctuation => false,
         }
     }
 

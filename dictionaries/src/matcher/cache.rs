@@ -192,12 +192,17 @@ impl Step {
 }
 
 /// The bytes of a word of at most sixteen as one number. Its ASCII letters are in lower case: walks fold them anyhow.
-#[inline]
+#[inline(always)]
 pub(super) fn short_key(text: &[u8], start: usize, end: usize) -> Option<u128> {
-    let len = end - start;
-    if len == 1 {
+    if end - start == 1 {
         return Some(u128::from(text[start].to_ascii_lowercase()));
     }
+    longer_key(text, start, end)
+}
+
+#[inline]
+fn longer_key(text: &[u8], start: usize, end: usize) -> Option<u128> {
+    let len = end - start;
     if len > 16 {
         return None;
     }

@@ -85,15 +85,8 @@ impl<'a> Words<'a> {
     /// Folds every token, once.
     pub(crate) fn new(note: NoteView<'a>) -> Self {
         let (tokens, text) = (note.tokens, note.text.as_bytes());
-        let mut words = Self {
-            note,
-            lower: note.text.to_ascii_lowercase(),
-            special: String::new(),
-            places: Vec::new(),
-            shapes: Vec::new(),
-            #[cfg(test)]
-            steps: std::cell::Cell::default(),
-        };
+        let lower = note.text.to_ascii_lowercase();
+        let (mut folded, mut places) = (String::new(), Vec::new());
         let ascii = text.is_ascii();
         let mut shapes = vec![Shape::NONE; tokens.len()];
         let bounds = tokens.starts.iter().zip(tokens.ends).zip(tokens.kinds);
@@ -111,24 +104,31 @@ impl<'a> Words<'a> {
                 CASES[usize::from(kind.min(2)) << 2 | usize::from(first) << 1 | usize::from(last)]
             };
             let byte = if special {
-                let start = words.special.len();
-                fold_into(note.word(i), &mut words.special);
-                words.places.resize(i, (0, 0));
-                words.places.push((start as u32, words.special.len() as u32));
-                match words.special.as_bytes().get(start..) {
+                let start = folded.len();
+                fold_into(note.word(i), &mut folded);
+                places.resize(i, (0, 0));
+                places.push((start as u32, folded.len() as u32));
+                match folded.as_bytes().get(start..) {
                     Some(&[byte]) => byte,
-                    Some(folded) if folded == "’".as_bytes() => b'\'',
+                    Some(mark) if mark == "’".as_bytes() => b'\'',
                     _ => 0,
                 }
             } else {
-                words.lower.as_bytes()[start] * u8::from(end - start == 1)
+                lower.as_bytes()[start] * u8::from(end - start == 1)
             };
             let glued = tokens.starts.get(i + 1).is_some_and(|&next| next as usize == end);
             let flags = (u32::from(special) * Shape::SPECIAL) | (u32::from(glued) * Shape::GLUED);
             *shape = Shape(case as u32 | flags | u32::from(byte) << 16);
         }
-        words.shapes = shapes;
-        words
+        Self {
+            note,
+            lower,
+            special: folded,
+            places,
+            shapes,
+            #[cfg(test)]
+            steps: std::cell::Cell::default(),
+        }
     }
 
     /// How many tokens there are.
