@@ -28,7 +28,7 @@ pub use dictionary::{Dictionary, UnknownList};
 pub use entry::{Entry, EntryId};
 pub use fold::{fold, fold_into};
 pub use list::{ListId, ListInfo, ListSet};
-pub use matcher::{Match, Matcher};
+pub use matcher::{Match, Matcher, Seat};
 pub use ordinary::exemption;
 pub use read::LoadError;
 pub use source::{List, MatchMode, Role, Source, SourceError};

@@ -15,8 +15,8 @@ use crate::joint::is_written;
 use crate::list::ListSet;
 pub(crate) use cache::Cache;
 use cache::{
-    ALL_SLOTS, LONG, NOTHING, SINGLE, SLOTS, STEPS, Slot, State, Step, UNLISTED, UNSOUGHT, Way, may_be_near,
-    place_of, short_key,
+    ALL_SLOTS, LONG, NO_KEY, NOTHING, SINGLE, SLOTS, STEPS, Slot, State, Step, UNLISTED, UNSOUGHT, Way,
+    may_be_near, place_of, short_key,
 };
 
 /// An entry found in a note.
@@ -34,6 +34,13 @@ pub struct Match<'d> {
     pub distance: u8,
 }
 
+/// Where a matcher remembers a word: see [`Matcher::seek`].
+#[derive(Clone, Copy, Debug)]
+pub struct Seat {
+    place: usize,
+    key: u128,
+}
+
 /// Walks notes over a dictionary. Not shared between threads: take one each from [`Dictionary::matcher`].
 pub struct Matcher<'d> {
     dictionary: &'d Dictionary,
@@ -45,6 +52,8 @@ impl<'d> Matcher<'d> {
         if cache.words.is_empty() {
             cache.words = vec![Slot::EMPTY; ALL_SLOTS];
             cache.words[UNLISTED].near = [UNSOUGHT; 2];
+            cache.words[UNLISTED].key = NO_KEY;
+            cache.words[NOTHING].key = NO_KEY;
             cache.steps = vec![Step::EMPTY; STEPS + 1];
         }
         Self { dictionary, cache }
@@ -114,24 +123,35 @@ impl<'d> Matcher<'d> {
         let slot = &self.cache.words[place];
         match slot.record {
             NONE => Entry::none(self.dictionary),
-            record => self
-                .dictionary
-                .entry_by(record, (slot.set, slot.exacts), |form| is_written(note, i, i, form)),
+            record => self.dictionary.entry_by(record, (slot.set, slot.exacts), |form| {
+                is_written(note, i, i, form)
+            }),
         }
     }
 
-    /// What [`Matcher::word`] and [`Matcher::longest_at`] return for token `i`, at the cost of one look-up.
+    /// Seeks token `i` for [`Matcher::word_and_longest_at`]. Who seeks a word before asking about the one before it does not
+    /// wait for memory.
+    #[inline]
+    pub fn seek(&self, note: &NoteView<'_>, i: usize) -> Seat {
+        let seat = self.seat(note, i);
+        // Read now, so that it is near when it is asked for.
+        std::hint::black_box(self.cache.words[seat.place].record);
+        seat
+    }
+
+    /// What [`Matcher::word`] and [`Matcher::longest_at`] return for token `i`, which was sought, at the cost of one look-up.
     #[inline]
     pub fn word_and_longest_at(
         &mut self,
         note: &NoteView<'_>,
         i: usize,
+        seat: Seat,
         wanted: ListSet,
     ) -> (Entry<'d>, Option<Match<'d>>) {
         if note.tokens.kinds[i] == TokenKind::Punctuation as u8 {
             return (Entry::none(self.dictionary), None);
         }
-        let place = self.slot(note, i);
+        let place = self.filled(note, i, seat);
         let entry = self.entry(note, i, place);
         let wanted_entry = entry.within(wanted);
         let mut best = (!wanted_entry.is_none()).then(|| Match {
@@ -194,7 +214,11 @@ impl<'d> Matcher<'d> {
             return;
         }
         // Before the walk, in which another word may take the slot.
-        let near = if near { self.near_of(note, first, place) } else { [NONE; 2] };
+        let near = if near {
+            self.near_of(note, first, place)
+        } else {
+            [NONE; 2]
+        };
         let mut walk = Walk {
             misspelt,
             matcher: self,
@@ -226,7 +250,9 @@ impl<'d> Matcher<'d> {
                 let end = (tokens.ends[way.next] as usize).min(start + 4);
                 short_key(text, start, end).is_some_and(|key| self.dictionary.begins_nothing(key))
             }
-            TokenKind::Digits => text[joint].is_ascii() && self.dictionary.step(way.at, text[joint]).is_none(),
+            TokenKind::Digits => {
+                text[joint].is_ascii() && self.dictionary.step(way.at, text[joint]).is_none()
+            }
             TokenKind::Punctuation => false,
         }
     }
@@ -234,20 +260,38 @@ impl<'d> Matcher<'d> {
     /// The place of the slot of token `i`, which is filled if it was not.
     #[inline]
     fn slot(&mut self, note: &NoteView<'_>, i: usize) -> usize {
+        let seat = self.seat(note, i);
+        self.filled(note, i, seat)
+    }
+
+    /// The place of the slot of token `i`, and the key that it has if it is filled.
+    #[inline]
+    fn seat(&self, note: &NoteView<'_>, i: usize) -> Seat {
         let (start, end) = (note.tokens.starts[i] as usize, note.tokens.ends[i] as usize);
-        let (place, key) = match short_key(note.text.as_bytes(), start, end) {
-            Some(key) if end - start == 1 => (SINGLE + (key as usize & 0x7f), key),
+        match short_key(note.text.as_bytes(), start, end) {
+            Some(key) if end - start == 1 => Seat {
+                place: SINGLE + (key as usize & 0x7f),
+                key,
+            },
             // Letters at random would take the place of all words, and each would be read from memory, which costs more.
             Some(key) if self.dictionary.begins_nothing(key) => {
-                return if self.dictionary.near().may_be_near(end - start) {
-                    UNLISTED
-                } else {
-                    NOTHING
-                };
+                let near = self.dictionary.near().may_be_near(end - start);
+                Seat {
+                    place: if near { UNLISTED } else { NOTHING },
+                    key: NO_KEY,
+                }
             }
-            Some(key) => (place_of(key), key),
-            None => (LONG, 0),
-        };
+            Some(key) => Seat {
+                place: place_of(key),
+                key,
+            },
+            None => Seat { place: LONG, key: 0 },
+        }
+    }
+
+    /// The place of a slot, which is filled if it was not.
+    #[inline]
+    fn filled(&mut self, note: &NoteView<'_>, i: usize, Seat { place, key }: Seat) -> usize {
         if self.cache.words[place].key != key || key == 0 {
             self.cache.words[place] = Slot::of(self.dictionary, note, i, key);
         }

@@ -68,7 +68,8 @@ impl NearIndex {
     pub(crate) fn find(&self, word: &str) -> [u32; 2] {
         let mut found = [NO_WORD; 2];
         // Folding leaves the length of ASCII words.
-        if word.is_ascii() && !(self.lengths.contains(&word.len()) && self.edges.may_be_near(word.as_bytes())) {
+        if word.is_ascii() && !(self.lengths.contains(&word.len()) && self.edges.may_be_near(word.as_bytes()))
+        {
             return found;
         }
         let Some(letters) = Letters::of(word).filter(|letters| self.lengths.contains(&letters.len)) else {
@@ -175,7 +176,9 @@ impl Edges {
 
     /// Letters of one place may differ, equal letters have one place, whatever their case.
     fn place(three: [u32; 3]) -> usize {
-        three.iter().fold(0, |place, letter| place << 5 | (letter & 31) as usize)
+        three
+            .iter()
+            .fold(0, |place, letter| place << 5 | (letter & 31) as usize)
     }
 
     /// Whether an ASCII word may be one edit away from one of the words; false only if it is from none.

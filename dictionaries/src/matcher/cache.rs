@@ -15,6 +15,8 @@ pub(super) const LONG: usize = SLOTS;
 pub(super) const NOTHING: usize = SLOTS + 1;
 /// The slot of words that begin no key and may be misspelt ones. Never filled.
 pub(super) const UNLISTED: usize = SLOTS + 2;
+/// The key of these two slots, which no text has.
+pub(super) const NO_KEY: u128 = u128::MAX;
 /// The first of the slots of words of one byte, which need no hash: a slot for each ASCII character.
 pub(super) const SINGLE: usize = SLOTS + 3;
 /// All slots.

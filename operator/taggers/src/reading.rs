@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use lethe_core::NoteView;
-use lethe_dictionaries::{Entry, EntryId, ListSet, Match, Matcher};
+use lethe_dictionaries::{Entry, EntryId, ListSet, Match, Matcher, Seat};
 
 use crate::lexicon::Flags;
 use crate::vocabulary::{Traits, Vocabulary};
@@ -93,28 +93,41 @@ impl<'d, 'n> Reading<'d, 'n> {
             vocabulary,
         };
         reading.lay_out();
+        reading.look_up(matcher, sought);
+        reading
+    }
+
+    /// Looks up what is capitalised. Most words are in lower case, and few rules ask about those: they are looked up when one
+    /// does.
+    fn look_up(&mut self, matcher: &mut Matcher<'d>, sought: Sought) {
+        let note = self.words.note;
         let mut next = 0;
-        for i in 0..reading.len() {
-            // Most words are in lower case, and few rules ask about those: they are looked up when one does.
-            if reading.is_capital(i) {
-                let (entry, longest) = if i < next {
-                    (matcher.word(&note, i), None)
-                } else {
-                    matcher.word_and_longest_at(&note, i, sought.lists)
-                };
-                reading.entries[i] = entry.id();
-                reading.traits[i].set(vocabulary.traits(entry));
+        let mut current: Option<(usize, Seat)> = None;
+        for i in 0..=self.len() {
+            let ahead = if i == self.len() {
+                None
+            } else if self.is_capital(i) {
+                Some((i, matcher.seek(&note, i)))
+            } else {
+                if self.case(i) == Case::Lower {
+                    self.traits[i].set(Traits::UNREAD);
+                }
+                continue;
+            };
+            // The one before: what it needs of the memory has been on its way since.
+            if let Some((i, seat)) = std::mem::replace(&mut current, ahead) {
+                let lists = if i < next { ListSet::EMPTY } else { sought.lists };
+                let (entry, longest) = matcher.word_and_longest_at(&note, i, seat, lists);
+                self.entries[i] = entry.id();
+                self.traits[i].set(self.vocabulary.traits(entry));
                 if let Some(found) = longest {
                     if sought.is_passed(&found) {
                         next = found.last + 1;
                     }
-                    reading.found.push(Found::of(&found));
+                    self.found.push(Found::of(&found));
                 }
-            } else if reading.case(i) == Case::Lower {
-                reading.traits[i].set(Traits::UNREAD);
             }
         }
-        reading
     }
 
     fn lay_out(&mut self) {

@@ -148,7 +148,12 @@ impl<'a> Scan<'a> {
         let (mut lower, mut title, mut upper, mut end) = (0u32, 0u32, 0u32, 0usize);
         let mut digits = 0;
         let mut streets = Vec::new();
-        let bounds = note.tokens.starts.iter().zip(note.tokens.ends).zip(note.tokens.kinds);
+        let bounds = note
+            .tokens
+            .starts
+            .iter()
+            .zip(note.tokens.ends)
+            .zip(note.tokens.kinds);
         for (i, ((&start, &past), &kind)) in bounds.enumerate() {
             let (start, past, kind) = (start as usize, past as usize, TokenKind::from_u8(kind));
             let body = &bytes[start..past];
