@@ -250,8 +250,11 @@ impl<'d> Matcher<'d> {
                 let end = (tokens.ends[way.next] as usize).min(start + 4);
                 short_key(text, start, end).is_some_and(|key| self.dictionary.begins_nothing(key))
             }
+            // What digits follow a single letter the cache holds.
             TokenKind::Digits => {
-                text[joint].is_ascii() && self.dictionary.step(way.at, text[joint]).is_none()
+                joint - start > 1
+                    && text[joint].is_ascii()
+                    && self.dictionary.step(way.at, text[joint]).is_none()
             }
             TokenKind::Punctuation => false,
         }
