@@ -57,7 +57,7 @@ enum Link {
 }
 
 impl Names {
-    /// Adds a name as the event writes it: "Jasper Q. Pierce", "Pierce, Jasper".
+    /// Adds a name as the event writes it: "Jonathan Q. Pierce", "Pierce, Jonathan".
     pub(super) fn add(&mut self, value: &str, label: LabelId) {
         let mut initials = Vec::new();
         for raw in value.split(|c: char| !c.is_alphabetic() && !matches!(c, '\u{300}'..='\u{36f}')) {
