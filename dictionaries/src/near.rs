@@ -322,19 +322,27 @@ mod tests {
         }
     }
 
+    /// The word with a letter removed, inserted, replaced, or swapped with the next one.
+    fn edited(word: &str, kind: i32, at: usize, letter: &str) -> String {
+        let mut letters: Vec<char> = word.chars().collect();
+        let at = at % letters.len();
+        match kind {
+            0 => {
+                letters.remove(at);
+            }
+            1 => letters.insert(at, letter.chars().next().unwrap()),
+            2 => letters[at] = letter.chars().next().unwrap(),
+            _ if at + 1 < letters.len() => letters.swap(at, at + 1),
+            _ => {}
+        }
+        letters.into_iter().collect()
+    }
+
     proptest! {
         #[test]
         fn a_word_one_edit_away_is_found(word in "[a-dé]{6,9}", at in 0usize..9, letter in "[a-dé]", kind in 0..4) {
-            let mut letters: Vec<char> = word.chars().collect();
-            let at = at % letters.len();
-            match kind {
-                0 => { letters.remove(at); }
-                1 => letters.insert(at, letter.chars().next().unwrap()),
-                2 => letters[at] = letter.chars().next().unwrap(),
-                _ => if at + 1 < letters.len() { letters.swap(at, at + 1) },
-            }
+            let other = edited(&word, kind, at, &letter);
             let folded = |word: &str| crate::fold::fold(word);
-            let other: String = letters.into_iter().collect();
             let index = NearIndex::new(vec![folded(&word)]);
             let near = one_edit_apart(&folded(&word), &folded(&other));
             prop_assert_eq!(index.find(&other), [if near { 0 } else { NO_WORD }, NO_WORD]);
@@ -342,15 +350,7 @@ mod tests {
 
         #[test]
         fn words_one_edit_apart_share_a_deletion_form(word in "[a-d]{1,7}", at in 0usize..7, letter in "[a-d]", kind in 0..4) {
-            let mut letters: Vec<char> = word.chars().collect();
-            let at = at % letters.len();
-            match kind {
-                0 => { letters.remove(at); }
-                1 => letters.insert(at, letter.chars().next().unwrap()),
-                2 => letters[at] = letter.chars().next().unwrap(),
-                _ => if at + 1 < letters.len() { letters.swap(at, at + 1) },
-            }
-            let other: String = letters.into_iter().collect();
+            let other = edited(&word, kind, at, &letter);
             prop_assert_eq!(one_edit_apart(&word, &other), word != other);
             let hashes = |word: &str| {
                 let mut hashes = vec![];

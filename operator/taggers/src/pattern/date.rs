@@ -39,9 +39,13 @@ pub(crate) fn at(s: &Scan<'_>, i: usize, out: &mut Hits) {
     }
     if compact(s, i) {
         out.push(i, i, Kind::Date, 0.9, "date.compact");
-    } else if !s.tok(second).digits() {
-        // A word is a month of Roman figures, amid a date of three parts.
-    } else if let Some(last) = month_and_year(s, i) {
+        return;
+    }
+    // Two parts are both in figures: a Roman month stands only in a date of three parts.
+    if !s.tok(second).digits() {
+        return;
+    }
+    if let Some(last) = month_and_year(s, i) {
         out.push(i, last, Kind::Date, 0.85, "date.month-year");
     } else if let Some((last, score)) = partial(s, i) {
         out.push(with_short_weekday(s, i), last, Kind::Date, score, "date.partial");
