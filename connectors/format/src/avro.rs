@@ -24,7 +24,7 @@ mod walk;
 use std::path::PathBuf;
 
 use lethe_core::NoteEvent;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cursor::Cursor;
 use crate::fields::{Fields, Mapping, default_required};
@@ -33,7 +33,7 @@ use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
 use shape::Shape;
 
 /// Settings of the `avro` format.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AvroConfig {
     /// Where each field stands, if not at the top under its own name.

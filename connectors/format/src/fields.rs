@@ -1,12 +1,12 @@
 //! Which fields a note event has, and the trie of the paths at which a feed keeps them.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::FormatError;
 
 /// Paths of the fields: names joined by dots, or a JSON pointer (RFC 6901) where a name holds a dot. Objects only: a
 /// path does not enter an array.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(missing_docs, reason = "each is described in the module's table")]
 pub struct Fields {

@@ -18,15 +18,15 @@
 //! copied once and what is not mapped is skipped.
 
 use lethe_core::{EventKind, NoteEvent};
-use serde::Deserialize;
 use serde::de::DeserializeSeed;
+use serde::{Deserialize, Serialize};
 
 use crate::fields::{Field, Fields, Mapping, Node, default_required, remove};
 use crate::visit::{Draft, ObjectSeed};
 use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
 
 /// Settings of the `json` format.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct JsonConfig {
     /// Where each field stands, if not at the top under its own name.

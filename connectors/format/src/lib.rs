@@ -22,7 +22,7 @@ mod text;
 mod visit;
 
 use lethe_core::{Coordinates, NoteEvent, Record};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use avro::{AvroConfig, AvroFormat};
 pub use cda::{CdaConfig, CdaFormat};
@@ -97,7 +97,7 @@ pub trait Format: Send + Sync {
 
 /// Which format payloads are in: `kind = "json"` (default), `"text"`, `"hl7v2"`, `"fhir"`, `"cda"`, `"avro"`, `"protobuf"`.
 /// This enum is the list of formats.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum FormatConfig {
     /// A note event as one JSON object.

@@ -27,7 +27,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use lethe_core::NoteEvent;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cursor::Cursor;
 use crate::fields::{Fields, Mapping, default_required};
@@ -36,7 +36,7 @@ use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
 use plan::Message;
 
 /// Settings of the `protobuf` format.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProtobufConfig {
     /// Where each field stands, if not at the top under its own name.

@@ -4,12 +4,12 @@
 //! untouched, and offsets count it.
 
 use lethe_core::NoteEvent;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Diagnosis, Format, MAX_NOTE_BYTES, Problem};
 
 /// Settings of the `text` format.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TextConfig {
     /// Notes over this many bytes are quarantined.

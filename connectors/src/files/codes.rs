@@ -33,7 +33,7 @@ const PREFIX: &str = "file-";
 const DIGITS: usize = 32;
 
 /// What the chains of files are named by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Names {
     /// Random codes; the list of files and codes is kept in the store `codes`.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use lethe_core::{Coordinates, Record};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::inputs::{Input, inputs};
 use super::lines::Lines;
@@ -21,7 +21,7 @@ use crate::store::StoreConfig;
 pub(super) const ENDINGS: &[&str] = &["jsonl", "ndjson"];
 
 /// Settings of the JSON lines source.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct JsonlConfig {
     /// A file, or a folder of `.jsonl` and `.ndjson` files.

@@ -19,7 +19,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use lethe_core::Record;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::format::{Diagnosis, FormatError};
 use crate::store::{StoreConfig, StoreError};
@@ -39,7 +39,7 @@ pub use text::TextFolderConfig;
 pub type Records = Box<dyn Iterator<Item = Result<Record, FileError>> + Send>;
 
 /// What to do with a record that cannot be read. What it holds is kept in neither case.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnBad {
     /// Yield a quarantined record and go on.
@@ -50,7 +50,7 @@ pub enum OnBad {
 }
 
 /// Which files to read: `kind = "jsonl"`, `"text"` or `"parquet"`. This enum is the list of file sources.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum FileSourceConfig {
     /// One JSON object a line.

@@ -19,7 +19,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::cells::{Cells, integer, milliseconds, string};
 use super::inputs::{Input, inputs};
@@ -37,7 +37,7 @@ pub(super) const ENDINGS: &[&str] = &["parquet"];
 const BATCH_BYTES: i64 = 8 << 20;
 
 /// Settings of the Parquet source.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParquetConfig {
     /// A file, or a folder of `.parquet` files.

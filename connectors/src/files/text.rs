@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lethe_core::{Coordinates, NoteEvent};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::inputs::{Input, inputs};
 use super::{FileError, Names, OnBad, Records};
@@ -17,7 +17,7 @@ use crate::format::{Diagnosis, Format, MAX_NOTE_BYTES, TextConfig, TextFormat};
 use crate::store::StoreConfig;
 
 /// Settings of the plain text source.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TextFolderConfig {
     /// A file, or a folder of `.txt` files.

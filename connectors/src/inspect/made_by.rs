@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use jiff::Timestamp;
+use lethe_core::FINGERPRINT_SCHEME;
 use serde::Serialize;
 
 use super::replayed::replays;
@@ -125,6 +126,9 @@ pub struct MadeReport {
     pub rows: u64,
     /// Files that there are.
     pub of: u64,
+    /// Files of those whose settings were digested in another way than this version's
+    /// ([`FINGERPRINT_SCHEME`](lethe_core::FINGERPRINT_SCHEME)), so that the digests equal none of today's.
+    pub other_scheme: u64,
 }
 
 /// Gives each file that `maker` made to `found`, of a stream's dataset, of its replays and of a backfill's, by name. Reads
@@ -154,7 +158,11 @@ pub async fn made_by(
         of: done.of,
         ..MadeReport::default()
     };
+    let scheme = FINGERPRINT_SCHEME.to_string();
     let mut look = |made: Made, rows: u64, fingerprints: &Fingerprints| {
+        if fingerprints.scheme.as_ref() != Some(&scheme) {
+            report.other_scheme += 1;
+        }
         if maker.made(fingerprints) {
             report.made += 1;
             report.rows += rows;
@@ -236,7 +244,16 @@ impl fmt::Display for Made {
 
 impl fmt::Display for MadeReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} of {} files, {} rows", self.made, self.of, self.rows)
+        writeln!(f, "{} of {} files, {} rows", self.made, self.of, self.rows)?;
+        if self.other_scheme > 0 {
+            writeln!(
+                f,
+                "{} files were written by a version that digested `config`, and `policy` without a policy file, in another way: these \
+                 digests differ from today's for the same settings; select such files by `program`, `bundle` or `dictionaries`",
+                self.other_scheme
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -304,6 +321,7 @@ mod tests {
             acknowledged: Some("a".into()),
             kept: Some("a".into()),
             derivation: Some("a".into()),
+            scheme: Some("a".into()),
         };
         let names: Vec<_> = all.entries().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, Fingerprints::NAMES);

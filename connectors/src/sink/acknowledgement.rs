@@ -1,12 +1,12 @@
 //! Weaker protection that a configuration must ask for by name, so that no setting opens a hole in silence. What was asked for
 //! stands in the footer of every file.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Fingerprints;
 
 /// Weaker protection that a configuration acknowledges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Acknowledgement {

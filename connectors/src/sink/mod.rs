@@ -20,6 +20,7 @@ mod dataset;
 mod digest;
 mod encode;
 mod error;
+mod fingerprints;
 mod footer;
 mod manifest;
 mod part;
@@ -37,7 +38,8 @@ pub(crate) use digest::{digest_file, digest_of};
 pub use encode::Encoding;
 pub(crate) use encode::{Sheet, kind as encode_kind};
 pub use error::{ChainError, CommitError, PushError};
-pub use footer::{FORMAT, Fingerprints, Footer, read_footer};
+pub use fingerprints::Fingerprints;
+pub use footer::{FORMAT, Footer, read_footer};
 pub(crate) use footer::{is_digest, read_metadata};
 pub use manifest::{
     BEGUN, Entry, ShardManifest, Totals, WholeManifest, encode_manifest, object_id, shard_path, unit_id,

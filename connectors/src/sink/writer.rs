@@ -71,6 +71,9 @@ impl LaneWriter {
         let (next, previous) = loop {
             if let Some(tail) = read_tail(store, &chain).await? {
                 tail.check_log(&fingerprints)?;
+                if let Some(changes) = fingerprints.changes_since(&tail.footer.fingerprints) {
+                    tracing::info!(%chain, file = tail.file, "the next file is written under other settings than the last: {changes}");
+                }
                 break (tail.next, Some(digest_whole(store, &tail.file).await?.into()));
             }
             if start <= 0 {

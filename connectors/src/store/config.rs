@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Folder, FolderConfig, S3, S3Config, Store, StoreError};
 
 /// Where output goes: `kind = "folder"` or `kind = "s3"`, and that store's own keys.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum StoreConfig {
     /// A folder of this machine's file systems.
@@ -59,10 +59,12 @@ mod tests {
     #[test]
     fn printing_a_configuration_shows_no_secret() {
         let text = r#"{"kind": "s3", "bucket": "b", "access_key": "AKIA123", "secret_key": "hush-hush"}"#;
-        let printed = format!("{:?}", serde_json::from_str::<StoreConfig>(text).unwrap());
-        assert!(
-            !printed.contains("hush") && !printed.contains("AKIA123"),
-            "{printed}"
-        );
+        let config: StoreConfig = serde_json::from_str(text).unwrap();
+        for printed in [format!("{config:?}"), serde_json::to_string(&config).unwrap()] {
+            assert!(
+                !printed.contains("hush") && !printed.contains("AKIA123"),
+                "{printed}"
+            );
+        }
     }
 }

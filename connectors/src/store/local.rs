@@ -20,7 +20,7 @@ use aside::{Temporary, link_without_replacing};
 const ASIDE: &str = ".lethe";
 
 /// Configuration of a folder.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct FolderConfig {
     /// The folder. Made with its parents at the first write.

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::TableError;
 use crate::format::kind_named;
 
 /// Columns by what is done with them. A field within a struct, or within a list of structs, is named by its path, as in
 /// `note.sections.text`. What is not named does not leave.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TableColumns {
     /// Free text: redacted.

@@ -8,7 +8,7 @@ use arrow_array::builder::LargeStringBuilder;
 use arrow_array::{ArrayRef, RecordBatch};
 use csv::{ByteRecord, ReaderBuilder};
 use lethe_core::QuarantineCode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::blocks::Remote;
 use super::decompress::{failed, open};
@@ -22,7 +22,7 @@ const BESIDE: usize = 1 << 20;
 const MAX_COLUMNS: usize = 1 << 16;
 
 /// How CSV is written.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CsvConfig {
     /// What stands between values, one ASCII character; a comma, or a tab in `.tsv`, if not given.

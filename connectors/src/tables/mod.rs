@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use lethe_core::QuarantineCode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
 use crate::files::{Codes, Names};
@@ -114,7 +114,7 @@ const fn unit_bytes() -> u64 {
 }
 
 /// How a table is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TableFormat {
     /// Apache Parquet.

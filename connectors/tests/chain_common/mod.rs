@@ -42,6 +42,7 @@ pub fn fingerprints() -> Fingerprints {
         acknowledged: None,
         kept: None,
         derivation: None,
+        scheme: None,
     }
 }
 

@@ -87,7 +87,7 @@ pub trait Replacer: Send + Sync + fmt::Debug {
 }
 
 /// The two replacements that need neither a key nor a policy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
     /// Its label in brackets, for instance `[PATIENT]`.

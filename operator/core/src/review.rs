@@ -57,7 +57,7 @@ impl Review {
 }
 
 /// What counts as a reason.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReviewRule {
     /// A decision that needed two votes or more is close with fewer than so many beyond those; 0: none is. Where one vote

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{CorpusError, content};
 use crate::xml::Xml;
@@ -20,7 +20,7 @@ pub struct Stand {
 }
 
 /// A format that gold or predictions are read from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[non_exhaustive]
 pub enum Format {
     /// XML with `TEXT` and `TAGS`, one document a file: the 2014 i2b2 track, 2016 N-GRID, MEDDOCAN.

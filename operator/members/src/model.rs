@@ -8,12 +8,12 @@ use lethe_dictionaries::Dictionary;
 use lethe_learn::{Manifest, ManifestError};
 use lethe_linear::{Learner, LinearMember};
 use lethe_neural::{Network, NetworkError, NeuralMember, Recurrent};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::mixture::{self, MIXTURE, MixtureError, Probabilistic};
 
 /// Settings of a `model` member: what `lethe train` made.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
     /// The model's folder.

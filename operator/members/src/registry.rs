@@ -10,12 +10,13 @@ use lethe_learn::Manifest;
 use lethe_neural::transformer::{TransformerConfig, TransformerError};
 use lethe_taggers::registry::{self, RuleConfig};
 use serde::de::{Error as _, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::model::{ModelConfig, OpenError};
 
 /// One member of the ensemble, as configured: `kind = "known"` and the member's own keys.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
 #[non_exhaustive]
 pub enum MemberConfig {
     /// One that nobody trains.
@@ -32,6 +33,13 @@ const TRANSFORMER: &str = "transformer";
 /// Every kind, as a configuration names it.
 static KINDS: LazyLock<Vec<&str>> =
     LazyLock::new(|| [&RuleConfig::KINDS[..], &[MODEL, TRANSFORMER]].concat());
+
+/// A member's settings and the digest of the files that it reads: serialise it to tell members apart.
+#[derive(Clone, Debug, Serialize)]
+pub struct Identity<'a> {
+    settings: &'a MemberConfig,
+    digest: Option<String>,
+}
 
 /// Why a member could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -87,19 +95,15 @@ impl MemberConfig {
         })
     }
 
-    /// What tells this member from any other, for the fingerprint of a configuration: its settings, and a digest of
-    /// what it reads, so that another model under the same path is another member.
+    /// Returns what tells this member from any other, for the fingerprint of a configuration: its settings, and the digest of
+    /// the files that it reads, so that another model under the same path is another member.
     ///
     /// # Errors
-    /// [`BuildError`] if the model's page, the checkpoint or the predictions cannot be read.
-    pub fn identity(&self) -> Result<String, BuildError> {
-        let settings = match self {
-            Self::Rule(config) => format!("{config:?}"),
-            other => format!("{other:?}"),
-        };
-        Ok(match self.digest()? {
-            Some(digest) => format!("{settings} {digest}"),
-            None => settings,
+    /// [`BuildError`] if the model's manifest, the checkpoint or the predictions cannot be read.
+    pub fn identity(&self) -> Result<Identity<'_>, BuildError> {
+        Ok(Identity {
+            settings: self,
+            digest: self.digest()?,
         })
     }
 }

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use lethe_core::{Annotations, Collector, LabelSet, NoteBatch, RowKind, TagError, Tagger};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use checkpoint::Checkpoint;
 use encoder::Encoder;
@@ -30,7 +30,7 @@ use windows::windows;
 pub use checkpoint::TransformerError;
 
 /// Settings of a `transformer` member.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransformerConfig {
     /// The member's name in votes and audit.
@@ -66,7 +66,7 @@ fn default_name() -> String {
 }
 
 /// Which of a token's sub-words answers for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Align {
     /// The first one: for checkpoints that were fitted on first sub-words alone, as most are.

@@ -381,8 +381,8 @@ impl PolicyFile {
         }
     }
 
-    /// SHA-256 over all that it says, defaults included, in hexadecimal: what is written differently and means the same has
-    /// the same digest.
+    /// Returns the SHA-256 of the policy as TOML, defaults included, in hexadecimal: files that are written differently and mean the
+    /// same have the same digest.
     pub fn digest(&self) -> String {
         let written = toml::to_string(self).expect("strings, numbers and tables are TOML");
         hex(&Sha256::digest(written.as_bytes()))

@@ -301,7 +301,7 @@ async fn begin(
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value.into()))
         .collect();
-    begun.insert("columns".to_owned(), format!("{:?}", tables.columns).into());
+    begun.insert("columns".to_owned(), serde_json::to_value(&tables.columns)?);
     if tables.naming() == Names::Codes {
         begun.insert("names".to_owned(), "codes".into());
     }
@@ -315,6 +315,17 @@ async fn begin(
         .with_context(|| format!("{BEGUN}: is not what a backfill writes"))?;
     if was.get("digest") == begun.get("digest") {
         return Ok(());
+    }
+    if was.get("scheme") != begun.get("scheme") {
+        return Err(Coded(
+            Failure::Halted,
+            format!(
+                "{}: was begun by version {} of Lethe, whose fingerprints cannot be compared with this version's; finish it with that version, or write to a new dataset",
+                store.describe(),
+                was.get("program").and_then(Value::as_str).unwrap_or("unknown")
+            ),
+        )
+        .into());
     }
     let other: Vec<&str> = begun
         .iter()

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lethe_connectors::files::Names;
 use lethe_connectors::sink::{Fingerprints, PartName, object_id, unit_id};
 use lethe_connectors::tables::{TablesConfig, Unit};
-use lethe_core::hex;
+use lethe_core::{fingerprint, hex};
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::Shard;
@@ -52,24 +52,17 @@ pub(super) struct Plan {
 
 /// What rows follow from beside the table itself: the configuration's digest.
 pub(super) fn digest(fingerprints: &Fingerprints, tables: &TablesConfig) -> String {
-    let mut hash = Sha256::new();
-    for (name, value) in fingerprints.entries() {
-        hash.update(format!("{name}={value}\n"));
-    }
     // Where the tables lie is left out: they may be moved.
-    hash.update(format!(
-        "{:?}|{:?}|{:?}|{}|{}|{}",
-        tables.columns,
-        tables.csv,
-        tables.format,
-        tables.max_note_bytes,
-        tables.unit_bytes,
-        tables.part_bytes
-    ));
-    if tables.naming() == Names::Codes {
-        hash.update("|codes");
-    }
-    hex(&hash.finalize())
+    fingerprint(&json!({
+        "made_by": fingerprints.entries(),
+        "columns": tables.columns,
+        "csv": tables.csv,
+        "format": tables.format,
+        "names": tables.naming(),
+        "max_note_bytes": tables.max_note_bytes,
+        "unit_bytes": tables.unit_bytes,
+        "part_bytes": tables.part_bytes,
+    }))
 }
 
 /// The row groups of a unit, in words.

@@ -12,8 +12,7 @@ use lethe_connectors::kafka::source::RawRecord;
 use lethe_connectors::kafka::{KafkaConfig, KafkaProblem, TopicIds};
 use lethe_connectors::replay::Selection;
 use lethe_connectors::sink::Fingerprints;
-use lethe_core::{Record, hex};
-use sha2::{Digest as _, Sha256};
+use lethe_core::{Record, fingerprint};
 use tokio::runtime::Handle;
 
 use super::run::{fingerprints, format, runtime};
@@ -101,14 +100,13 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
 
 /// Digest of all that decides what becomes of a record: the configuration's fingerprints, and how files are read.
 fn attempt(fingerprints: &Fingerprints, source: &SourceConfig) -> String {
-    let reading = match source {
+    let made_by = fingerprints.entries();
+    match source {
         // Its format is part of the fingerprints; brokers and logins make no difference.
-        SourceConfig::Kafka(_) => String::new(),
-        SourceConfig::Files(files) => format!("{files:?}"),
-        SourceConfig::Messages(files) => format!("{files:?}"),
-    };
-    let all = format!("{:?}|{reading}", fingerprints.entries());
-    hex(&Sha256::digest(all.as_bytes()))
+        SourceConfig::Kafka(_) => fingerprint(&made_by),
+        SourceConfig::Files(files) => fingerprint(&(made_by, files)),
+        SourceConfig::Messages(files) => fingerprint(&(made_by, files)),
+    }
 }
 
 /// Reads each wanted record by its offset.

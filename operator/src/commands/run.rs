@@ -12,8 +12,7 @@ use lethe_connectors::kafka::Start;
 use lethe_connectors::kafka::source::{self, Command, LogRange, SourceSettings, commands};
 use lethe_connectors::registry;
 use lethe_connectors::sink::Fingerprints;
-use lethe_core::hex;
-use sha2::{Digest as _, Sha256};
+use lethe_core::{FINGERPRINT_SCHEME, fingerprint};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::background;
@@ -333,12 +332,10 @@ fn renew(
 
 /// What the files of this run follow from, besides the notes.
 pub(crate) fn fingerprints(config: &Config, recipe: &Recipe, cluster: Option<String>) -> Fingerprints {
-    // Debug output names every setting that shapes the content, and hides secrets.
-    let settings = format!("{:?}|{:?}", config.format, config.engine);
     Fingerprints {
         cluster,
         topic_id: None,
-        config: hex(&Sha256::digest(settings.as_bytes())),
+        config: fingerprint(&(&config.format, &config.engine)),
         policy: recipe.policy.clone(),
         mode: recipe.mode.map(str::to_owned),
         bundle: recipe.bundle.clone(),
@@ -350,6 +347,7 @@ pub(crate) fn fingerprints(config: &Config, recipe: &Recipe, cluster: Option<Str
         acknowledged: recipe.acknowledged.clone(),
         kept: recipe.kept.clone(),
         derivation: recipe.derivation.map(|version| version.to_string()),
+        scheme: Some(FINGERPRINT_SCHEME.to_string()),
     }
 }
 

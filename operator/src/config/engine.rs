@@ -7,31 +7,34 @@ use std::sync::Arc;
 use lethe_connectors::sink::Acknowledgement;
 use lethe_core::{
     Action, Agreement, Carried, CarriedField, Engine, LabelSet, MemberSet, Merging, NoteTypes, Plain,
-    Redactor, ReviewRule, Sweep, Voting, hex,
+    Redactor, ReviewRule, Sweep, Voting, fingerprint, hex,
 };
 use lethe_dictionaries::{Dictionary, exemption};
 use lethe_ensemble::{Bundle, SIGNATURE, Signers, Versions};
 use lethe_members::registry::{MemberConfig, default_rules};
 use lethe_policy::carried_by_default;
-use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
+use serde::{Deserialize, Serialize};
 
 use super::PolicySource;
 use crate::exit::usage;
 
 /// The `[engine]` table.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct EngineConfig {
+    // Paths are not a part of the fingerprint: the digests of what lies there are fingerprints of their own.
     /// A bundle: members, vote and labels in one. A folder that `lethe ensemble fit` made, or the name of one that the program
     /// carries; [`lethe_bundles::DEFAULT`] where nothing here says what decides.
+    #[serde(skip_serializing)]
     pub(crate) bundle: Option<PathBuf>,
     /// Files of public keys (minisign's): a bundle is used only if one of them signed it. Those that the program carries are a
     /// part of it and need no signature.
+    #[serde(skip_serializing)]
     pub(crate) signed_by: Option<Vec<PathBuf>>,
     /// A label set that ships (`i2b2-2014`, the default, or `meddocan`), or a file.
     pub(crate) labels: Option<String>,
     /// A dictionary that `lethe dictionary build` made; the one that ships if not given.
+    #[serde(skip_serializing)]
     pub(crate) dictionary: Option<PathBuf>,
     /// The members, in the order of their rank. The rule members if not given; an empty list passes notes through
     /// unredacted and is refused unless `pass_through` says so.
@@ -52,7 +55,7 @@ pub(crate) struct EngineConfig {
 }
 
 /// The `[engine.vote]` table.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct VoteConfig {
     /// Votes that a span needs.
@@ -86,7 +89,7 @@ impl Default for VoteConfig {
 }
 
 /// The `[engine.redaction]` table.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RedactionConfig {
     /// What is written in a span's place: `tag` or `mask`. A policy says it in its own words.
@@ -253,8 +256,8 @@ impl EngineConfig {
             whole: Merging::names(&labels),
             ..Merging::default()
         };
-        let plain = format!("{identities:?}|{vote:?}|{:?}", self.redaction);
-        let act = self.act(&labels, &dictionary, &plain)?;
+        let plain = || fingerprint(&(&identities, &vote, &self.redaction));
+        let act = self.act(&labels, &dictionary, plain)?;
         let engine = Engine::new(
             Arc::clone(&labels),
             members,
@@ -316,7 +319,7 @@ impl EngineConfig {
             .map_err(|error| usage(format!("key `engine.bundle`: {error}")))?;
         let labels = bundle.labels;
         let digest = bundle.page.digest();
-        let act = self.act(&labels, dictionary, &format!("{digest}|{:?}", self.redaction))?;
+        let act = self.act(&labels, dictionary, || fingerprint(&(&digest, &self.redaction)))?;
         let merging = Merging {
             whole: Merging::names(&labels),
             ..Merging::none(&labels)
@@ -358,13 +361,18 @@ impl EngineConfig {
         }
     }
 
-    /// What is done to what is found. `plain` is what the digest is of where there is no policy.
-    fn act(&self, labels: &Arc<LabelSet>, dictionary: &Arc<Dictionary>, plain: &str) -> anyhow::Result<Act> {
+    /// Returns how spans are redacted. `plain` makes the digest where there is no policy.
+    fn act(
+        &self,
+        labels: &Arc<LabelSet>,
+        dictionary: &Arc<Dictionary>,
+        plain: impl FnOnce() -> String,
+    ) -> anyhow::Result<Act> {
         let Some(source) = &self.policy else {
             return Ok(Act {
                 redactor: self.plain(labels)?,
                 sweep: None,
-                digest: hex(&Sha256::digest(plain.as_bytes())),
+                digest: plain(),
                 mode: None,
                 kept: None,
                 derivation: None,

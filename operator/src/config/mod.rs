@@ -253,6 +253,7 @@ impl Resources {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lethe_core::fingerprint;
 
     #[test]
     fn a_grace_period_must_cover_a_stop() {
@@ -268,5 +269,33 @@ mod tests {
             refused.is_err_and(|why| why.contains("resources.grace_seconds") && why.contains("32")),
             "31 s are less than a stop may take"
         );
+    }
+
+    fn fingerprint_of(toml: &str) -> String {
+        let config = parse(toml, "lethe.toml").expect("the configuration is sound");
+        fingerprint(&(&config.format, &config.engine))
+    }
+
+    /// Fails when a key of these tables is renamed, or its default changes: raise `FINGERPRINT_SCHEME` for the first.
+    #[test]
+    fn the_fingerprint_of_settings_is_the_same_in_every_build() {
+        let of_defaults = "146a1f4f9a4202ab99b1514c7943eef4c38f7d9f95c2e3c2beae8f159ba56092";
+        let of_settings = "a7d2d1bcf98b9341ab54ea48bd39cca43df63b255f3e1778b5726c43a1b03a5f";
+        assert_eq!(fingerprint_of(""), of_defaults);
+        let settings = "[format]\nkind = \"hl7v2\"\n[engine]\nlabels = \"i2b2-2014\"\nacknowledge = [\"rules-only\"]\n\
+            members = [{ kind = \"pattern\" }, { kind = \"known\" }]\n[engine.vote]\nthreshold = 2\nalways = [\"known\"]\n\
+            [engine.redaction]\ncarry = [\"note_id\"]\nlabels = { PATIENT = \"mask\" }\n";
+        assert_eq!(fingerprint_of(settings), of_settings);
+    }
+
+    #[test]
+    fn secrets_and_paths_are_no_part_of_the_fingerprint() {
+        let with = |password: &str, dictionary: &str| {
+            fingerprint_of(&format!(
+                "[format]\nkind = \"avro\"\nregistry = {{ url = \"https://r.example\", user = \"u\", password = \"{password}\" }}\n\
+                 [engine]\ndictionary = \"{dictionary}\"\n"
+            ))
+        };
+        assert_eq!(with("one", "/a"), with("another", "/b"));
     }
 }

@@ -19,7 +19,7 @@ use lethe_core::{
     Annotations, Collector, LabelError, LabelId, LabelSet, NoteBatch, NoteView, TagError, Tagger, tag_each,
 };
 use lethe_dictionaries::{Dictionary, ListSet, Matcher};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::person::Name;
 use crate::reading::{Reading, Sought};
@@ -29,7 +29,7 @@ use cues::{Cue, Table};
 use fields::Fields;
 
 /// Settings of the `context` member.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextConfig {
     /// Whether a name with strong evidence is found again wherever the note repeats it.

@@ -12,11 +12,11 @@ use lethe_core::{
     Tagger, hex,
 };
 use lethe_corpus::{CorpusError, Document, Format};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 /// Settings of an `external` member.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalConfig {
     /// The tool's name in votes and audit.
@@ -36,7 +36,7 @@ pub struct ExternalConfig {
 }
 
 /// What becomes of a note that has no prediction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
     /// The member fails on it, so that the note is quarantined: the tool has not seen it.

@@ -12,13 +12,13 @@ use lethe_core::{
     Annotations, Collector, LabelError, LabelId, LabelSet, NoteBatch, NoteView, TagError, Tagger, tag_each,
 };
 use lethe_dictionaries::{Dictionary, ListSet, Matcher, Role};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::reading::{Reading, Sought};
 use crate::vocabulary::Vocabulary;
 
 /// Settings of the `gazetteer` member.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GazetteerConfig {
     /// The label of persons, whose part in the note no list can tell.

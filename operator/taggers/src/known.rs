@@ -20,13 +20,13 @@ use lethe_core::{
     tag_each,
 };
 use lethe_dictionaries::Dictionary;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::vocabulary::Vocabulary;
 use crate::words::Words;
 
 /// Settings of the `known` member.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct KnownConfig {
     /// Whether parts of names of five letters or more are also found one typing error away (Damerau distance 1).

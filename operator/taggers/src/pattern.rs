@@ -33,7 +33,7 @@ mod year;
 use std::sync::Mutex;
 
 use lethe_core::{Annotations, LabelError, LabelId, LabelSet, NoteBatch, TagError, Tagger, tag_each};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use hits::{Hits, Kind, LABELS};
 use lexicon::{Lexicon, class};
@@ -62,7 +62,7 @@ const ACTIVE: u64 = class::MONTH
     | class::BOX;
 
 /// Which patterns are on, and for which languages.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Languages whose words and forms are known: `en`, `es`.
@@ -84,7 +84,7 @@ pub struct Config {
 }
 
 /// A language of [`Config`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Language {

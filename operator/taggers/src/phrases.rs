@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use lethe_core::{Annotations, LabelError, LabelId, LabelSet, NoteBatch, TagError, Tagger, hex, tag_each};
 use lethe_dictionaries::{Dictionary, ListSet, LoadError};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// How sure the member is: somebody has said so.
 const SCORE: f32 = 1.0;
 
 /// Settings of a `phrases` member.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PhrasesConfig {
     /// The compiled dictionary.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lethe_core::{LabelError, LabelSet, Tagger};
 use lethe_dictionaries::Dictionary;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::context::ContextConfig;
 use crate::external::{ExternalConfig, ExternalError};
@@ -14,7 +14,7 @@ use crate::pattern;
 use crate::phrases::{PhrasesConfig, PhrasesError};
 
 /// A member that nobody trains, as configured: `kind = "known"` and the member's own keys.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum RuleConfig {

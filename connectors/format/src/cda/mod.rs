@@ -40,13 +40,13 @@ mod times;
 use std::sync::Arc;
 
 use lethe_core::{Enclosed, EventKind, NoteEvent};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::fhir::codes::LocalSystems;
 use crate::{Diagnosis, Format, MAX_NOTE_BYTES, Problem};
 
 /// Settings of the `cda` format.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CdaConfig {
     /// Notes whose text is over this many bytes are quarantined, and so are documents of over four times as many.

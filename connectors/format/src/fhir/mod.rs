@@ -44,7 +44,7 @@ mod value;
 use std::sync::Arc;
 
 use lethe_core::{Change, Enclosed, Envelope, EnvelopeError, EventKind, Identifier, NoteEvent, Span};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use self::build::Builder;
 use self::codes::LocalSystems;
@@ -54,7 +54,7 @@ use self::node::Node;
 use crate::{Diagnosis, Format, MAX_NOTE_BYTES, Problem};
 
 /// Settings of the `fhir` format.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FhirConfig {
     /// Notes whose text is over this many bytes are quarantined, and so are messages of over twice as many.
@@ -68,7 +68,7 @@ pub struct FhirConfig {
 }
 
 /// Where a note's `patient_id` comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PatientIdFrom {
     /// The patient's `id`, as the message has it or as the `subject` refers to it. For a patient who lies within the note

@@ -8,12 +8,12 @@
 use std::borrow::Cow;
 
 use encoding_rs::{DecoderResult, Encoding};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Problem;
 
 /// A character set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Charset {
     /// `UNICODE UTF-8`.
     #[default]

@@ -44,7 +44,7 @@ use std::sync::Arc;
 
 use jiff::tz::Offset;
 use lethe_core::{Enclosed, EventKind, KnownKind, NoteEvent, Span};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Diagnosis, Format, FormatError, MAX_NOTE_BYTES, Problem};
 pub use batch::{Messages, hl7v2_messages};
@@ -62,7 +62,7 @@ use typed::Draft;
 use utf16::Utf16;
 
 /// Settings of the `hl7v2` format.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Hl7v2Config {
     /// Messages whose narrative is over this many bytes are quarantined.

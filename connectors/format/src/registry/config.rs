@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::secret::Secret;
 
 /// How to reach and log in to a registry that speaks Confluent's protocol (Confluent, Karapace, Apicurio under
 /// `/apis/ccompat/v7`).
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RegistryConfig {
     /// Its address: `https://registry.example/path`.
@@ -17,10 +17,10 @@ pub struct RegistryConfig {
     #[serde(default)]
     pub user: Option<String>,
     /// Its password.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     pub password: Option<Secret>,
     /// The token of a login without a user.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     pub token: Option<Secret>,
     /// File of the authorities to trust, PEM. The system's where not given.
     #[serde(default)]

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use flate2::read::MultiGzDecoder;
 use lethe_core::{Quarantine, QuarantineCode};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::place::Reader;
 use super::tar::Tar;
@@ -30,7 +30,7 @@ pub(super) const UNSUPPORTED: Quarantine =
 const TOO_LARGE: Quarantine = Quarantine::new(QuarantineCode::TooLarge, None, Some("archive"));
 
 /// Bounds of what is compressed or an archive. A file that passes one is quarantined from there on.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArchiveLimits {
     /// Files in it. Default: 1,000,000.

@@ -2,8 +2,8 @@
 
 use std::io::{self, BufReader, Read};
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 
 use super::hl7v2::{Gap, Messages};
 use crate::files::lines::Lines;
@@ -14,7 +14,7 @@ use crate::kafka::source::Payload;
 const AHEAD: usize = 256 << 10;
 
 /// How a file is cut into records.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Framing {
     /// By the format: HL7 v2 by messages; FHIR and JSON by lines if the first line is a JSON value of its own, else whole;

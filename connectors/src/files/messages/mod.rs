@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
 use super::FileError;
@@ -43,7 +43,7 @@ const ARCHIVES: [&str; 5] = [".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst"];
 const COMPRESSED: [&str; 4] = [".gz", ".gzip", ".zst", ".zstd"];
 
 /// Settings of the source `kind = "files"`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct MessageFilesConfig {
     /// A file, or a folder whose files are read, at any depth, hidden ones left out.

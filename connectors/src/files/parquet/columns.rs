@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use arrow_schema::{DataType, Schema};
 use lethe_core::KnownKind;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::files::FileError;
 use crate::files::inputs::Input;
@@ -12,7 +12,7 @@ use crate::format::{Diagnosis, Problem, kind_named};
 
 /// Columns of the fields. One that is named must be there; one that is not is read from the column of the field's own
 /// name, if the file has it. `text` must be there in any case.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(missing_docs, reason = "they are the fields of a note event")]
 pub struct Columns {

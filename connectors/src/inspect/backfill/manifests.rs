@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use super::report::Plan;
 use super::units::Units;
@@ -33,7 +34,7 @@ pub(super) struct Manifests {
     /// Name and digest of every manifest.
     pub(super) heads: Vec<(String, String)>,
     /// The digest of the configuration that began the dataset, and its fingerprints.
-    pub(super) begun: Option<BTreeMap<String, String>>,
+    pub(super) begun: Option<Map<String, Value>>,
     shards: BTreeMap<String, ShardManifest>,
     /// Objects, by what stands for them in names, of runs that are through.
     complete: BTreeSet<String>,

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use super::manifests::Manifests;
 use crate::inspect::Fault;
 use crate::sink::{PartFooter, PartName, Totals, object_id, unit_id};
@@ -45,7 +47,7 @@ impl Units {
             wrong("its name is not that of its object: it was renamed or swapped".into());
         }
         if let Some(begun) = &manifests.begun {
-            let configuration = begun.get("digest").map(String::as_str).unwrap_or_default();
+            let configuration = begun.get("digest").and_then(Value::as_str).unwrap_or_default();
             let id = unit_id(&footer.object, &footer.version, &footer.groups, configuration);
             if name.unit != id {
                 wrong("its name is not that of its object, version and configuration: it was renamed, or is another dataset's".into());
@@ -53,7 +55,7 @@ impl Units {
             let entries = footer.fingerprints.entries();
             if entries
                 .iter()
-                .any(|(key, value)| begun.get(*key).map(String::as_str) != Some(*value))
+                .any(|(key, value)| begun.get(*key).and_then(Value::as_str) != Some(*value))
             {
                 wrong("another configuration made it than the dataset's".into());
             }

@@ -12,7 +12,7 @@ use crate::secret::Secret;
 /// Configuration of a bucket. What is left out of the keys, region and endpoint comes from the environment
 /// (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL`), then from
 /// the machine's or pod's own identity.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct S3Config {
     /// The bucket's name.
@@ -27,13 +27,13 @@ pub struct S3Config {
     #[serde(default)]
     pub region: Option<String>,
     /// Access key.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     pub access_key: Option<Secret>,
     /// Secret key.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     pub secret_key: Option<Secret>,
     /// Token of temporary keys.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     pub session_token: Option<Secret>,
     /// File of authorities to trust besides the system's, PEM.
     #[serde(default)]
