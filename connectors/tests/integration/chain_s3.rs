@@ -1,0 +1,124 @@
+//! Writers of one chain that compete for real, each on a thread of its own, on a real S3-compatible server with faults
+//! put before it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may fail and print"
+)]
+
+use crate::chain_common;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lethe_connectors::inspect::inspect;
+use lethe_connectors::sink::{ChainError, CommitError, Encoding, LaneWriter};
+use lethe_connectors::store::faulty::{Fault, Faulty, Plan};
+use lethe_connectors::store::{S3, S3Config, Store};
+
+use chain_common::{chain, fingerprints, rows};
+
+const LOG: i64 = 60;
+
+fn store(prefix: &str) -> Arc<dyn Store> {
+    let variable = |name: &str| {
+        std::env::var(name).unwrap_or_else(|_| {
+            panic!("{name} is not set: run this test with scripts/test, or under scripts/with-servers")
+        })
+    };
+    let config: S3Config = serde_json::from_value(serde_json::json!({
+        "bucket": variable("LETHE_TEST_S3_BUCKET"),
+        "prefix": prefix,
+        "endpoint": variable("LETHE_TEST_S3_ENDPOINT"),
+        "region": variable("LETHE_TEST_S3_REGION"),
+        "access_key": variable("LETHE_TEST_S3_KEY"),
+        "secret_key": variable("LETHE_TEST_S3_SECRET"),
+        "allow_http": true,
+    }))
+    .unwrap();
+    Arc::new(S3::open(&config).unwrap())
+}
+
+/// Writes to the log's end, opening the chain again after every lost race. Gives the number of races lost.
+async fn write(store: Arc<dyn Store>, step: i64) -> u64 {
+    let mut lost = 0;
+    loop {
+        let opened = LaneWriter::open(&*store, chain(), 0, fingerprints(), Encoding::default()).await;
+        let mut writer = match opened {
+            Ok(writer) => writer,
+            Err(ChainError::Store(error)) if error.is_transient() => continue,
+            Err(error) => panic!("{error}"),
+        };
+        loop {
+            if writer.next() >= LOG {
+                return lost;
+            }
+            let (notes, audit) = rows(writer.next()..(writer.next() + step).min(LOG));
+            writer.push(&notes, &audit).unwrap();
+            let committed = loop {
+                match writer.commit(&*store).await {
+                    Err(CommitError::Transient(_)) => {}
+                    done => break done,
+                }
+            };
+            match committed {
+                Ok(_) => {}
+                Err(CommitError::Lost { .. }) => {
+                    lost += 1;
+                    break;
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn competing_writers_on_a_real_server_lose_and_double_nothing() {
+    let began = Instant::now();
+    let run = tempfile::tempdir().unwrap();
+    let run = run
+        .path()
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .trim_matches('.')
+        .to_owned();
+    let (mut races, mut faults, mut lost, mut doubled) = (0, 0, 0, 0);
+    for seed in 0..8 {
+        let sound = store(&format!("{run}-{}/{seed}", std::process::id()));
+        let stores: Vec<_> = (1..=3)
+            .map(|writer| {
+                let plan = Plan::Dice {
+                    seed: seed * 10 + writer,
+                    rate: 0.15,
+                    faults: vec![Fault::FailBefore, Fault::FailAfter, Fault::Slow, Fault::Conflict],
+                };
+                Arc::new(Faulty::new(Arc::clone(&sound), plan).with_delay(Duration::from_millis(30)))
+            })
+            .collect();
+        let tasks: Vec<_> = stores
+            .iter()
+            .zip([3, 4, 7])
+            .map(|(store, step)| tokio::spawn(write(store.clone(), step)))
+            .collect();
+        for task in tasks {
+            races += task.await.unwrap();
+        }
+        faults += stores.iter().map(|store| store.given()).sum::<u64>();
+        let report = inspect(&*sound, |_| {}).await.unwrap();
+        assert!(report.is_intact(), "seed {seed}: {report}");
+        let rows = report.chains[0].rows() as i64;
+        assert_eq!(report.chains[0].next, LOG, "seed {seed}");
+        lost += (LOG - rows).max(0);
+        doubled += (rows - LOG).max(0);
+    }
+    println!(
+        "schedules run 8, notes lost {lost}, notes duplicated {doubled} ({races} races lost, {faults} faults), {:.1} s",
+        began.elapsed().as_secs_f64()
+    );
+    assert_eq!((lost, doubled), (0, 0));
+    assert!(races > 8 && faults > 8);
+}

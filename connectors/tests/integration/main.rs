@@ -1,0 +1,22 @@
+//! Tests of sources, stores and chains against real servers. One binary, so that it is linked once.
+
+mod chain_audit;
+mod chain_common;
+mod chain_crash;
+mod chain_erase;
+mod chain_files;
+mod chain_inspect;
+mod chain_ledger;
+mod chain_model;
+mod chain_replay;
+mod chain_s3;
+mod chain_tamper;
+mod chain_topic;
+mod files_sources;
+mod kafka_settings_brokers;
+mod kafka_settings_local;
+mod registry;
+mod store_local;
+mod store_proxy;
+mod store_s3;
+mod tables;

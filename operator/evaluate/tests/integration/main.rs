@@ -1,0 +1,5 @@
+//! Tests of evaluation over whole corpora. One binary, so that it is linked once.
+
+mod brute_force;
+mod page;
+mod report;

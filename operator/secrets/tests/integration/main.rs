@@ -1,0 +1,6 @@
+//! Tests of keys, ciphers and vaults. One binary, so that it is linked once.
+
+mod known_answers;
+mod vault_postgres;
+mod vault_sqlite;
+mod workers;

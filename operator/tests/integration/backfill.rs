@@ -1,0 +1,354 @@
+//! `lethe backfill`: tables in, redacted tables out, each row once.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests, as tests themselves, say where they fail"
+)]
+
+use crate::common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::UInt32Type;
+use common::dataset::{all_files, read_parquet};
+use common::pages::{Pages, TELEMETRY, sum};
+use common::process::{Lethe, python};
+use common::search::Search;
+use common::tables::{COLUMNS, ENGINE, backfill, config, content, manifest, rows, table};
+use common::{Place, copy_bucket, folder_sink, quoted, s3_sink};
+use serde_json::Value;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn a_table_comes_out_with_the_columns_that_were_named_redacted_and_reconciled() {
+    let place = Place::new();
+    let (input, out) = (place.at("in"), place.at("out"));
+    table(&input.join("year=2019/a.parquet"), 0, 450);
+    table(&input.join("b.parquet"), 450, 50);
+    let config = config(&place, "lethe.toml", &input, &folder_sink(&out), "");
+    let ended = backfill(&config, &[]).end().expect(0);
+    assert!(
+        ended.err.contains("500 rows in 500") || ended.err.contains("500 rows"),
+        "{}",
+        ended.err
+    );
+    let rows = rows(&out);
+    assert_eq!(rows.len(), 500);
+    for ((object, row), (kind, error, ward, mrn, text)) in &rows {
+        let number = *row as usize + if object == "b.parquet" { 450 } else { 0 };
+        assert_eq!((kind.as_str(), error), ("note", &None));
+        assert_eq!(ward.as_deref(), Some(format!("ward {}", number % 5).as_str()));
+        assert_eq!(mrn.as_deref(), Some("[MEDICALRECORD]"));
+        let text = text.as_deref().unwrap();
+        assert!(
+            text.contains("[PHONE]") && text.contains("[EMAIL]") && text.contains("PROGRESS NOTE"),
+            "{text}"
+        );
+    }
+    let (_, batches) = read_parquet(&all_files(&out.join("rows"))[0]).unwrap();
+    let names: Vec<String> = batches[0]
+        .schema()
+        .fields()
+        .iter()
+        .map(|field| field.name().clone())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "lethe_object",
+            "lethe_row",
+            "lethe_kind",
+            "lethe_error",
+            "lethe_redactions",
+            "lethe_review",
+            "ward",
+            "note_id",
+            "mrn",
+            "text"
+        ]
+    );
+    let totals = &manifest(&out)["totals"];
+    for (name, count) in [
+        ("rows_in", 500),
+        ("rows_out", 500),
+        ("redacted", 500),
+        ("quarantined", 0),
+        ("texts", 500),
+        ("identifiers", 500),
+    ] {
+        assert_eq!(totals[name], count, "{name}");
+    }
+    // The audit of every span: where it stood, in which column.
+    let (mut spans, mut columns) = (0, BTreeMap::<String, u64>::new());
+    for path in all_files(&out.join("audit")) {
+        for batch in read_parquet(&path).unwrap().1 {
+            spans += batch.num_rows() as u64;
+            let column = batch.column_by_name("column").unwrap().as_string::<i32>();
+            column
+                .iter()
+                .flatten()
+                .for_each(|name| *columns.entry(name.to_owned()).or_default() += 1);
+        }
+    }
+    assert_eq!(totals["spans"], spans);
+    assert_eq!(columns["mrn"], 500);
+    assert!(columns["text"] >= 1500);
+    let mut redactions = 0;
+    for path in all_files(&out.join("rows")) {
+        for batch in read_parquet(&path).unwrap().1 {
+            redactions += batch
+                .column_by_name("lethe_redactions")
+                .unwrap()
+                .as_primitive::<UInt32Type>()
+                .values()
+                .iter()
+                .map(|&n| u64::from(n))
+                .sum::<u64>();
+        }
+    }
+    assert_eq!(redactions, spans);
+}
+
+#[test]
+fn a_kept_column_of_kinds_of_notes_passes_by_the_list_of_kinds() {
+    let place = Place::new();
+    let (input, out) = (place.at("in"), place.at("out"));
+    table(&input.join("a.parquet"), 0, 50);
+    // Wards stand for what senders write into such a column: nothing that a list knows.
+    let columns = "[backfill.columns]\ntext = [\"text\"]\nkeep = [\"ward\"]\nnote_type = \"ward\"\nidentifiers = { mrn = \"MEDICALRECORD\" }\n";
+    let engine = format!("{ENGINE}redaction = {{ note_types = [\"ward 3\"] }}\n");
+    let more = format!("{columns}{engine}");
+    let config = config(&place, "lethe.toml", &input, &folder_sink(&out), &more);
+    backfill(&config, &[]).end().expect(0);
+    let wards: Vec<Option<String>> = rows(&out).into_values().map(|(_, _, ward, ..)| ward).collect();
+    let kept = wards.iter().filter(|ward| ward.as_deref() == Some("ward 3"));
+    let other = wards.iter().filter(|ward| ward.as_deref() == Some("OTHER"));
+    assert_eq!((kept.count(), other.count(), wards.len()), (10, 40, 50));
+}
+
+#[test]
+fn under_a_strict_mode_objects_go_by_codes_and_no_name_or_folder_of_theirs_comes_out() {
+    let place = Place::new();
+    let (input, out) = (place.at("in"), place.at("out"));
+    table(&input.join("mrn=77123458/zorvane.parquet"), 0, 250);
+    table(&input.join("zorvane-2.parquet"), 250, 50);
+    place.write("in/zorvane-3.parquet", "PAR1 is no table");
+    let policy = place.write(
+        "policy.toml",
+        include_str!("../../../docs/policies/safe-harbor.toml"),
+    );
+    let configured = |names: &str| {
+        let columns = COLUMNS.replace(
+            "\"note_id\"]\n",
+            "]\nreasons = { ward = \"a code of five wards\" }\n",
+        );
+        let text = format!(
+            "policy_file = {}\n{ENGINE}[backfill]\nunit_bytes = 1\ninput = {{ kind = \"folder\", path = {} }}\n{names}\n{columns}{}",
+            quoted(&policy),
+            quoted(&input),
+            folder_sink(&out)
+        );
+        place.write("strict.toml", text)
+    };
+    backfill(&configured(""), &[])
+        .end()
+        .expect(2)
+        .says("backfill.names")
+        .says("names = \"codes\"");
+    assert!(
+        all_files(&out).is_empty(),
+        "nothing is written before it is refused"
+    );
+    let codes = quoted(place.at("private"));
+    let config = configured(&format!(
+        "names = \"codes\"\ncodes = {{ kind = \"folder\", path = {codes} }}"
+    ));
+    let mut search = Search::new(["zorvane", "77123458", "mrn="]);
+    // One shard is killed, and both run again: they agree on the codes.
+    for (crash, shard, code) in [
+        (true, "0/2", None),
+        (false, "1/2", Some(4)),
+        (false, "0/2", Some(4)),
+    ] {
+        let mut lethe = backfill(&config, &["--shard", shard, "--log", "trace"]);
+        if crash {
+            lethe = lethe.env("LETHE_CRASH_AT", "temporary_written:1");
+        }
+        let ended = lethe.end();
+        assert!(
+            crash || ended.code == code || ended.code == Some(0),
+            "{}",
+            ended.err
+        );
+        search.words(shard, &ended);
+    }
+    search.folder(&out);
+    search.assert_clean();
+    let rows = rows(&out);
+    assert_eq!(rows.len(), 300);
+    let objects: BTreeSet<&str> = rows.keys().map(|(object, _)| object.as_str()).collect();
+    assert!(
+        objects.len() == 2 && objects.iter().all(|object| object.starts_with("file-")),
+        "{objects:?}"
+    );
+    // The list of codes is the way back, and takes an object that is to be made again by its code.
+    let list = common::dataset::files(&place.at("private"));
+    let list = std::fs::read_to_string(&list[0]).unwrap();
+    assert!(objects.iter().all(|object| list.contains(object)));
+    let only = place.write("only.txt", objects.iter().next().unwrap());
+    backfill(&config, &["--only", only.to_str().unwrap()])
+        .end()
+        .expect(0);
+}
+
+#[test]
+fn a_second_run_does_nothing_and_shards_make_what_one_run_makes() {
+    let place = Place::new();
+    let input = place.at("in");
+    (0..6).for_each(|file| table(&input.join(format!("{file}.parquet")), file * 250, 250));
+    let whole = place.at("whole");
+    let one = config(&place, "one.toml", &input, &folder_sink(&whole), "");
+    backfill(&one, &[]).end().expect(0);
+    let made = content(&whole);
+    backfill(&one, &[]).end().expect(0).says("0 rows in");
+    assert_eq!(content(&whole), made);
+    let parted = place.at("parted");
+    let three = config(&place, "three.toml", &input, &folder_sink(&parted), "");
+    for shard in ["2/3", "0/3"] {
+        backfill(&three, &["--shard", shard]).end().expect(0);
+    }
+    assert!(
+        !all_files(&parted.join("manifest"))
+            .iter()
+            .any(|path| path.parent() == Some(&parted.join("manifest")))
+    );
+    backfill(&three, &["--shard", "1/3"]).end().expect(0);
+    let rows_of = |content: &BTreeMap<PathBuf, Vec<u8>>| -> BTreeMap<PathBuf, Vec<u8>> {
+        let data = content
+            .iter()
+            .filter(|(path, _)| path.starts_with("rows") || path.starts_with("audit"));
+        data.map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
+    };
+    assert_eq!(rows_of(&content(&parted)), rows_of(&made), "byte for byte");
+    assert_eq!(manifest(&parted)["totals"], manifest(&whole)["totals"]);
+    for wrong in ["3/3", "1", "a/b", "-1/2"] {
+        backfill(&three, &[&format!("--shard={wrong}")]).end().expect(2);
+    }
+}
+
+#[test]
+fn only_the_objects_of_a_list_are_made_and_an_inspection_says_by_what() {
+    let place = Place::new();
+    let input = place.at("in");
+    (0..3).for_each(|file| table(&input.join(format!("{file}.parquet")), file * 250, 250));
+    let out = place.at("out");
+    let config = config(&place, "some.toml", &input, &folder_sink(&out), "");
+    let list = |name: &str, content: &str| place.write(name, content).display().to_string();
+    let some = list("some", "{\"object\":\"2.parquet\",\"first\":0}\n0.parquet\n");
+    backfill(&config, &["--only", &some]).end().expect(0);
+    let mut objects: Vec<String> = rows(&out).into_keys().map(|(object, _)| object).collect();
+    objects.dedup();
+    assert_eq!(objects, ["0.parquet", "2.parquet"]);
+    assert_eq!(manifest(&out)["totals"]["rows_in"], 500);
+    let missing = list("missing", "3.parquet");
+    backfill(&config, &["--only", &missing])
+        .end()
+        .expect(2)
+        .says("3.parquet is not in the input");
+
+    let begun: Value = serde_json::from_slice(&std::fs::read(out.join("backfill.json")).unwrap()).unwrap();
+    let policy = begun["policy"].as_str().unwrap();
+    let inspect = |maker: &str| {
+        Lethe::new([
+            OsStr::new("inspect"),
+            out.as_os_str(),
+            OsStr::new("--made-by"),
+            OsStr::new(maker),
+            OsStr::new("--json"),
+        ])
+        .end()
+        .expect(0)
+        .out
+    };
+    let listed = inspect(&format!("policy={}", policy.chars().take(12).collect::<String>()));
+    let lines: Vec<Value> = listed
+        .lines()
+        .map_while(|line| serde_json::from_str(line).ok())
+        .collect();
+    let found: BTreeSet<&str> = lines.iter().filter_map(|line| line["object"].as_str()).collect();
+    assert_eq!(found, BTreeSet::from(["0.parquet", "2.parquet"]));
+    assert_eq!(
+        lines
+            .iter()
+            .map(|line| line["next"].as_u64().unwrap_or(0) - line["first"].as_u64().unwrap_or(0))
+            .sum::<u64>(),
+        500
+    );
+    let again = list(
+        "again",
+        &lines.iter().map(|line| format!("{line}\n")).collect::<String>(),
+    );
+    backfill(&config, &["--only", &again])
+        .end()
+        .expect(0)
+        .says("0 rows in");
+    assert!(!inspect(&format!("policy!={policy}")).contains("parquet"));
+}
+
+#[test]
+fn a_bucket_can_be_read_and_written_and_other_tools_read_what_comes_out() {
+    let place = Place::new();
+    let input = place.at("in");
+    table(&input.join("x=1/a.parquet"), 0, 300);
+    let name = format!("backfill-{}", std::process::id());
+    // The input goes into the bucket by the program's own store: creating is all that it needs.
+    let upload = toml::from_str::<toml::Table>(&s3_sink(&format!("{name}/in"), None, "")).unwrap();
+    let store: lethe_connectors::store::StoreConfig = upload["sink"]["store"].clone().try_into().unwrap();
+    let bytes = std::fs::read(input.join("x=1/a.parquet")).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime
+        .block_on(store.build().unwrap().create("x=1/a.parquet", bytes.into()))
+        .unwrap();
+    let sink = s3_sink(&format!("{name}/out"), None, "");
+    let from = s3_sink(&format!("{name}/in"), None, "").replace("[sink.store]", "[backfill.input]");
+    let config = place.write(
+        "lethe.toml",
+        format!("[backfill]\nunit_bytes = 20000\n{from}{COLUMNS}{ENGINE}{sink}"),
+    );
+    backfill(&config, &[])
+        .env("LETHE_STORE_FAULTS", "seed=3,rate=0.05")
+        .end()
+        .expect(0);
+    let out = place.at("copy");
+    copy_bucket(&format!("{name}/out"), &out);
+    assert_eq!(rows(&out).len(), 300);
+    let script = "import sys, duckdb\nprint(duckdb.sql(f\"select count(*), count(distinct lethe_row), count(text) from read_parquet('{sys.argv[1]}/rows/*.parquet')\").fetchall()[0])";
+    assert_eq!(python(script, &[out.to_str().unwrap()]).trim(), "(300, 300, 300)");
+}
+
+#[test]
+fn a_running_backfill_tells_how_far_it_is() {
+    let place = Place::new();
+    let (input, out) = (place.at("in"), place.at("out"));
+    table(&input.join("a.parquet"), 0, 12_000);
+    let config = config(&place, "lethe.toml", &input, &folder_sink(&out), TELEMETRY);
+    let mut running = backfill(&config, &[]).start();
+    let pages = Pages::of(&mut running);
+    let metrics = pages.until("a unit", PATIENCE, |metrics| {
+        sum(metrics, "lethe_backfill_units", &["state=\"done\""]) > 0.0
+    });
+    let of = |name: &str, labels: &[&str]| sum(&metrics, name, labels);
+    assert!(of("lethe_backfill_units", &["state=\"total\""]) > 50.0);
+    assert!(of("lethe_backfill_rows_total", &["outcome=\"redacted\""]) > 0.0);
+    assert!(of("lethe_backfill_bytes_total", &[]) > 10_000.0);
+    assert!(of("lethe_backfill_seconds_left", &[]) > 0.0);
+    assert!(of("lethe_files_total", &["reason=\"part\""]) > 0.0);
+    assert_eq!((pages.get("/ready").0, pages.get("/live").0), (200, 200));
+    assert!(pages.get("/").1.contains("Backfill"));
+    running.wait(PATIENCE).expect(0);
+}

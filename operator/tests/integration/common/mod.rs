@@ -1,0 +1,107 @@
+//! What the tests of the whole program share: the program as a process, real servers, topics, and a reader of the
+//! output that owes nothing to the program's own.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test that cannot go on says where"
+)]
+
+pub(crate) mod browser;
+pub(crate) mod bundle;
+pub(crate) mod chart;
+pub(crate) mod checks;
+pub(crate) mod collector;
+pub(crate) mod dataset;
+pub(crate) mod feed;
+pub(crate) mod gate;
+pub(crate) mod gold;
+pub(crate) mod idp;
+pub(crate) mod kafka;
+pub(crate) mod notes;
+pub(crate) mod pages;
+pub(crate) mod process;
+pub(crate) mod proxy;
+pub(crate) mod search;
+pub(crate) mod servers;
+pub(crate) mod tables;
+pub(crate) mod watch;
+
+use std::path::{Path, PathBuf};
+
+use lethe_connectors::store::StoreConfig;
+
+/// The value of a variable that the test servers are named by.
+pub(crate) fn env(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| {
+        panic!("{name} is not set: this test needs real servers; run scripts/test, or scripts/with-servers COMMAND")
+    })
+}
+
+/// A folder of this test's own, removed when it is dropped.
+pub(crate) struct Place(tempfile::TempDir);
+
+impl Place {
+    /// Makes the folder.
+    pub(crate) fn new() -> Self {
+        Self(tempfile::Builder::new().prefix("lethe-test-").tempdir().unwrap())
+    }
+
+    /// The folder.
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// A path inside it.
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Writes a file inside it, and gives its path.
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.at(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+/// A path as TOML writes a string.
+pub(crate) fn quoted(path: impl AsRef<Path>) -> String {
+    format!("{:?}", path.as_ref().to_str().unwrap())
+}
+
+/// The line that names a folder as the place of output, with tables after it.
+pub(crate) fn folder_sink(folder: &Path) -> String {
+    format!(
+        "[sink]\nstore = {{ kind = \"folder\", path = {} }}\n",
+        quoted(folder)
+    )
+}
+
+/// The tables that name a bucket's prefix as the place of output; `endpoint` is the real store's unless given.
+pub(crate) fn s3_sink(prefix: &str, endpoint: Option<&str>, more: &str) -> String {
+    let endpoint = endpoint.map_or_else(|| env("LETHE_TEST_S3_ENDPOINT"), str::to_owned);
+    format!(
+        "[sink.store]\nkind = \"s3\"\nbucket = {:?}\nprefix = {prefix:?}\nendpoint = {endpoint:?}\nregion = {:?}\naccess_key = {:?}\nsecret_key = \
+         {:?}\nallow_http = true\n{more}\n",
+        env("LETHE_TEST_S3_BUCKET"),
+        env("LETHE_TEST_S3_REGION"),
+        env("LETHE_TEST_S3_KEY"),
+        env("LETHE_TEST_S3_SECRET"),
+    )
+}
+
+/// Copies what the real bucket holds under a prefix into a folder.
+pub(crate) fn copy_bucket(prefix: &str, to: &Path) {
+    let table: toml::Table = toml::from_str(&s3_sink(prefix, None, "")).unwrap();
+    let config: StoreConfig = table["sink"]["store"].clone().try_into().unwrap();
+    let store = config.build().unwrap();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        for object in store.list("").await.unwrap() {
+            let path = to.join(&object.name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, store.read(&object.name).await.unwrap()).unwrap();
+        }
+    });
+}

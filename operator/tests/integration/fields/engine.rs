@@ -1,0 +1,78 @@
+//! The engine with its rule members under docs/policies/safe-harbor.toml, and all that it gives out of one event.
+
+use std::sync::{Arc, LazyLock};
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
+use lethe_connectors::format::FormatConfig;
+use lethe_core::{Carried, Coordinates, Engine, LabelSet, Merging, NoteBatch, Record, Redactor, Voting};
+use lethe_dictionaries::Dictionary;
+use lethe_policy::{Policy, PolicyFile, carried_by_default};
+
+static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
+    let labels = Arc::new(LabelSet::i2b2_2014());
+    let dictionary = Dictionary::builtin();
+    let toml = include_str!("../../../../docs/policies/safe-harbor.toml");
+    let file = PolicyFile::parse(toml, "safe-harbor.toml").unwrap();
+    let carried = carried_by_default(&file);
+    let policy = Policy::build(&file, "safe-harbor.toml", &labels, &dictionary, &carried).unwrap();
+    let members = lethe_members::registry::default_rules();
+    let members = members
+        .iter()
+        .map(|config| config.build(&labels, &dictionary).unwrap());
+    let merging = Merging::none(&labels);
+    let redactor = Redactor::by(policy.replacer, Carried::new(carried));
+    let voting = Arc::new(Voting::default());
+    let engine = Engine::new(Arc::clone(&labels), members.collect(), voting, merging, redactor);
+    engine.sweeping(policy.sweep)
+});
+
+/// What comes out of one payload.
+pub(crate) struct Out {
+    /// The message, redacted; none if the payload was quarantined.
+    pub(crate) message: Option<String>,
+    /// Every other value of its row and of its audit rows, by column.
+    pub(crate) columns: Vec<(String, String)>,
+}
+
+/// Takes a payload through a format that keeps messages, and through the engine.
+pub(crate) fn through(format: &str, payload: &[u8]) -> Out {
+    let config: FormatConfig = toml::from_str(&format!("kind = \"{format}\"\nkeep_message = true")).unwrap();
+    let at = Coordinates {
+        topic: Arc::from("feed"),
+        ..Coordinates::default()
+    };
+    let record: Record = config.build().unwrap().decode(at, payload);
+    let batch = NoteBatch::from_records([record]).unwrap();
+    let done = ENGINE.process(&batch).unwrap();
+    let mut columns = strings(done.redacted.record());
+    columns.extend(strings(done.audit.record()));
+    let is_message = |(name, _): &(String, String)| name == "message";
+    let message = columns.iter().find(|column| is_message(column));
+    let message = message
+        .map(|(_, value)| value.clone())
+        .filter(|value| !value.is_empty());
+    columns.retain(|column| !is_message(column));
+    Out { message, columns }
+}
+
+/// Every value as text, with the name of its column.
+fn strings(record: &RecordBatch) -> Vec<(String, String)> {
+    let schema = record.schema();
+    let columns = schema.fields().iter().zip(record.columns());
+    let values = columns.flat_map(|(field, column)| {
+        let rows = (0..record.num_rows()).filter(|&row| column.is_valid(row));
+        rows.map(|row| (field.name().clone(), value(column.as_ref(), row)))
+    });
+    values.collect()
+}
+
+fn value(column: &dyn Array, row: usize) -> String {
+    match column.data_type() {
+        DataType::Utf8 => column.as_string::<i32>().value(row).to_owned(),
+        DataType::Binary => String::from_utf8_lossy(column.as_binary::<i32>().value(row)).into_owned(),
+        // Numbers, times, lists and dictionaries, as they print.
+        _ => format!("{:?}", column.slice(row, 1)),
+    }
+}

@@ -1,0 +1,263 @@
+//! The table of outages, `cells.toml`, and the page that is made from it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::common::gate::Fault;
+
+/// When the dependency is away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Moment {
+    /// Before the program starts.
+    Start,
+    /// While notes stream.
+    Middle,
+    /// While an open file holds rows.
+    Buffered,
+    /// While the group divides its partitions anew.
+    Rebalance,
+}
+
+impl Moment {
+    pub(crate) const ALL: [Self; 4] = [Self::Start, Self::Middle, Self::Buffered, Self::Rebalance];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Middle => "middle",
+            Self::Buffered => "buffered",
+            Self::Rebalance => "rebalance",
+        }
+    }
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Start => "Away at start",
+            Self::Middle => "Away in the middle",
+            Self::Buffered => "Away at the end, with rows in open files",
+            Self::Rebalance => "Away at the end, during a rebalance",
+        }
+    }
+}
+
+/// What a dependency is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Dependency {
+    Broker,
+    Oauth,
+    S3,
+    Registry,
+    Postgres,
+}
+
+impl Dependency {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Broker,
+        Self::Oauth,
+        Self::S3,
+        Self::Registry,
+        Self::Postgres,
+    ];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Broker => "broker",
+            Self::Oauth => "oauth",
+            Self::S3 => "s3",
+            Self::Registry => "registry",
+            Self::Postgres => "postgres",
+        }
+    }
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Broker => "Kafka brokers",
+            Self::Oauth => "OAuth issuer",
+            Self::S3 => "S3 store",
+            Self::Registry => "Schema registry",
+            Self::Postgres => "PostgreSQL (the vault)",
+        }
+    }
+}
+
+const FAULTS: [(Fault, &str); 3] = [
+    (Fault::Refuses, "refuses"),
+    (Fault::Frozen, "frozen"),
+    (Fault::Gone, "gone"),
+];
+
+/// What a stop leads to while the dependency is away.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Expected {
+    /// The exit code after SIGTERM.
+    pub(crate) exit: i32,
+    /// A part of a line of the log; empty where nothing is logged.
+    pub(crate) log: String,
+}
+
+/// One dependency, away at one moment.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Outage {
+    pub(crate) dependency: Dependency,
+    pub(crate) moment: Moment,
+    /// What Lethe does meanwhile.
+    happens: String,
+    /// How long.
+    lasts: String,
+    /// A metric and what it is meanwhile, as `name > 0` or `name = 1`; empty where none tells.
+    pub(crate) metric: String,
+    /// What an operator does.
+    action: String,
+    refuses: Expected,
+    frozen: Expected,
+    gone: Expected,
+}
+
+/// One cell of the matrix.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    pub(crate) outage: Outage,
+    pub(crate) fault: Fault,
+}
+
+impl Cell {
+    /// Its name: `broker/frozen/start`.
+    pub(crate) fn name(&self) -> String {
+        name(&self.outage, self.fault)
+    }
+
+    pub(crate) const fn expected(&self) -> &Expected {
+        self.outage.expected(self.fault)
+    }
+}
+
+impl Outage {
+    const fn expected(&self, fault: Fault) -> &Expected {
+        match fault {
+            Fault::Refuses => &self.refuses,
+            Fault::Frozen => &self.frozen,
+            Fault::Gone => &self.gone,
+        }
+    }
+}
+
+fn name(outage: &Outage, fault: Fault) -> String {
+    let fault = FAULTS.iter().find(|(one, _)| *one == fault).unwrap().1;
+    format!("{}/{fault}/{}", outage.dependency.name(), outage.moment.name())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    outage: Vec<Outage>,
+}
+
+/// Every outage, as the table has it.
+pub(crate) fn outages() -> Vec<Outage> {
+    let table: Table = toml::from_str(&read("cells.toml")).unwrap();
+    table.outage
+}
+
+/// Every cell, in the table's order.
+pub(crate) fn cells() -> Vec<Cell> {
+    let of = |outage: Outage| {
+        FAULTS.map(|(fault, _)| Cell {
+            outage: outage.clone(),
+            fault,
+        })
+    };
+    outages().into_iter().flat_map(of).collect()
+}
+
+/// Seconds from SIGTERM to the end of the process, by cell, as `benches/outages` measured them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Measured {
+    #[serde(rename = "idle_seconds")]
+    idle: BTreeMap<String, f64>,
+    #[serde(rename = "busy_seconds")]
+    busy: BTreeMap<String, f64>,
+}
+
+/// A file beside this one. Read when the tests run, so that the bench that writes it need not build them again.
+fn read(file: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/outage_cells");
+    std::fs::read_to_string(folder.join(file)).unwrap()
+}
+
+/// Where the page is.
+pub(crate) fn page_path() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/outages.md")
+}
+
+const HEAD: &str = "# Outages
+
+What Lethe does while something that it needs is away. This page is generated from `operator/tests/integration/outage_cells/cells.toml`;
+the tests beside that file check its exit codes, log lines and metrics, and `benches/outages` measured the seconds.
+
+Three ways to be away:
+
+| name | what a client sees | example |
+|---|---|---|
+| refuses | connections are refused, and open ones torn down | the process ended |
+| frozen | connections are accepted, and nothing is ever answered | a process under SIGSTOP, a disk that hangs |
+| gone | connection attempts get no answer, and open connections are silent | a machine or a network that is gone |
+
+No outage loses a note: what is not durable was never released, and is read again. `SIGTERM` ends the process within
+`resources.drain_seconds` plus 2 s, whatever is away. A second `SIGTERM` ends it at once.
+";
+
+/// The page.
+pub(crate) fn page() -> String {
+    let measured: Measured = serde_json::from_str(&read("measured.json")).unwrap();
+    let outages = outages();
+    let mut page = HEAD.to_owned();
+    for dependency in Dependency::ALL {
+        write!(page, "\n## {}\n", dependency.title()).unwrap();
+        for moment in Moment::ALL {
+            let found = |one: &&Outage| one.dependency == dependency && one.moment == moment;
+            let outage = outages.iter().find(found).unwrap();
+            section(&mut page, outage, &measured);
+        }
+    }
+    page
+}
+
+fn section(page: &mut String, outage: &Outage, measured: &Measured) {
+    let metric = match outage.metric.as_str() {
+        "" => "None.".to_owned(),
+        metric => format!("`{metric}`"),
+    };
+    write!(
+        page,
+        "\n### {}: {}\n\n{}\n\n- **How long:** {}\n- **Metric:** {metric}\n- **What to do:** {}\n\n\
+         | | the log says | exit code after `SIGTERM` | seconds to exit (drain of 3 s) | under two busy loops |\n|---|---|---|---|---|\n",
+        outage.dependency.title(),
+        outage.moment.title().to_lowercase(),
+        outage.happens,
+        outage.lasts,
+        outage.action
+    )
+    .unwrap();
+    for (fault, called) in FAULTS {
+        let expected = outage.expected(fault);
+        let log = match expected.log.as_str() {
+            "" => "nothing in the first seconds".to_owned(),
+            log => format!("`{log}`"),
+        };
+        let cell = name(outage, fault);
+        let seconds = |of: &BTreeMap<String, f64>| {
+            of.get(&cell)
+                .map_or_else(|| "not measured".to_owned(), |one| format!("{one:.1}"))
+        };
+        let (idle, busy) = (seconds(&measured.idle), seconds(&measured.busy));
+        writeln!(page, "| {called} | {log} | {} | {idle} | {busy} |", expected.exit).unwrap();
+    }
+}

@@ -1,0 +1,219 @@
+//! The bundles that ship, as a user first meets them.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests, as tests themselves, say where they fail"
+)]
+
+use crate::common;
+
+use std::path::{Path, PathBuf};
+
+use common::Place;
+use common::bundle::{annotated, events_through_stream, through_stream};
+use common::process::Lethe;
+use serde_json::Value;
+
+/// An invented letter, and what in it is to be found: label and text.
+const LETTER: &str = "Datos del paciente.\nNombre: Rosalía.\nApellidos: Cebrián Ontiveros.\nNHC: 4471920.\n\
+    Domicilio: Calle de los Almendros, 14, 2º B.\nLocalidad/ Provincia: Teruel.\nCP: 44002.\n\
+    Datos asistenciales.\nFecha de nacimiento: 03/11/1961.\nPaís: España.\nEdad: 58 años Sexo: M.\n\
+    Fecha de Ingreso: 21/02/2020.\nMédico: Íñigo Barragán Luque NºCol: 44 44 31876.\n\
+    Informe clínico de la paciente: Paciente de 58 años que acude a Urgencias por dolor abdominal de tres días \
+    de evolución. Tensión arterial 130/80 mmHg, temperatura 37,2 ºC. Se solicita ecografía.\n\
+    Remitido por: Dr. Íñigo Barragán Luque. Servicio de Cirugía General. Hospital Obispo Polanco. \
+    Avda. Ruiz Jarabo, s/n. 44002 Teruel. Correo electrónico: ibarragan@correo-inventado.es\n";
+const FOUND: [(&str, &str); 14] = [
+    ("NOMBRE_SUJETO_ASISTENCIA", "Rosalía"),
+    ("NOMBRE_SUJETO_ASISTENCIA", "Cebrián Ontiveros"),
+    ("ID_SUJETO_ASISTENCIA", "4471920"),
+    ("CALLE", "Calle de los Almendros, 14, 2º B"),
+    ("TERRITORIO", "Teruel"),
+    ("TERRITORIO", "44002"),
+    ("FECHAS", "03/11/1961"),
+    ("PAIS", "España"),
+    ("EDAD_SUJETO_ASISTENCIA", "58 años"),
+    ("FECHAS", "21/02/2020"),
+    ("NOMBRE_PERSONAL_SANITARIO", "Íñigo Barragán Luque"),
+    ("ID_TITULACION_PERSONAL_SANITARIO", "44 44 31876"),
+    ("HOSPITAL", "Hospital Obispo Polanco"),
+    ("CORREO_ELECTRONICO", "ibarragan@correo-inventado.es"),
+];
+
+fn models() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../models")
+}
+
+fn spanish() -> String {
+    models().join("es-meddocan").to_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_spanish_bundle_finds_who_and_where_in_a_letter_and_leaves_findings_alone() {
+    let place = Place::new();
+    let letter = serde_json::json!({"doc_id": "1", "text": LETTER}).to_string() + "\n";
+    let input = place.write("letter.jsonl", letter);
+    let out = place.at("found.jsonl");
+    Lethe::new([
+        "annotate",
+        "--bundle",
+        &spanish(),
+        "--input",
+        input.to_str().unwrap(),
+        "--output",
+        out.to_str().unwrap(),
+    ])
+    .end()
+    .expect(0);
+    let document: Value = serde_json::from_str(&std::fs::read_to_string(out).unwrap()).unwrap();
+    let characters: Vec<char> = LETTER.chars().collect();
+    let found: Vec<(String, String)> = document["spans"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|span| {
+            let at = |key: &str| span[key].as_u64().unwrap() as usize;
+            let text = characters[at("start")..at("end")].iter().collect();
+            (span["label"].as_str().unwrap().to_owned(), text)
+        })
+        .collect();
+    for (label, text) in FOUND {
+        let it = (label.to_owned(), text.to_owned());
+        assert!(found.contains(&it), "{it:?} is not in {found:#?}");
+    }
+    for kept in ["130/80", "37,2", "tres días", "ecografía"] {
+        assert!(found.iter().all(|(_, text)| !text.contains(kept)), "{found:#?}");
+    }
+}
+
+#[test]
+fn the_spanish_bundle_says_in_the_stream_what_it_says_of_documents() {
+    let place = Place::new();
+    let texts: Vec<String> = (0..12)
+        .map(|i| {
+            LETTER
+                .replace("4471920", &format!("44719{i:02}"))
+                .replace("Teruel", ["Teruel", "Jaca", "Calatayud"][i % 3])
+                .repeat(1 + i % 4)
+        })
+        .collect();
+    let (_, streamed) = through_stream(&place, Path::new(&spanish()), &texts);
+    assert!(streamed.len() > 300, "{}", streamed.len());
+    assert_eq!(streamed, annotated(&place, &["--bundle", &spanish()]));
+}
+
+#[test]
+fn the_spanish_bundle_redacts_what_the_feed_knows_of_the_patient() {
+    let place = Place::new();
+    let text = "Analítica de control solicitada por quirmozo; se repite en un mes.";
+    let at = text.find("quirmozo").unwrap() as u32;
+    let of = |known: Value| serde_json::json!({"note_id": "1", "text": text, "known": known});
+    let unknown = of(serde_json::json!([]));
+    let known = of(serde_json::json!([{"kind": "patient", "value": "Quirmozo"}]));
+    let (_, spans) = events_through_stream(&place, Path::new(&spanish()), &[unknown, known]);
+    let label = "NOMBRE_SUJETO_ASISTENCIA".to_owned();
+    assert!(spans.contains(&(1, at, at + 8, label)), "{spans:?}");
+    assert!(spans.iter().all(|span| span.0 == 1), "{spans:?}");
+}
+
+#[test]
+fn the_demo_runs_through_the_spanish_bundle() {
+    let place = Place::new();
+    let out = place.at("demo");
+    Lethe::new(["demo", "--bundle", &spanish(), "--out", out.to_str().unwrap()])
+        .end()
+        .expect(0);
+    Lethe::new(["inspect", out.join("data").to_str().unwrap()])
+        .end()
+        .expect(0);
+}
+
+/// An invented note, and what in it is to be found, whatever it is taken for.
+const NOTE: &str = "Marguerite Oyelowo-Tran is a 67-year-old woman, MRN 4471920, seen 03/11/2021 at Larkspur Valley Clinic.\n\
+    Spoke w her son Dashiell, cell 612-555-0142. Foley removed; strength 5/5, Babinski negative, Hgb 11.2.\n\
+    Electronically signed by Ignatius Fairweather, MD\n";
+const HIDDEN: [&str; 7] = [
+    "Marguerite",
+    "Oyelowo",
+    "4471920",
+    "03/11/2021",
+    "Dashiell",
+    "555-0142",
+    "Fairweather",
+];
+
+#[test]
+fn where_nothing_says_another_the_english_bundle_is_run() {
+    let plain = Lethe::new(["redact"]).end_with(NOTE).expect(0).out;
+    let named = Lethe::new(["redact", "--bundle", "en-clinical"])
+        .end_with(NOTE)
+        .expect(0)
+        .out;
+    let folder = models().join("en-clinical");
+    let read = Lethe::new(["redact", "--bundle", folder.to_str().unwrap()])
+        .end_with(NOTE)
+        .expect(0)
+        .out;
+    assert_eq!((&plain, &plain), (&named, &read));
+    for hidden in HIDDEN {
+        assert!(!plain.contains(hidden), "{hidden}: {plain}");
+    }
+    for stays in [
+        "Foley removed",
+        "5/5",
+        "Babinski negative",
+        "Hgb 11.2",
+        "-year-old woman",
+    ] {
+        assert!(plain.contains(stays), "{stays}: {plain}");
+    }
+}
+
+#[test]
+fn the_fast_bundle_hides_who_it_is_of_and_leaves_findings_alone() {
+    let plain = Lethe::new(["redact", "--bundle", "en-fast"])
+        .end_with(NOTE)
+        .expect(0)
+        .out;
+    for hidden in HIDDEN {
+        assert!(!plain.contains(hidden), "{hidden}: {plain}");
+    }
+    for stays in ["Foley removed", "5/5", "Babinski negative", "Hgb 11.2"] {
+        assert!(plain.contains(stays), "{stays}: {plain}");
+    }
+}
+
+#[test]
+fn a_bundle_that_the_program_does_not_carry_is_told() {
+    let ended = Lethe::new(["redact", "--bundle", "en-nowhere"]).end_with(NOTE);
+    ended.expect(2).says("en-nowhere");
+}
+
+#[test]
+fn a_bundle_that_ships_has_a_card_and_is_small() {
+    let mut bundles = 0;
+    for entry in std::fs::read_dir(models()).unwrap().map(Result::unwrap) {
+        if !entry.path().is_dir() {
+            continue;
+        }
+        bundles += 1;
+        let card = std::fs::read_to_string(entry.path().join("README.md")).unwrap();
+        for told in ["Trained on", "Licence", "Measured", "Not for"] {
+            assert!(card.contains(told), "{}: {told}", entry.path().display());
+        }
+        let shown = Lethe::new(["ensemble", "show", entry.path().to_str().unwrap()]);
+        assert!(shown.end().expect(0).out.contains("us/token"));
+        assert!(size(&entry.path()) < 20 << 20);
+    }
+    assert!(bundles > 0);
+}
+
+fn size(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    entries
+        .map(|entry| match entry.metadata().unwrap() {
+            data if data.is_dir() => size(&entry.path()),
+            data => data.len(),
+        })
+        .sum()
+}

@@ -1,0 +1,277 @@
+//! The status page as a person sees it, in a real browser: what it says of a program that is well and of one that is not, on a phone and
+//! on a desk, by day and by night.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests, as tests themselves, say where they fail"
+)]
+
+use crate::common;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use common::browser::{Browser, View};
+use common::checks::until_rows;
+use common::kafka::Topic;
+use common::notes::{event, events, id, planted};
+use common::pages::{Pages, TELEMETRY, sum};
+use common::process::{Lethe, Running};
+use common::proxy::{Proxy, Treatment};
+use common::{Place, env, folder_sink, s3_sink};
+use serde_json::{Value, json};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const ROLL: &str = "roll = { max_age_seconds = 1.0, max_idle_seconds = 0.5 }\n";
+/// No event, and nothing that a page may show.
+const NO_EVENT: &str = "CANARYNOEVENT";
+
+const VIEWS: [View; 4] = [
+    View {
+        width: 360,
+        height: 640,
+        dark: false,
+    },
+    View {
+        width: 360,
+        height: 640,
+        dark: true,
+    },
+    View {
+        width: 1280,
+        height: 800,
+        dark: false,
+    },
+    View {
+        width: 1280,
+        height: 800,
+        dark: true,
+    },
+];
+
+/// The text of each cell, a list a row.
+fn table(name: &str) -> String {
+    format!(
+        "[...document.querySelectorAll('#{name} tr')].map(row => [...row.cells].map(cell => cell.innerText))"
+    )
+}
+
+const HEALTH: &str = "document.getElementById('health').innerText";
+const HEALTH_COLOUR: &str = "getComputedStyle(document.getElementById('health')).color";
+const SHOWN: &str = "document.body.innerText";
+/// By how much the page is wider than the window, and how wide the window is to the page.
+const WIDTHS: &str = "(() => { const page = document.documentElement; return [page.scrollWidth - page.clientWidth, innerWidth] })()";
+/// Texts that stand out too little from what is behind them: WCAG 2.2, 1.4.3 asks for a contrast of 4.5.
+const PALE: &str = "(() => {
+  const light = colour => {
+    const linear = colour.match(/[0-9.]+/g).slice(0, 3).map(part => part / 255)
+      .map(part => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+  };
+  const paper = light(getComputedStyle(document.body).backgroundColor);
+  const contrast = element => {
+    const ink = light(getComputedStyle(element).color);
+    return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+  };
+  const texts = [...document.body.querySelectorAll('*')].filter(element => element.innerText);
+  return texts.filter(element => contrast(element) < 4.5).map(element => element.outerHTML);
+})()";
+/// How light the page's ground is, 0 to 255.
+const GROUND: &str = "Number(getComputedStyle(document.body).backgroundColor.match(/[0-9]+/)[0])";
+
+/// Asserts that a page fits and can be read however it is looked at, that it needs nothing from elsewhere, that the browser has nothing
+/// against it, and that nothing of so many notes is in it.
+#[track_caller]
+fn assert_fit(browser: &mut Browser, pages: &Pages, notes: usize) {
+    for view in VIEWS {
+        browser.look(view);
+        assert_eq!(browser.value(WIDTHS), json!([0, view.width]), "{view:?}");
+        assert_eq!(browser.value(PALE), json!([]), "{view:?}");
+        assert_eq!(
+            browser.value(GROUND).as_f64().unwrap() < 128.0,
+            view.dark,
+            "{view:?}"
+        );
+    }
+    assert_eq!(browser.complaints(&pages.url("/")), Vec::<String>::new());
+    let page = browser.value("document.documentElement.outerHTML");
+    let page = page.as_str().unwrap();
+    let mut canaries = vec!["PROGRESS".to_owned(), "abdomen".to_owned(), NO_EVENT.to_owned()];
+    canaries.extend((0..notes).flat_map(|number| [planted(number).to_vec(), vec![id(number)]].concat()));
+    let found: Vec<_> = canaries.iter().filter(|canary| page.contains(*canary)).collect();
+    assert!(found.is_empty(), "{found:?} in {page}");
+}
+
+fn stop(running: Running, code: i32) {
+    running.signal("TERM");
+    running.wait(PATIENCE).expect(code);
+}
+
+#[test]
+fn a_person_sees_that_it_runs_what_went_through_and_how_far_each_partition_is() {
+    let topic = Topic::new("seen", 2);
+    topic.fill(events(60));
+    topic.fill([NO_EVENT]);
+    let place = Place::new();
+    let out = place.at("out");
+    let config = topic.source() + TELEMETRY + &folder_sink(&out) + ROLL;
+    let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
+    let pages = Pages::of(&mut running);
+    until_rows(&out, 61, &mut running);
+    let none_waits = |metrics: &_| sum(metrics, "lethe_lag_records", &[]) == 0.0;
+    pages.until("no lag", PATIENCE, none_waits);
+
+    let mut browser = Browser::start();
+    browser.open(&pages.url("/"));
+    assert_eq!(browser.value("document.title"), "Lethe");
+    assert_eq!(
+        browser.value("document.querySelector('h1').innerText"),
+        format!("Lethe {}", env!("CARGO_PKG_VERSION"))
+    );
+    assert_eq!(browser.value(HEALTH), "Running");
+    let shown = browser.value(SHOWN);
+    let shown = shown.as_str().unwrap();
+    for words in [
+        "Members: lstm-l",
+        "Bundle ",
+        "Policy ",
+        "redacted spans in a thousand tokens",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    let counts = |notes: &str| {
+        json!([
+            ["records", "count"],
+            ["note", notes],
+            ["quarantined", "1"],
+            ["structured", "0"],
+            ["tombstone", "0"],
+            ["quarantined: damaged", "1"]
+        ])
+    };
+    assert_eq!(browser.value(&table("counts")), counts("60"));
+    let lanes = |ends: [&str; 2]| {
+        let heads = json!([
+            "topic",
+            "partition",
+            "state",
+            "durable up to",
+            "lag",
+            "age",
+            "queued"
+        ]);
+        let lane = |partition: usize| {
+            let number = partition.to_string();
+            json!([topic.name, number, "", ends[partition], "0", "0 s", "0"])
+        };
+        json!([heads, lane(0), lane(1)])
+    };
+    assert_eq!(browser.value(&table("lanes")), lanes(["31", "30"]));
+    assert_fit(&mut browser, &pages, 60);
+
+    // Whoever leaves it open sees more, without a hand's turn.
+    topic.fill((60..80).map(event));
+    let both = format!("[{}, {}]", table("counts"), table("lanes"));
+    browser.until("eighty notes", &both, |seen| {
+        *seen == json!([counts("80"), lanes(["41", "40"])])
+    });
+    assert_fit(&mut browser, &pages, 80);
+    stop(running, 0);
+}
+
+#[test]
+fn a_person_sees_that_it_is_stuck_or_waits_for_its_store_and_that_it_is_well_again() {
+    let topic = Topic::new("stuck", 1);
+    let away = Arc::new(AtomicBool::new(false));
+    let place = Place::new();
+    let proxy = Proxy::before(&env("LETHE_TEST_S3_ENDPOINT"), {
+        let away = Arc::clone(&away);
+        move |_| {
+            if away.load(SeqCst) {
+                Treatment::Hang
+            } else {
+                Treatment::Pass
+            }
+        }
+    });
+    // A request that is never answered is standing still until it is given up; then it is known that the store is away.
+    let more = "timeout_seconds = 12\nretries = 1\nretry_seconds = 3\n[sink.roll]\nmax_age_seconds = 0.5\nmax_idle_seconds = 0.5\n";
+    let sink = s3_sink(&format!("stuck/{}", topic.name), Some(&proxy.endpoint()), more);
+    let patience =
+        "[resources]\ndrain_seconds = 2\n[telemetry]\nlisten = \"127.0.0.1:0\"\nstall_seconds = 2\n";
+    let config = topic.source() + patience + &sink;
+    let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
+    let pages = Pages::of(&mut running);
+    pages.until("a lane", PATIENCE, |metrics| {
+        sum(metrics, "lethe_lanes", &[]) == 1.0
+    });
+    let mut browser = Browser::start();
+    browser.look(VIEWS[2]);
+    browser.open(&pages.url("/"));
+    let well = browser.value(HEALTH_COLOUR);
+    away.store(true, SeqCst);
+    // What comes while the first file is on its way waits.
+    for lot in 0..10 {
+        topic.fill((4 * lot..4 * lot + 4).map(event));
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let begins = |value: &Value, words: &str| value.as_str().unwrap().starts_with(words);
+    let words = format!("Stuck: lane {}/0 has ", topic.name);
+    let stuck = browser.until("that it is stuck", HEALTH, |health| begins(health, &words));
+    assert!(
+        stuck
+            .as_str()
+            .unwrap()
+            .contains("records waiting and has not got on for "),
+        "{stuck}"
+    );
+    assert_ne!(browser.value(HEALTH_COLOUR), well);
+    assert_fit(&mut browser, &pages, 40);
+
+    let state = format!("{}.at(1)?.at(2)", table("lanes"));
+    browser.until("that the store is away", &state, |state| {
+        *state == "waiting for a store or a service"
+    });
+    assert_eq!(browser.value(HEALTH), "Running");
+    away.store(false, SeqCst);
+    let lane = format!("{}.at(1)", table("lanes"));
+    let through = json!([topic.name, "0", "", "40", "0", "0 s", "0"]);
+    browser.until("that nothing waits", &lane, |lane| *lane == through);
+    assert_eq!(browser.complaints(&pages.url("/")), Vec::<String>::new());
+    stop(running, 0);
+}
+
+#[test]
+fn a_person_sees_which_lane_halted_and_why() {
+    let topic = Topic::new("halted", 2);
+    topic.fill(events(20));
+    let place = Place::new();
+    let config = topic.source() + TELEMETRY + &folder_sink(&place.at("out")) + ROLL;
+    let config = place.write("lethe.toml", config);
+    Lethe::through(&config).end().expect(0);
+    topic.fill((20..60).map(event));
+    topic.trim(1, 15);
+    let mut running = Lethe::run(&config).start();
+    let pages = Pages::of(&mut running);
+    pages.until("a halted lane", PATIENCE, |metrics| {
+        sum(metrics, "lethe_lanes_halted_total", &[]) == 1.0 && sum(metrics, "lethe_lag_records", &[]) == 0.0
+    });
+    let mut browser = Browser::start();
+    browser.open(&pages.url("/"));
+    assert_eq!(browser.value(HEALTH), "Running, but a lane halted");
+    let why = format!(
+        "{}/1 halted: its chain goes on at offset 10, and the log holds 15 to 30",
+        topic.name
+    );
+    let shown = browser.value(SHOWN);
+    assert!(shown.as_str().unwrap().contains(&why), "{shown}");
+    let lane = json!([topic.name, "0", "", "30", "0", "0 s", "0"]);
+    assert_eq!(
+        browser.value(&format!("{}.slice(1)", table("lanes"))),
+        json!([lane])
+    );
+    assert_fit(&mut browser, &pages, 60);
+    stop(running, 3);
+}

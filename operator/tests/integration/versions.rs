@@ -1,0 +1,170 @@
+//! A stream that takes up another bundle while it runs, and goes back.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests, as tests themselves, say where they fail"
+)]
+
+use crate::common;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use common::checks::until_rows;
+use common::dataset::{Dataset, files, read_parquet};
+use common::kafka::Topic;
+use common::notes::{event, planted};
+use common::process::Lethe;
+use common::{Place, folder_sink, quoted};
+use serde_json::Value;
+
+const WAIT: Duration = Duration::from_secs(30);
+
+/// A bundle of one rule member.
+fn bundle(place: &Place, kind: &str) -> PathBuf {
+    let page = format!(
+        "format = 1\ntokenizer = {}\nlabels = \"i2b2-2014\"\n\n[combine]\nmethod = \"voting\"\nthreshold = 1\ncover_beaten = true\n\n\
+         [provenance]\nversion = \"test\"\nseed = 1\ndocuments = 0\ndata = \"\"\n\n[[members]]\nname = {kind:?}\n\n\
+         [members.member]\nkind = {kind:?}\n",
+        lethe_core::TOKENIZER_VERSION
+    );
+    let path = place.write(&format!("{kind}/bundle.toml"), page);
+    path.parent().unwrap().to_owned()
+}
+
+fn publish(bundle: &Path, folder: &Path) -> String {
+    let arguments = ["ensemble", "publish", bundle.to_str().unwrap(), "--to"];
+    let ended = Lethe::new(arguments.into_iter().chain([folder.to_str().unwrap()])).end();
+    ended.expect(0).out.trim().to_owned()
+}
+
+fn roll_back(folder: &Path) -> String {
+    let ended = Lethe::new(["ensemble", "roll-back", folder.to_str().unwrap()]).end();
+    ended.expect(0).out.trim().to_owned()
+}
+
+/// The version that a file's footer names.
+fn version(footer: &BTreeMap<String, String>) -> String {
+    footer["lethe.fingerprint.bundle"].chars().take(16).collect()
+}
+
+/// Of each file, by its first offset: the bundle of its footer, and whether its notes still show names and telephone
+/// numbers.
+fn seen(out: &Path) -> Vec<(String, bool, bool)> {
+    let data = Dataset::read(out);
+    assert_eq!(data.faults(out), Vec::<String>::new());
+    let mut seen = Vec::new();
+    for file in data.chains.values().flatten() {
+        let bundle = version(&file.footer);
+        let shows = |which: usize| {
+            let texts = file.rows.iter().map(|row| {
+                let number = row.offset as usize;
+                row.text.as_ref().unwrap().contains(&planted(number)[which])
+            });
+            let texts: Vec<bool> = texts.collect();
+            assert!(
+                texts.iter().all(|shown| *shown == texts[0]),
+                "a file of two editions"
+            );
+            texts[0]
+        };
+        seen.push((bundle, shows(3), shows(0)));
+    }
+    seen.dedup();
+    seen
+}
+
+/// What an inspection lists, neighbouring files joined, so that it is the same however the stream cut them.
+fn made_by(out: &Path, maker: &str) -> String {
+    let arguments = [
+        OsStr::new("inspect"),
+        out.as_os_str(),
+        OsStr::new("--json"),
+        OsStr::new("--made-by"),
+        OsStr::new(maker),
+    ];
+    let listed = Lethe::new(arguments).end().expect(0).out;
+    let lines = listed
+        .lines()
+        .map_while(|line| serde_json::from_str::<Value>(line).ok());
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for line in lines {
+        let (first, next) = (line["first"].as_u64().unwrap(), line["next"].as_u64().unwrap());
+        match ranges.last_mut() {
+            Some(last) if last.1 == first => last.1 = next,
+            _ => ranges.push((first, next)),
+        }
+    }
+    ranges
+        .iter()
+        .map(|(first, next)| format!("@{first}..{next} "))
+        .collect()
+}
+
+#[test]
+fn a_stream_takes_up_a_bundle_that_is_published_and_goes_back_to_the_one_before() {
+    let place = Place::new();
+    let topic = Topic::new("versions", 1);
+    let out = place.at("out");
+    let folder = place.at("bundles");
+    let (by_feed, by_pattern) = (bundle(&place, "known"), bundle(&place, "pattern"));
+    let first = publish(&by_feed, &folder);
+    // The one that is killed is soon taken for dead.
+    let session = "properties = { \"session.timeout.ms\" = 2000, \"heartbeat.interval.ms\" = 500 }\n";
+    let config = format!(
+        "[engine]\nbundle = {}\n\n{}{}roll = {{ max_age_seconds = 0.5, max_idle_seconds = 0.5 }}\n",
+        quoted(&folder),
+        topic.source_with(session),
+        folder_sink(&out)
+    );
+    let config = place.write("lethe.toml", config);
+    let mut running = Lethe::run(&config).start();
+    topic.fill((0..20).map(event));
+    until_rows(&out, 20, &mut running);
+
+    let second = publish(&by_pattern, &folder);
+    running.until_it_says("taken up", WAIT);
+    topic.fill((20..40).map(event));
+    until_rows(&out, 40, &mut running);
+    let both = [(first.clone(), false, true), (second.clone(), true, false)];
+    assert_eq!(seen(&out), both);
+    // Which version decided stands with what it decided.
+    let audits = files(&out.join("audit"));
+    let of_audits: Vec<String> = audits
+        .iter()
+        .map(|path| version(&read_parquet(path).unwrap().0))
+        .collect();
+    assert!(of_audits.contains(&first) && of_audits.contains(&second));
+
+    let listed = made_by(&out, &format!("bundle={first}"));
+    assert!(listed.contains("@0..20 "), "{listed}");
+    assert!(!listed.contains("@20..40 "), "{listed}");
+    let others = made_by(&out, &format!("bundle!={first}"));
+    assert!(others.contains("@20..40 "), "{others}");
+
+    // It survives a death.
+    running.signal("KILL");
+    drop(running);
+    let mut running = Lethe::run(&config).start();
+    topic.fill((40..60).map(event));
+    until_rows(&out, 60, &mut running);
+    assert_eq!(seen(&out), both);
+
+    assert_eq!(roll_back(&folder), first);
+    running.until_it_says("taken up", WAIT);
+    topic.fill((60..80).map(event));
+    until_rows(&out, 80, &mut running);
+    let back = [both.to_vec(), vec![(first, false, true)]].concat();
+    assert_eq!(seen(&out), back);
+
+    // What cannot be opened is told, and the stream goes on with what it has.
+    std::fs::write(folder.join("current"), "nowhere\n").unwrap();
+    running.until_it_says("not taken up", WAIT);
+    topic.fill((80..100).map(event));
+    until_rows(&out, 100, &mut running);
+    assert_eq!(seen(&out), back);
+    running.signal("TERM");
+    running.wait(WAIT).expect(0);
+}
