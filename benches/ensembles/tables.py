@@ -373,7 +373,7 @@ def main():
         asked["chosen"] = two.submit(
             lethe.prune, "meddocan", ["meddocan"], *costs, svg=RESULTS / "thresholds-meddocan.svg")
         asked["floor"] = two.submit(
-            lethe.prune, "meddocan", ["meddocan"], *costs, "--every-set", "--cover-beaten", "--measure", "precision",
+            lethe.prune, "meddocan", ["meddocan"], *costs, "--every-set", "--redact-uncovered", "--measure", "precision",
             "--floor", "characters:0.99")
         half = set_of_all(asked["chosen"].result())["cost"] / 2
         ceiling = ("--ceiling", f"{half:.4f}")

@@ -14,7 +14,7 @@ pub(crate) use adapt::{
     AdaptCommand, CorrectionsArgs, FineTuneArgs, IncrementalArgs, MergeArgs, SelfTrainArgs, Unit,
 };
 pub(crate) use ensemble::{
-    CompareArgs, EnsembleCommand, FitArgs, KeepArgs, Method, ObjectiveArgs, PruneArgs, PublishArgs,
+    CompareArgs, EnsembleCommand, ExportOffsetsArgs, FitArgs, Method, ObjectiveArgs, PruneArgs, PublishArgs,
     RollBackArgs, SaidArgs, ShowArgs, VersionsArgs,
 };
 pub(crate) use erase::EraseArgs;

@@ -331,7 +331,7 @@ mod tests {
         };
         let said = [says(8, patient, 0.75), says(3, city, 0.5), says(8, patient, 0.25)];
         let voting = Voting {
-            cover_beaten: false,
+            redact_uncovered: false,
             ..Voting::default()
         };
         let decisions = voting.decide(text, &said.iter().collect::<Vec<_>>());

@@ -168,7 +168,7 @@ mod tests {
     fn vote(threshold: u32) -> Voting {
         Voting {
             threshold,
-            cover_beaten: false,
+            redact_uncovered: false,
             ..Voting::default()
         }
     }
@@ -196,7 +196,7 @@ mod tests {
         let said = [says(&[(0, 8, 1.0)]), says(&[])];
         assert!(reasons(&vote(1), &said).is_empty());
         let always = Voting {
-            always: MemberSet::default().with(0),
+            always_redact: MemberSet::default().with(0),
             ..vote(2)
         };
         assert!(reasons(&always, &said).is_empty());

@@ -27,21 +27,22 @@ pub struct Voting {
     pub threshold: u32,
     /// Votes that a triple of a label needs instead, by label; labels beyond the list need `threshold`.
     pub thresholds: Vec<u32>,
-    /// How sure a member must be that its single vote is enough whatever the threshold, 0 to 1, by label; for labels beyond the list
-    /// no member is. Not in the paper.
-    pub sure: Vec<f32>,
-    /// Whether that holds only in company: in notes where something is decided by enough votes. A note where members agree on nothing
-    /// most often has no identifier, and what one of them is sure of there is most often none. Not in the paper.
-    pub company: bool,
-    /// Members whose single vote is enough, whatever the threshold.
-    pub always: MemberSet,
-    /// How sure such a member must be where `company` holds, 0 to 1. What it is less sure of is enough in company alone.
-    pub always_sure: f32,
+    /// The score from which the vote of a single member suffices, 0 to 1, by label; for labels beyond the list no score does. Not in
+    /// the paper.
+    pub solo_min_scores: Vec<f32>,
+    /// Whether a single vote suffices only in notes that have another span with enough votes. A note where members agree on nothing
+    /// most often has no identifier, so that a single vote there is most often a false positive. Not in the paper.
+    pub require_corroboration: bool,
+    /// Members whose spans are redacted whatever the vote.
+    pub always_redact: MemberSet,
+    /// The minimum score for those, 0 to 1, in notes without another span that has enough votes. Counts only with
+    /// `require_corroboration`.
+    pub always_min_score: f32,
     /// Each member's place in cross-validation, 0 the best. Members beyond the list rank after it, by index.
     pub ranks: Vec<u32>,
-    /// What becomes of the part of a beaten span that no winner covers: redacted under the beaten label (true), as
-    /// recall asks, or let go (false), as in the paper.
-    pub cover_beaten: bool,
+    /// Whether the part of an overruled span that no winner covers is redacted, under the overruled label. The paper does not redact
+    /// it.
+    pub redact_uncovered: bool,
     /// When members agree. Under [`Agreement::Overlap`] a decision's members are all who said something that overlaps it.
     pub agreement: Agreement,
 }
@@ -51,12 +52,12 @@ impl Default for Voting {
         Self {
             threshold: 1,
             thresholds: Vec::new(),
-            sure: Vec::new(),
-            company: false,
-            always: MemberSet::default(),
-            always_sure: 0.0,
+            solo_min_scores: Vec::new(),
+            require_corroboration: false,
+            always_redact: MemberSet::default(),
+            always_min_score: 0.0,
             ranks: Vec::new(),
-            cover_beaten: true,
+            redact_uncovered: true,
             agreement: Agreement::Exact,
         }
     }
@@ -71,15 +72,15 @@ impl Voting {
             .unwrap_or(self.threshold)
     }
 
-    /// Whether the votes of these members are enough for a triple of this label, however sure they are.
+    /// Whether the votes of these members are enough for a triple of this label, whatever their scores.
     pub fn is_enough(&self, label: LabelId, members: MemberSet) -> bool {
-        members.len() >= self.needed(label) || members.0 & self.always.0 != 0
+        members.len() >= self.needed(label) || members.0 & self.always_redact.0 != 0
     }
 
-    /// Whether the surest of the members is sure enough that a triple of this label needs no more votes.
-    pub fn is_sure(&self, label: LabelId, surest: f32) -> bool {
-        let enough = self.sure.get(usize::from(label.0));
-        enough.is_some_and(|&enough| surest >= enough)
+    /// Whether a member's score suffices for a triple of this label to need no second vote.
+    pub fn is_solo(&self, label: LabelId, score: f32) -> bool {
+        let enough = self.solo_min_scores.get(usize::from(label.0));
+        enough.is_some_and(|&enough| score >= enough)
     }
 
     /// Decides one note, given each member's annotations of it, in member order.
@@ -93,16 +94,18 @@ impl Voting {
         }
         let by_itself = |c: &Decision| {
             let said = c.members.iter().zip(&c.scores);
-            let mut sure = said.filter(|&(_, &score)| score >= self.always_sure);
-            c.members.len() >= self.needed(c.label) || sure.any(|(member, _)| self.always.contains(member))
+            let mut confident = said.filter(|&(_, &score)| score >= self.always_min_score);
+            c.members.len() >= self.needed(c.label)
+                || confident.any(|(member, _)| self.always_redact.contains(member))
         };
-        let company = !self.company || candidates.iter().any(by_itself);
+        let corroborated = !self.require_corroboration || candidates.iter().any(by_itself);
         candidates.retain(|c| {
-            let surest = c.scores.iter().copied().fold(0.0, f32::max);
-            by_itself(c) || company && (self.is_enough(c.label, c.members) || self.is_sure(c.label, surest))
+            let best = c.scores.iter().copied().fold(0.0, f32::max);
+            by_itself(c)
+                || corroborated && (self.is_enough(c.label, c.members) || self.is_solo(c.label, best))
         });
         let mut kept = Disjoint::default();
-        kept.seat(text, candidates, self.cover_beaten);
+        kept.seat(text, candidates, self.redact_uncovered);
         kept.into_decisions()
     }
 
@@ -245,7 +248,7 @@ mod tests {
     fn paper(threshold: u32) -> Voting {
         Voting {
             threshold,
-            cover_beaten: false,
+            redact_uncovered: false,
             ..Voting::default()
         }
     }
@@ -344,14 +347,14 @@ mod tests {
     fn a_member_that_always_counts_needs_no_second_vote() {
         let members = [says(&[(0, 3, 0)]), says(&[(5, 8, 0)])];
         let voting = Voting {
-            always: MemberSet::default().with(1),
+            always_redact: MemberSet::default().with(1),
             ..paper(2)
         };
         assert_eq!(decided(&voting, &members), [(5, 8, 0, 1)]);
     }
 
     #[test]
-    fn where_one_member_is_sure_enough_no_second_vote_is_needed() {
+    fn a_score_that_suffices_needs_no_second_vote() {
         let said = |score| Annotation {
             span: Span::between(0, 3),
             label: LabelId(0),
@@ -360,18 +363,18 @@ mod tests {
         };
         let of = |score| Annotations::new(TEXT, vec![said(score)]).unwrap();
         let voting = Voting {
-            sure: vec![0.9],
+            solo_min_scores: vec![0.9],
             ..paper(2)
         };
         let none = says(&[]);
         assert_eq!(decided(&voting, &[of(0.9), none.clone()]), [(0, 3, 0, 1)]);
         assert_eq!(decided(&voting, &[of(0.89), none]), []);
-        // Of another label nobody is sure.
+        // For another label no score suffices.
         assert_eq!(decided(&voting, &[says(&[(0, 3, 1)]), says(&[])]), []);
     }
 
     #[test]
-    fn in_company_a_sure_member_is_enough_only_where_something_else_has_enough_votes() {
+    fn a_single_vote_that_needs_corroboration_counts_only_beside_a_span_with_enough_votes() {
         let said = |spans: &[(u32, u32)]| {
             let one = |&(start, end): &(u32, u32)| Annotation {
                 span: Span::between(start, end),
@@ -382,8 +385,8 @@ mod tests {
             Annotations::new(TEXT, spans.iter().map(one).collect()).unwrap()
         };
         let voting = Voting {
-            sure: vec![0.9],
-            company: true,
+            solo_min_scores: vec![0.9],
+            require_corroboration: true,
             ..paper(2)
         };
         let (one, other) = (said(&[(0, 3), (6, 9)]), said(&[(6, 9)]));
@@ -393,14 +396,14 @@ mod tests {
         );
         assert_eq!(decided(&voting, &[said(&[(0, 3)]), other]), []);
         let known = Voting {
-            always: MemberSet::default().with(1),
+            always_redact: MemberSet::default().with(1),
             ..voting
         };
         let beside = [said(&[(0, 3)]), said(&[(6, 9)])];
         assert_eq!(decided(&known, &beside), [(0, 3, 0, 1), (6, 9, 0, 1)]);
-        // What such a member is not sure of needs company itself.
+        // Below its minimum score such a member needs corroboration, too.
         let doubting = Voting {
-            always_sure: 0.96,
+            always_min_score: 0.96,
             ..known
         };
         assert_eq!(decided(&doubting, &beside), []);

@@ -34,20 +34,20 @@ pub struct Ballot {
     documents: usize,
 }
 
-/// All spans of one label that the same members said, as sure of it, and that overlap no other.
+/// All spans of one label that the same members predicted with the same scores, and that overlap no other.
 #[derive(Clone, Debug)]
 struct Alone {
-    /// The document's row where it counts how sure members are, else 0.
+    /// The document's row where scores count, else 0.
     row: usize,
     members: u64,
-    sure: Sure,
+    scores: ScoreBits,
     label: LabelId,
     weight: Weight,
 }
 
-/// How sure each member of a set is, in their order; empty where that does not count. Bits of scores, which are not negative:
+/// The score of each member of a set, in their order; empty where scores do not count. Bits of scores, which are not negative:
 /// they have the scores' order.
-type Sure = Vec<u32>;
+type ScoreBits = Vec<u32>;
 
 /// How much something decided counts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,10 +65,10 @@ struct Knot {
     /// As of [`Alone`].
     row: usize,
     candidates: Vec<Candidate>,
-    /// Who said something that overlaps each of them, itself included, and how sure they are of what they are surest of.
-    support: Vec<(u64, Sure)>,
+    /// The members with a span that overlaps each of them, itself included, and the best score of each member there.
+    support: Vec<(u64, ScoreBits)>,
     /// Who said each of them how surely.
-    sure: Vec<Sure>,
+    scores: Vec<ScoreBits>,
     /// What each byte is: [`FIRST`], [`SPACE`], [`WORD`], [`GOLD`].
     bytes: Vec<u8>,
     /// Gold's spans within it.
@@ -87,7 +87,7 @@ type Ordered = (Reverse<u32>, u32, Reverse<usize>, Span, LabelId);
 
 impl Ballot {
     /// Sorts out what was said. `O(n log n)` in the number of spans. Where `graded` is not given, scores are not kept: nobody is
-    /// sure enough for [`Voting::sure`].
+    /// enough for [`Voting::solo_min_scores`].
     pub fn new(said: &Said, graded: bool) -> Self {
         let mut ballot = Self {
             alone: Vec::new(),
@@ -113,10 +113,10 @@ impl Ballot {
         }
         ballot.alone = alone
             .into_iter()
-            .map(|((row, members, label, sure), weight)| Alone {
+            .map(|((row, members, label, scores), weight)| Alone {
                 row,
                 members,
-                sure,
+                scores,
                 label,
                 weight,
             })
@@ -131,13 +131,13 @@ impl Ballot {
         bytes: &[u8],
         gold: &Annotations,
         heard: &[&Annotations],
-        alone: &mut BTreeMap<(usize, u64, LabelId, Sure), Weight>,
+        alone: &mut BTreeMap<(usize, u64, LabelId, ScoreBits), Weight>,
     ) {
         let start = group[0].span.start();
         let end = group.iter().map(|one| one.span.end()).fold(start, usize::max);
         if let [one] = group {
-            let sure = sure(heard, one.members, |_, said| is(one, said));
-            let weight = alone.entry((row, one.members.0, one.label, sure)).or_default();
+            let scores = score_bits(heard, one.members, |_, said| is(one, said));
+            let weight = alone.entry((row, one.members.0, one.label, scores)).or_default();
             weight.add(Weight {
                 spans: 1,
                 hits: u64::from(one.is_of(gold)),
@@ -157,13 +157,13 @@ impl Ballot {
                     said.span.overlaps(one.span)
                 }
             };
-            (members, sure(heard, MemberSet(members), fits))
+            (members, score_bits(heard, MemberSet(members), fits))
         };
-        let exact = |one: &Candidate| sure(heard, one.members, |_, said| is(one, said));
+        let exact = |one: &Candidate| score_bits(heard, one.members, |_, said| is(one, said));
         self.knots.push(Knot {
             row,
             support: group.iter().map(over).collect(),
-            sure: group.iter().map(exact).collect(),
+            scores: group.iter().map(exact).collect(),
             candidates: group
                 .iter()
                 .map(|one| Candidate {
@@ -227,30 +227,38 @@ impl Ballot {
     }
 
     fn decide(&self, voting: &Voting, members: MemberSet, mut found: impl FnMut(LabelId, Weight)) {
-        let company = self.company(voting, members);
-        let in_company = |row: usize| company.as_ref().is_none_or(|company| company[row]);
+        let corroborated = self.corroborated(voting, members);
+        let is_corroborated = |row: usize| corroborated.as_ref().is_none_or(|rows| rows[row]);
         for one in &self.alone {
-            let sure = in_company(one.row).then_some(one.sure.as_slice());
-            if passes(voting, one.members, sure, members, one.label) {
+            let scores = is_corroborated(one.row).then_some(one.scores.as_slice());
+            if passes(voting, one.members, scores, members, one.label) {
                 found(one.label, one.weight);
             }
         }
         let mut scratch = Scratch::default();
         for knot in &self.knots {
-            knot.decide(voting, members, in_company(knot.row), &mut scratch, &mut found);
+            knot.decide(
+                voting,
+                members,
+                is_corroborated(knot.row),
+                &mut scratch,
+                &mut found,
+            );
         }
     }
 
-    /// By document, whether something in it has enough votes; nothing where that does not matter.
-    fn company(&self, voting: &Voting, members: MemberSet) -> Option<Vec<bool>> {
-        let mut company = voting.company.then(|| vec![false; self.documents])?;
+    /// Returns for each document whether a span of it has enough votes; `None` where the vote requires no corroboration.
+    fn corroborated(&self, voting: &Voting, members: MemberSet) -> Option<Vec<bool>> {
+        let mut rows = voting
+            .require_corroboration
+            .then(|| vec![false; self.documents])?;
         for one in &self.alone {
-            company[one.row] |= passes(voting, one.members, None, members, one.label);
+            rows[one.row] |= passes(voting, one.members, None, members, one.label);
         }
         for knot in &self.knots {
-            company[knot.row] |= (0..knot.candidates.len()).any(|at| knot.passes(at, voting, members, false));
+            rows[knot.row] |= (0..knot.candidates.len()).any(|at| knot.passes(at, voting, members, false));
         }
-        Some(company)
+        Some(rows)
     }
 }
 
@@ -268,14 +276,14 @@ impl Knot {
         &self,
         voting: &Voting,
         members: MemberSet,
-        company: bool,
+        corroborated: bool,
         scratch: &mut Scratch,
         found: &mut impl FnMut(LabelId, Weight),
     ) {
         scratch.order.clear();
         for (place, one) in self.candidates.iter().enumerate() {
             let votes = one.members.0 & members.0;
-            if self.passes(place, voting, members, company) {
+            if self.passes(place, voting, members, corroborated) {
                 scratch.order.push((
                     Reverse(votes.count_ones()),
                     best_rank(voting, votes),
@@ -299,7 +307,7 @@ impl Knot {
             }
             !free
         });
-        if !voting.cover_beaten {
+        if !voting.redact_uncovered {
             return;
         }
         for &(.., span, label) in &scratch.order {
@@ -317,15 +325,15 @@ impl Knot {
         }
     }
 
-    /// Whether a candidate that one of the members said is decided; with `company`, one who is sure enough may be enough.
-    fn passes(&self, place: usize, voting: &Voting, members: MemberSet, company: bool) -> bool {
+    /// Whether a candidate that one of the members predicted is decided; in a `corroborated` note, a single vote may suffice.
+    fn passes(&self, place: usize, voting: &Voting, members: MemberSet, corroborated: bool) -> bool {
         let one = &self.candidates[place];
-        let (agreed, sure) = match voting.agreement {
-            Agreement::Exact => (one.members.0, &self.sure[place]),
+        let (agreed, scores) = match voting.agreement {
+            Agreement::Exact => (one.members.0, &self.scores[place]),
             Agreement::Overlap => (self.support[place].0, &self.support[place].1),
         };
-        let sure = company.then_some(sure.as_slice());
-        one.members.0 & members.0 != 0 && passes(voting, agreed, sure, members, one.label)
+        let scores = corroborated.then_some(scores.as_slice());
+        one.members.0 & members.0 != 0 && passes(voting, agreed, scores, members, one.label)
     }
 
     /// These bytes without white space at their ends, if there is a letter or digit among them.
@@ -348,27 +356,32 @@ impl Knot {
     }
 }
 
-/// Whether a candidate on which these agree, as sure as that where it counts, is decided by those of them who are `among`.
-fn passes(voting: &Voting, agreed: u64, sure: Option<&[u32]>, among: MemberSet, label: LabelId) -> bool {
+/// Whether a candidate on which these members agree, with these scores where they count, is decided by those of them who are
+/// `among`.
+fn passes(voting: &Voting, agreed: u64, scores: Option<&[u32]>, among: MemberSet, label: LabelId) -> bool {
     let votes = MemberSet(agreed & among.0);
     if votes.is_empty() || voting.is_enough(label, votes) {
         return !votes.is_empty();
     }
-    let Some(sure) = sure else {
+    let Some(scores) = scores else {
         return false;
     };
-    let heard = MemberSet(agreed).iter().zip(sure);
+    let heard = MemberSet(agreed).iter().zip(scores);
     let heard = heard.filter(|&(member, _)| among.contains(member));
-    voting.is_sure(
+    voting.is_solo(
         label,
         heard.map(|(_, &bits)| f32::from_bits(bits)).fold(0.0, f32::max),
     )
 }
 
-/// How sure each of these members is of what fits; nothing if nobody was `heard`.
-fn sure(heard: &[&Annotations], members: MemberSet, fits: impl Fn(usize, &Annotation) -> bool) -> Sure {
+/// Returns the best score of each of these members among what fits; nothing if `heard` is empty.
+fn score_bits(
+    heard: &[&Annotations],
+    members: MemberSet,
+    fits: impl Fn(usize, &Annotation) -> bool,
+) -> ScoreBits {
     if heard.is_empty() {
-        return Sure::new();
+        return ScoreBits::new();
     }
     let surest = |member: usize| {
         let scores = heard[member]

@@ -9,7 +9,7 @@ mod write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lethe_core::{Beside, Combine, LabelSet, MemberSet, TOKENIZER_VERSION, Tagger, Voting, hex};
+use lethe_core::{Combine, LabelSet, MemberSet, TOKENIZER_VERSION, Tagger, UnionRules, hex};
 use lethe_dictionaries::Dictionary;
 use lethe_members::registry::{BuildError, MemberConfig};
 
@@ -191,7 +191,7 @@ impl Page {
 
     fn parse(path: &Path, text: &str) -> Result<Self, BundleError> {
         let path = path.to_owned();
-        let page: Self = toml::from_str(text).map_err(|error| BundleError::Page {
+        let mut page: Self = toml::from_str(text).map_err(|error| BundleError::Page {
             path: path.clone(),
             message: error.to_string(),
         })?;
@@ -227,7 +227,10 @@ impl Page {
         };
         match message {
             Some(message) => Err(BundleError::Page { path, message }),
-            None => Ok(page),
+            None => {
+                page.file_digest = Some(sha256(text.as_bytes()));
+                Ok(page)
+            }
         }
     }
 
@@ -237,82 +240,16 @@ impl Page {
             message,
         };
         match &self.combine {
-            Rule::Voting {
-                threshold,
-                thresholds,
-                sure,
-                company,
-                always,
-                always_sure,
-                cover_beaten,
-                agreement,
-                beside,
-            } => {
-                let own = self.members.len().saturating_sub(beside.len());
-                let last = self.members.iter().skip(own).map(|part| &part.name);
-                if own == 0 || !last.eq(beside) {
-                    return Err(refused(format!(
-                        "key `combine.beside`: {} are not the last of the members, or the only ones",
-                        beside.join(", ")
-                    )));
-                }
-                // Votes that no span can have would let everything through unseen.
-                let most = own as u32;
-                let reachable = |needed: u32, key: &str| match needed {
-                    1.. if needed <= most => Ok(()),
-                    _ => Err(refused(format!(
-                        "key `{key}`: is {needed}, but a span has 1 to {most} votes"
-                    ))),
-                };
-                reachable(*threshold, "combine.threshold")?;
-                let mut by_label = vec![*threshold; labels.labels().len()];
-                for (name, &needed) in thresholds {
-                    reachable(needed, &format!("combine.thresholds.{name}"))?;
-                    let label = labels.by_name(name).ok_or_else(|| {
-                        refused(format!("key `combine.thresholds.{name}`: there is no such label"))
-                    })?;
-                    by_label[usize::from(label.0)] = needed;
-                }
-                let mut enough = vec![f32::INFINITY; labels.labels().len()];
-                for (name, &sure) in sure {
-                    let key = format!("key `combine.sure.{name}`");
-                    if !(0.0..=1.0).contains(&sure) {
-                        return Err(refused(format!("{key}: is {sure}, but a score is 0 to 1")));
-                    }
-                    let label = labels.by_name(name);
-                    let label = label.ok_or_else(|| refused(format!("{key}: there is no such label")))?;
-                    enough[usize::from(label.0)] = sure as f32;
-                }
-                let mut set = MemberSet::default();
-                for name in always {
-                    let mut voters = self.members.iter().take(own);
-                    let place = voters.position(|part| part.name == *name);
-                    set = set.with(place.ok_or_else(|| {
-                        refused(format!("key `combine.always`: there is no member `{name}`"))
-                    })?);
-                }
-                if !(0.0..=1.0).contains(always_sure) {
-                    return Err(refused(format!(
-                        "key `combine.always_sure`: is {always_sure}, but a score is 0 to 1"
-                    )));
-                }
-                let voting = Arc::new(Voting {
-                    threshold: *threshold,
-                    thresholds: by_label,
-                    sure: enough,
-                    company: *company,
-                    always: set,
-                    always_sure: *always_sure as f32,
-                    ranks: (0..most).collect(),
-                    cover_beaten: *cover_beaten,
-                    agreement: *agreement,
-                });
-                if beside.is_empty() {
-                    return Ok(voting);
-                }
-                Ok(Arc::new(Beside::new(voting, own)))
+            Rule::Voting(spec) => {
+                let members: Vec<&str> = self.members.iter().map(|part| part.name.as_str()).collect();
+                spec.combiner(labels, &members)
+                    .map_err(|error| refused(format!("key `combine.{}`: {}", error.key, error.problem)))
             }
-            Rule::Fitted { kind, digest, beside } => {
+            Rule::Fitted {
+                kind,
+                digest,
+                union_rules,
+            } => {
                 let path = folder.join(COMBINER);
                 let bytes = lethe_learn::read(&path).map_err(|source| io(&path, source))?;
                 let damaged = |message| BundleError::Page {
@@ -326,20 +263,17 @@ impl Page {
                 let fitted = Fitted::from_bytes(kind, &bytes, labels)
                     .ok_or_else(|| refused(format!("key `combine.kind`: there is no combiner `{kind}`")))?
                     .map_err(|error| damaged(error.to_string()))?;
-                let due: Vec<&String> = fitted.members().iter().chain(beside).collect();
+                let due: Vec<&String> = fitted.members().iter().chain(union_rules).collect();
                 if !due.iter().copied().eq(self.members.iter().map(|part| &part.name)) {
                     let mut told = format!("it was fitted on {}, in this order", fitted.members().join(", "));
-                    if !beside.is_empty() {
-                        told += &format!(
-                            ", and key `combine.beside` says {} beside them",
-                            beside.join(", ")
-                        );
+                    if !union_rules.is_empty() {
+                        told += &format!(", and key `combine.union_rules` adds {}", union_rules.join(", "));
                     }
                     return Err(damaged(told));
                 }
-                if !beside.is_empty() {
+                if !union_rules.is_empty() {
                     let own = fitted.members().len();
-                    return Ok(Arc::new(Beside::new(fitted.combiner(), own)));
+                    return Ok(Arc::new(UnionRules::new(fitted.combiner(), own)));
                 }
                 Ok(fitted.combiner())
             }

@@ -35,8 +35,8 @@ pub struct PruneOptions {
     pub objective: Objective,
     /// Members that are never dropped.
     pub keep: MemberSet,
-    /// Members whose single vote is enough. They may be dropped unless they are kept too.
-    pub always: MemberSet,
+    /// Members whose spans are redacted whatever the vote. They may be dropped unless they are kept too.
+    pub always_redact: MemberSet,
     /// Each member's cost, in their order; empty where none is known.
     pub costs: Vec<Cost>,
     /// Thresholds to go through; empty for all there can be, 1 to the number of members.
@@ -47,13 +47,13 @@ pub struct PruneOptions {
     pub every_set: bool,
     /// Whether each category of labels gets its own threshold once the members are chosen.
     pub by_category: bool,
-    /// Whether each category also gets a score from which on a single member is enough ([`Voting::sure`]), with `by_category`; not in
-    /// the paper.
-    pub sure: bool,
-    /// Whether such a member is enough only in company ([`Voting::company`]).
-    pub company: bool,
-    /// Whether the vote covers what winners leave of beaten spans ([`Voting::cover_beaten`]); not in the paper.
-    pub cover_beaten: bool,
+    /// Whether each category also gets a score from which a single vote suffices ([`Voting::solo_min_scores`]), with `by_category`;
+    /// not in the paper.
+    pub solo_min_scores: bool,
+    /// Whether such a vote needs corroboration ([`Voting::require_corroboration`]).
+    pub require_corroboration: bool,
+    /// Whether the parts of overruled spans that no winner covers are redacted ([`Voting::redact_uncovered`]); not in the paper.
+    pub redact_uncovered: bool,
     /// When members agree ([`Voting::agreement`]); by overlap is not in the paper.
     pub agreement: Agreement,
 }
@@ -136,19 +136,19 @@ impl Judge<'_> {
         Voting {
             threshold,
             thresholds: Vec::new(),
-            sure: Vec::new(),
-            company: self.options.company,
-            always: self.options.always,
-            always_sure: 0.0,
+            solo_min_scores: Vec::new(),
+            require_corroboration: self.options.require_corroboration,
+            always_redact: self.options.always_redact,
+            always_min_score: 0.0,
             ranks: self.ranks.clone(),
-            cover_beaten: self.options.cover_beaten,
+            redact_uncovered: self.options.redact_uncovered,
             agreement: self.options.agreement,
         }
     }
 
     /// Members without which nothing is decided: as many as votes needed, unless one vote of some is enough.
     fn least(&self, threshold: u32) -> u32 {
-        if self.options.always.is_empty() {
+        if self.options.always_redact.is_empty() {
             threshold
         } else {
             1
@@ -178,7 +178,7 @@ pub fn prune(said: &Said, options: &PruneOptions) -> Result<Pruned, PruneError> 
     check(said, options)?;
     let all = everyone(said.members.len());
     let judge = Judge {
-        ballot: Ballot::new(said, options.sure),
+        ballot: Ballot::new(said, options.solo_min_scores),
         options,
         costs: Costs(options.costs.clone()),
         ranks: said.ranks(),
@@ -234,7 +234,7 @@ pub fn prune(said: &Said, options: &PruneOptions) -> Result<Pruned, PruneError> 
             name: said.members[member].clone(),
             rank: judge.ranks[member],
             keep: options.keep.contains(member),
-            always: options.always.contains(member),
+            always_redact: options.always_redact.contains(member),
             cost: options.costs.get(member).cloned(),
             tally: alone.tally,
         }
@@ -243,9 +243,9 @@ pub fn prune(said: &Said, options: &PruneOptions) -> Result<Pruned, PruneError> 
         format: report::FORMAT.to_owned(),
         version: report::VERSION,
         objective: options.objective,
-        cover_beaten: options.cover_beaten,
+        redact_uncovered: options.redact_uncovered,
         agreement: options.agreement,
-        company: options.company,
+        require_corroboration: options.require_corroboration,
         documents: said.documents.len() as u64,
         members: (0..said.members.len()).map(single).collect(),
         paths: paths.into_iter().map(|path| path.told(said)).collect(),
@@ -280,7 +280,7 @@ fn check(said: &Said, options: &PruneOptions) -> Result<(), PruneError> {
     if options.every_set && members > EVERY_SET {
         return Err(PruneError::EverySet(members));
     }
-    let named = MemberSet(options.keep.0 | options.always.0);
+    let named = MemberSet(options.keep.0 | options.always_redact.0);
     if let Some(member) = named.iter().find(|&member| member >= members) {
         return Err(PruneError::NoMember { member, members });
     }

@@ -18,8 +18,8 @@ const KIND: &str = "decision-templates";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TemplatesConfig {
-    /// What becomes of the part of a beaten span that no winner covers: see [`Voting::cover_beaten`]. The paper lets it go.
-    pub cover_beaten: bool,
+    /// What becomes of the part of a beaten span that no winner covers: see [`Voting::redact_uncovered`]. The paper lets it go.
+    pub redact_uncovered: bool,
 }
 
 /// The mean profile of a class, as the counts that it is the quotient of.
@@ -65,7 +65,7 @@ impl Template {
 pub struct Templates {
     members: Vec<String>,
     ranks: Vec<u32>,
-    cover_beaten: bool,
+    redact_uncovered: bool,
     right: Template,
     wrong: Template,
 }
@@ -98,7 +98,7 @@ impl Templates {
         Ok(Self {
             members: said.members.clone(),
             ranks: said.ranks(),
-            cover_beaten: config.cover_beaten,
+            redact_uncovered: config.redact_uncovered,
             right,
             wrong,
         })
@@ -170,7 +170,7 @@ impl Combine for Templates {
             .collect();
         let voting = Voting {
             ranks: self.ranks.clone(),
-            cover_beaten: self.cover_beaten,
+            redact_uncovered: self.redact_uncovered,
             ..Voting::default()
         };
         let mut decisions = voting.decide(note.text, &filtered.iter().collect::<Vec<_>>());
@@ -229,7 +229,13 @@ mod tests {
     #[test]
     fn what_is_saved_reads_back_and_damage_is_refused() {
         let (fit, _) = invented(4, 30, &[0.1, 0.2, 0.3]);
-        let fitted = Templates::fit(&fit, &TemplatesConfig { cover_beaten: true }).unwrap();
+        let fitted = Templates::fit(
+            &fit,
+            &TemplatesConfig {
+                redact_uncovered: true,
+            },
+        )
+        .unwrap();
         let bytes = fitted.to_bytes().unwrap();
         let read = Templates::from_bytes(&bytes).unwrap();
         assert_eq!((&read, read.to_bytes().unwrap()), (&fitted, bytes.clone()));

@@ -8,12 +8,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use lethe_core::{Action, Agreement, Carried, Engine, LabelSet, Merging, NoteBatch, Redactor, Span};
+use lethe_core::{
+    Action, Agreement, Carried, Engine, LabelSet, Merging, NoteBatch, Redactor, Span, VoteSpec, hex,
+};
 use lethe_corpus::{Document, Mark};
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Bundle, Page, Part, Provenance, Rule, Versions};
 use lethe_learn::Quiet;
 use lethe_members::{Job, train};
+use sha2::{Digest as _, Sha256};
 
 const NAME: &str = "NOMBRE_SUJETO_ASISTENCIA";
 const DATE: &str = "FECHAS";
@@ -54,17 +57,12 @@ fn model(folder: &Path, kind: &'static str) -> PathBuf {
 }
 
 fn page() -> Page {
-    let rule = Rule::Voting {
+    let rule = Rule::Voting(VoteSpec {
         threshold: 2,
         thresholds: [(DATE.to_owned(), 1)].into(),
-        sure: [].into(),
-        always: vec!["known".to_owned()],
-        always_sure: 0.0,
-        cover_beaten: true,
-        agreement: Agreement::Exact,
-        company: false,
-        beside: Vec::new(),
-    };
+        always_redact: vec!["known".to_owned()],
+        ..VoteSpec::default()
+    });
     let members = vec![Part::model("mira"), Part::model("ogd"), Part::rule("known")];
     Page::new(&LabelSet::meddocan(), rule, Provenance::default(), members)
 }
@@ -155,8 +153,8 @@ fn what_is_wrong_with_a_page_is_named_by_its_key() {
         ),
         ("threshold = 2", "threshold = 4", "key `combine.threshold`: is 4"),
         (
-            "always = [\"known\"]",
-            "always = [\"pattern\"]",
+            "always_redact = [\"known\"]",
+            "always_redact = [\"pattern\"]",
             "there is no member `pattern`",
         ),
         (
@@ -165,15 +163,15 @@ fn what_is_wrong_with_a_page_is_named_by_its_key() {
             "two members are called `ogd`",
         ),
         ("kind = \"known\"", "kind = \"hmm\"", "unknown variant `hmm`"),
-        ("cover_beaten", "cover_eaten", "cover_eaten"),
+        ("redact_uncovered", "cover_eaten", "cover_eaten"),
         (
-            "always = [\"known\"]",
-            "beside = [\"ogd\"]",
-            "key `combine.beside`: ogd are not the last of the members",
+            "always_redact = [\"known\"]",
+            "union_rules = [\"ogd\"]",
+            "key `combine.union_rules`: ogd are not the last of the members",
         ),
         (
-            "always = [\"known\"]",
-            "always = [\"known\"]\nbeside = [\"known\"]",
+            "always_redact = [\"known\"]",
+            "always_redact = [\"known\"]\nunion_rules = [\"known\"]",
             "there is no member `known`",
         ),
     ] {
@@ -187,21 +185,18 @@ fn what_is_wrong_with_a_page_is_named_by_its_key() {
 }
 
 #[test]
-fn rules_beside_a_vote_do_not_vote_and_always_count() {
+fn union_rules_do_not_vote_and_are_always_redacted() {
     let folder = tempfile::tempdir().unwrap();
     let path = bundle(folder.path());
     let mut page = page();
-    page.combine = Rule::Voting {
+    page.combine = Rule::Voting(VoteSpec {
         threshold: 2,
-        thresholds: [].into(),
-        sure: [].into(),
-        always: Vec::new(),
-        always_sure: 0.0,
-        cover_beaten: false,
+        redact_uncovered: false,
         agreement: Agreement::Overlap,
-        company: true,
-        beside: vec!["pattern".to_owned()],
-    };
+        require_corroboration: true,
+        union_rules: vec!["pattern".to_owned()],
+        ..VoteSpec::default()
+    });
     page.members[2] = Part::rule("pattern");
     page.write(&path, |_| None).unwrap();
     let bundle = Bundle::open(&path, &Dictionary::builtin()).unwrap();
@@ -277,4 +272,21 @@ fn a_version_is_taken_up_and_taken_back_and_nothing_but_a_whole_bundle_becomes_o
     let elsewhere = Versions::publish(place.path(), &folder, &dictionary);
     assert!(elsewhere.is_err(), "a folder that holds other things");
     assert_eq!(versions.names().unwrap().len(), 2);
+}
+
+#[test]
+fn a_bundle_with_keys_of_an_earlier_version_opens_and_keeps_its_digest() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = bundle(folder.path());
+    let file = path.join("bundle.toml");
+    let now = std::fs::read_to_string(&file).unwrap();
+    let before = now
+        .replace("always_redact", "always")
+        .replace("redact_uncovered", "cover_beaten");
+    assert_ne!(before, now);
+    let read = Page::read(&path).unwrap();
+    std::fs::write(&file, &before).unwrap();
+    let opened = Bundle::open(&path, &Dictionary::builtin()).unwrap().page;
+    assert_eq!((&opened.combine, &opened.members), (&read.combine, &read.members));
+    assert_eq!(opened.digest(), hex(&Sha256::digest(before.as_bytes())));
 }

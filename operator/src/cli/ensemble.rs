@@ -1,4 +1,4 @@
-//! What can be typed of ensembles.
+//! Options of `lethe ensemble`.
 
 use std::path::PathBuf;
 
@@ -7,91 +7,90 @@ use lethe_ensemble::{Floor, Measure};
 
 #[derive(Subcommand)]
 pub(crate) enum EnsembleCommand {
-    /// Which members of a vote are worth their cost, and at which threshold: the whole elimination path
+    /// Find which members and which threshold to keep, and report the whole elimination path
     Prune(PruneArgs),
-    /// Make a bundle: choose members and threshold on cross-validated predictions, and copy the models that are left
+    /// Make a bundle: choose members and threshold on cross-validated predictions, and copy the chosen models
     Fit(FitArgs),
-    /// Fit every way of combining on cross-validated predictions, and score all of them, and the members, on other documents
+    /// Fit every combiner on cross-validated predictions, and evaluate the combiners and members on other documents
     Compare(CompareArgs),
-    /// Write what members said by offsets alone, in one file without a word of the notes, for the other commands to read
-    Keep(KeepArgs),
-    /// What a bundle is made of, where it comes from, what it was measured to do and to cost
+    /// Write the predictions of members as offsets, without any text of the notes, to one file that the other commands read
+    #[command(alias = "keep")]
+    ExportOffsets(ExportOffsetsArgs),
+    /// Show the members of a bundle, its provenance, its measured quality and its cost
     Show(ShowArgs),
-    /// Make a bundle the current version of a folder: a stream whose `engine.bundle` is that folder takes it up at once
+    /// Make a bundle the current version of a folder; a stream whose `engine.bundle` is that folder loads it within seconds
     Publish(PublishArgs),
-    /// The versions of a folder, in the order of their use
+    /// List the versions of a folder, the current one first
     Versions(VersionsArgs),
-    /// Go back to the version before, or to any other
+    /// Return to the previous version, or to any other
     RollBack(RollBackArgs),
 }
 
-/// What members said of documents that they were not fitted to.
+/// Predictions of members for documents that they were not fitted to.
 #[derive(Args)]
 pub(crate) struct SaidArgs {
     /// Documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder
     #[arg(value_name = "GOLD")]
     pub(crate) gold: PathBuf,
-    /// What each member said of the same documents in cross-validation: a folder of `lethe crossval`, a file, or
-    /// NAME=PATH; of a file of `lethe ensemble keep` all members, called NAME.MEMBER if it is given a name
+    /// Cross-validated predictions of each member for the same documents: a folder of `lethe crossval`, a file, or
+    /// NAME=PATH. A file of `lethe ensemble export-offsets` holds several members, called NAME.MEMBER if NAME is given
     #[arg(value_name = "PRED", required = true)]
     pub(crate) predictions: Vec<String>,
-    /// Of all members only these
+    /// Use only these members
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// Other names for labels, gold's and predicted ones: a TOML table `labels` of new names by old ones
+    /// Rename labels of gold and predictions: a TOML table `labels` of new names by old ones
     #[arg(long, value_name = "FILE")]
     pub(crate) rename: Option<PathBuf>,
-    /// The label set: one that ships (i2b2-2014, meddocan), or a file; if not given, the shipped set that has all labels
+    /// The label set: a built-in one (i2b2-2014, meddocan) or a file. By default the built-in set that has all labels
     #[arg(long, value_name = "SET")]
     pub(crate) labels: Option<String>,
-    /// A member's model, NAME=DIR, or a folder that holds one by each member's name; what it costs is measured
+    /// A member's model, NAME=DIR, or a folder with one model per member, by name. Its cost is measured
     #[arg(long = "models", value_name = "DIR")]
     pub(crate) models: Vec<String>,
-    /// What members cost, as an earlier report of `prune --json` has it: nothing is measured again
+    /// Costs of members, from an earlier report of `prune --json`; nothing is measured again
     #[arg(long, value_name = "REPORT")]
     pub(crate) costs: Option<PathBuf>,
 }
 
-/// What to prune for.
+/// The objective of pruning.
 #[derive(Args)]
 pub(crate) struct ObjectiveArgs {
-    /// What is to be as high as can be: `f1`, `f2` (recall twice as important), `precision`; `characters:f2`, of
-    /// characters whatever their label
+    /// The measure to maximise: `f1`, `f2` (recall counts twice), `precision`; `characters:f2` scores characters
+    /// regardless of label
     #[arg(long, value_name = "MEASURE", default_value = "f1")]
     pub(crate) measure: Measure,
-    /// The least recall: `characters:0.99` of gold's PHI characters, `spans:0.95` of its spans
+    /// The minimum recall: `characters:0.99` of the gold PHI characters, `spans:0.95` of the gold spans
     #[arg(long, value_name = "FLOOR")]
     pub(crate) floor: Option<Floor>,
-    /// The most that the members may cost together, in µs of one core a token; needs --models or --costs. What
-    /// is fitted then keeps, of the sets of members under it, the best fold by fold
+    /// The maximum cost of all members together, in µs per token on one core; needs --models or --costs. A fitted
+    /// combiner then uses the best set of members below it, fold by fold
     #[arg(long, value_name = "MICROSECONDS")]
     pub(crate) ceiling: Option<f64>,
-    /// A member that is never dropped
+    /// A member that is never pruned
     #[arg(long, value_name = "NAME")]
     pub(crate) keep: Vec<String>,
-    /// A member whose single vote is enough, whatever the threshold
-    #[arg(long, value_name = "NAME")]
-    pub(crate) always: Vec<String>,
-    /// Look at every set of members beside those that elimination meets: the best there is under a floor or a ceiling
+    /// A member whose spans are redacted whatever the vote
+    #[arg(long, value_name = "NAME", alias = "always")]
+    pub(crate) always_redact: Vec<String>,
+    /// Evaluate every set of members, not only those that elimination meets: finds the best set under a floor or a ceiling
     #[arg(long)]
     pub(crate) every_set: bool,
     /// Choose a threshold for each category of labels
     #[arg(long)]
     pub(crate) by_category: bool,
-    /// Choose also how sure a single member must be to be enough where more votes than one are needed
-    #[arg(long, requires = "by_category")]
-    pub(crate) sure: bool,
-    /// Let that be so only in notes where something is decided by enough votes: where members agree on nothing, there is most often
-    /// nothing
-    #[arg(long, requires = "sure")]
-    pub(crate) company: bool,
-    /// Whoever marks something that overlaps agrees, whatever its label and borders; in the papers only the same span with the same
-    /// label is a vote for it
+    /// Choose for each category also the score from which one member's vote suffices
+    #[arg(long, alias = "sure", requires = "by_category")]
+    pub(crate) solo_min_scores: bool,
+    /// Let a single vote suffice only in notes that have another span with enough votes: a lone span is most often a false positive
+    #[arg(long, alias = "company", requires = "solo_min_scores")]
+    pub(crate) require_corroboration: bool,
+    /// Count overlapping spans as agreement, whatever their labels and boundaries; in the papers only identical spans agree
     #[arg(long)]
     pub(crate) overlap: bool,
-    /// Redact also what a beaten span covers beyond the winner; the papers let it go
-    #[arg(long)]
-    pub(crate) cover_beaten: bool,
+    /// Redact also the parts of overruled spans that no winner covers; in the papers they are not redacted
+    #[arg(long, alias = "cover-beaten")]
+    pub(crate) redact_uncovered: bool,
 }
 
 #[derive(Args)]
@@ -100,19 +99,19 @@ pub(crate) struct PruneArgs {
     pub(crate) said: SaidArgs,
     #[command(flatten)]
     pub(crate) objective: ObjectiveArgs,
-    /// Other documents with gold spans, which no member was fitted to: each threshold and what is chosen are scored there
+    /// Held-out documents with gold spans: every threshold and the chosen set are evaluated on them
     #[arg(long, value_name = "GOLD", requires = "test_predictions")]
     pub(crate) test: Option<PathBuf>,
-    /// What each member says of them: as PRED, or a folder that holds NAME.jsonl of each
+    /// Predictions of each member for them: as PRED, or a folder with NAME.jsonl for each
     #[arg(long = "test-predictions", value_name = "PRED", requires = "test")]
     pub(crate) test_predictions: Vec<String>,
     /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write a page: F1 against the threshold, the paths, what each member is worth and costs; no note text
+    /// Also write an HTML report: F1 by threshold, elimination paths, value and cost of each member; no note text
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Also write the page's first plot, of the test if there is one, as a picture
+    /// Also write the first plot of the report as SVG, for the held-out documents if given
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 }
@@ -123,7 +122,7 @@ pub(crate) enum Method {
     Voting,
     /// The members that backward elimination leaves (Kim 2019)
     VotingPruned,
-    /// Who says what is right, and who what is wrong (Kim 2020)
+    /// Decision templates over the members' votes (Kim 2020)
     DecisionTemplates,
     /// A support vector machine over spans (Kim 2020)
     StackedSvm,
@@ -143,23 +142,30 @@ impl Method {
 
 #[derive(Args)]
 pub(crate) struct FitArgs {
-    /// How members are combined
+    /// The combiner
     #[arg(value_name = "METHOD")]
     pub(crate) method: Method,
     #[command(flatten)]
     pub(crate) said: SaidArgs,
     #[command(flatten)]
     pub(crate) objective: ObjectiveArgs,
-    /// A rule member that stands beside those that are left, for instance `known`: whatever it says is redacted
-    #[arg(long, value_name = "KIND")]
-    pub(crate) beside: Vec<String>,
-    /// How sure they must be in notes where nothing else has votes enough, 0 to 1: only with --company
-    #[arg(long, value_name = "SCORE", default_value_t = 0.0, requires = "beside")]
-    pub(crate) beside_sure: f32,
+    /// A rule member to add to the bundle, for instance `known`: its spans are redacted whatever the vote
+    #[arg(long = "union-rule", value_name = "KIND", alias = "beside")]
+    pub(crate) union_rules: Vec<String>,
+    /// The minimum score of their spans in notes without another span that has enough votes, 0 to 1; counts only with
+    /// --require-corroboration
+    #[arg(
+        long,
+        value_name = "SCORE",
+        default_value_t = 0.0,
+        alias = "beside-sure",
+        requires = "union_rules"
+    )]
+    pub(crate) always_min_score: f32,
     /// The same seed gives the same bundle, byte for byte
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// The folder that becomes the bundle; must not be there, or be empty
+    /// The folder to write the bundle to; must not exist, or be empty
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 }
@@ -170,16 +176,16 @@ pub(crate) struct CompareArgs {
     pub(crate) said: SaidArgs,
     #[command(flatten)]
     pub(crate) objective: ObjectiveArgs,
-    /// Other documents with gold spans, which no member was fitted to
+    /// Held-out documents with gold spans
     #[arg(long, value_name = "GOLD")]
     pub(crate) test: PathBuf,
-    /// What each member says of them: as PRED, or a folder that holds NAME.jsonl of each
+    /// Predictions of each member for them: as PRED, or a folder with NAME.jsonl for each
     #[arg(long = "test-predictions", value_name = "PRED", required = true)]
     pub(crate) test_predictions: Vec<String>,
-    /// Only these ways of combining
+    /// Fit only these combiners
     #[arg(long, value_name = "METHOD", value_delimiter = ',')]
     pub(crate) methods: Vec<Method>,
-    /// A folder for the documents with what each way of combining says of them
+    /// A folder to write each combiner's predictions to
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// The same seed gives the same combiners
@@ -191,11 +197,11 @@ pub(crate) struct CompareArgs {
 }
 
 #[derive(Args)]
-pub(crate) struct KeepArgs {
-    /// Documents with gold spans; which spans they are is not written
+pub(crate) struct ExportOffsetsArgs {
+    /// Documents with gold spans; the gold spans are not written
     #[arg(value_name = "GOLD")]
     pub(crate) gold: PathBuf,
-    /// What each member said of the same documents: a folder of `lethe crossval`, a file, or NAME=PATH
+    /// Predictions of each member for the same documents: a folder of `lethe crossval`, a file, or NAME=PATH
     #[arg(value_name = "PRED", required = true)]
     pub(crate) predictions: Vec<String>,
     /// The file to write

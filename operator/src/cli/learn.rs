@@ -142,7 +142,7 @@ pub(crate) struct EvaluateArgs {
     /// Documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder
     #[arg(value_name = "GOLD")]
     pub(crate) gold: PathBuf,
-    /// The same documents with predicted spans, by system: a path, or NAME=PATH; a file of `lethe ensemble keep` has many
+    /// The same documents with predicted spans, by system: a path, or NAME=PATH; a file of `lethe ensemble export-offsets` has many
     #[arg(value_name = "PRED", required = true)]
     pub(crate) predictions: Vec<String>,
     /// Other names for labels, gold's and predicted ones: a TOML table `labels` of new names by old ones

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use lethe_connectors::sink::Acknowledgement;
 use lethe_core::{
-    Action, Agreement, Carried, CarriedField, Engine, LabelSet, MemberSet, Merging, NoteTypes, Plain,
-    Redactor, ReviewRule, Sweep, Voting, fingerprint, hex,
+    Action, Carried, CarriedField, Engine, LabelSet, Merging, NoteTypes, Plain, Redactor, ReviewRule, Sweep,
+    VoteSpec, fingerprint, hex,
 };
 use lethe_dictionaries::{Dictionary, exemption};
 use lethe_ensemble::{Bundle, SIGNATURE, Signers, Versions};
@@ -44,7 +44,7 @@ pub(crate) struct EngineConfig {
     /// Weaker protection that is wanted all the same: without it the settings that bring it about are refused.
     pub(crate) acknowledge: Vec<Acknowledgement>,
     /// How members are combined.
-    pub(crate) vote: Option<VoteConfig>,
+    pub(crate) vote: Option<VoteSpec>,
     /// What is done to what was found, where no policy says it, and what goes to the output beside it.
     pub(crate) redaction: RedactionConfig,
     /// When a note is flagged for a human's review.
@@ -52,40 +52,6 @@ pub(crate) struct EngineConfig {
     /// The policy: a table of its own in the file, or a file of its own.
     #[serde(skip)]
     pub(crate) policy: Option<PolicySource>,
-}
-
-/// The `[engine.vote]` table.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct VoteConfig {
-    /// Votes that a span needs.
-    pub(crate) threshold: u32,
-    /// How sure a member must be that its single vote is enough, 0 to 1; if not given, no member is.
-    pub(crate) sure: Option<f32>,
-    /// Whether that holds only in notes where something is decided by enough votes.
-    pub(crate) company: bool,
-    /// Members whose single vote is enough.
-    pub(crate) always: Vec<String>,
-    /// How sure such a member must be where `company` holds, 0 to 1; what it is less sure of needs company too.
-    pub(crate) always_sure: f32,
-    /// Whether the part of a beaten span that no winner covers is redacted all the same.
-    pub(crate) cover_beaten: bool,
-    /// When members agree: `exact` or `overlap`.
-    pub(crate) agreement: Agreement,
-}
-
-impl Default for VoteConfig {
-    fn default() -> Self {
-        Self {
-            threshold: 1,
-            sure: None,
-            company: false,
-            always: Vec::new(),
-            always_sure: 0.0,
-            cover_beaten: true,
-            agreement: Agreement::Exact,
-        }
-    }
 }
 
 /// The `[engine.redaction]` table.
@@ -207,46 +173,10 @@ impl EngineConfig {
             identities.push(config.identity().map_err(refuse)?);
             members.push(config.build(&labels, &dictionary).map_err(refuse)?);
         }
-        // Votes that no span can have would let everything through, as having no member would.
-        let most = members.len();
-        if most > 0 && !(1..=most).contains(&(vote.threshold as usize)) {
-            return Err(usage(format!(
-                "key `engine.vote.threshold`: is {}, but a span has 1 to {most} votes",
-                vote.threshold
-            )));
-        }
-        if let Some(sure) = vote.sure.filter(|sure| !(0.0..=1.0).contains(sure)) {
-            return Err(usage(format!(
-                "key `engine.vote.sure`: is {sure}, but a score is 0 to 1"
-            )));
-        }
-        if !(0.0..=1.0).contains(&vote.always_sure) {
-            return Err(usage(format!(
-                "key `engine.vote.always_sure`: is {}, but a score is 0 to 1",
-                vote.always_sure
-            )));
-        }
-        let mut always = MemberSet::default();
-        for name in &vote.always {
-            let place = members.iter().position(|member| member.name() == name);
-            always = always
-                .with(place.ok_or_else(|| {
-                    usage(format!("key `engine.vote.always`: there is no member `{name}`"))
-                })?);
-        }
-        let voting = Voting {
-            threshold: vote.threshold,
-            thresholds: Vec::new(),
-            sure: vote
-                .sure
-                .map_or_else(Vec::new, |sure| vec![sure; labels.labels().len()]),
-            company: vote.company,
-            always,
-            always_sure: vote.always_sure,
-            ranks: Vec::new(),
-            cover_beaten: vote.cover_beaten,
-            agreement: vote.agreement,
-        };
+        let names: Vec<&str> = members.iter().map(|member| member.name()).collect();
+        let combiner = vote
+            .combiner(&labels, &names)
+            .map_err(|error| usage(format!("key `engine.vote.{}`: {}", error.key, error.problem)))?;
         let never = ["DATE", "AGE", "PHONE", "FAX", "ZIP"]
             .iter()
             .filter_map(|name| labels.resolve(name).ok())
@@ -258,13 +188,7 @@ impl EngineConfig {
         };
         let plain = || fingerprint(&(&identities, &vote, &self.redaction));
         let act = self.act(&labels, &dictionary, plain)?;
-        let engine = Engine::new(
-            Arc::clone(&labels),
-            members,
-            Arc::new(voting),
-            merging,
-            act.redactor,
-        );
+        let engine = Engine::new(Arc::clone(&labels), members, combiner, merging, act.redactor);
         Ok(Recipe {
             labels: format!("{} v{}", labels.id(), labels.version()),
             dictionary: hex(dictionary.digest()),
@@ -485,9 +409,9 @@ mod tests {
     #[test]
     fn a_threshold_that_no_span_reaches_is_refused() {
         let built = |threshold| {
-            let vote = VoteConfig {
+            let vote = VoteSpec {
                 threshold,
-                ..VoteConfig::default()
+                ..VoteSpec::default()
             };
             let config = EngineConfig {
                 vote: Some(vote),
@@ -543,24 +467,5 @@ mod tests {
         ] {
             assert_eq!(built(setting), Ok(acknowledged.map(str::to_owned)), "{setting}");
         }
-    }
-
-    #[test]
-    fn a_member_can_be_no_surer_than_sure() {
-        let built = |sure| {
-            let vote = VoteConfig {
-                sure: Some(sure),
-                ..VoteConfig::default()
-            };
-            let config = EngineConfig {
-                vote: Some(vote),
-                acknowledge: vec![Acknowledgement::RulesOnly],
-                ..EngineConfig::default()
-            };
-            config.build().map(|_| ()).map_err(|error| error.to_string())
-        };
-        assert_eq!(built(0.95), Ok(()));
-        let told = "key `engine.vote.sure`: is 1.5, but a score is 0 to 1".to_owned();
-        assert_eq!(built(1.5), Err(told));
     }
 }

@@ -8,6 +8,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::Config;
 use super::origin::{Origin, SecretFile};
+use super::renamed::rename;
 use crate::exit::usage;
 
 /// Reads a configuration file.
@@ -30,6 +31,9 @@ pub(crate) fn parse(text: &str, origin: &str) -> anyhow::Result<Config> {
     let mut files = Vec::new();
     for (key, value) in &mut table {
         fill_in(value, key, &mut files).map_err(|(key, why)| at(text, origin, &key, &why))?;
+    }
+    for warning in rename(&mut table).map_err(|(key, why)| at(text, origin, &key, &why))? {
+        tracing::warn!("{origin}: {warning}");
     }
     let config: Result<Config, _> = serde_path_to_error::deserialize(Value::Table(table));
     let mut config = config.map_err(|error| {

@@ -6,6 +6,7 @@ mod load;
 mod names;
 mod origin;
 mod policy;
+mod renamed;
 mod telemetry;
 
 use std::path::PathBuf;
@@ -280,10 +281,10 @@ mod tests {
     #[test]
     fn the_fingerprint_of_settings_is_the_same_in_every_build() {
         let of_defaults = "146a1f4f9a4202ab99b1514c7943eef4c38f7d9f95c2e3c2beae8f159ba56092";
-        let of_settings = "a7d2d1bcf98b9341ab54ea48bd39cca43df63b255f3e1778b5726c43a1b03a5f";
+        let of_settings = "1a7c311999b675fc5400de7cc2db54ae323fccd18a2c4a99fa3326c561894ed1";
         assert_eq!(fingerprint_of(""), of_defaults);
         let settings = "[format]\nkind = \"hl7v2\"\n[engine]\nlabels = \"i2b2-2014\"\nacknowledge = [\"rules-only\"]\n\
-            members = [{ kind = \"pattern\" }, { kind = \"known\" }]\n[engine.vote]\nthreshold = 2\nalways = [\"known\"]\n\
+            members = [{ kind = \"pattern\" }, { kind = \"known\" }]\n[engine.vote]\nthreshold = 2\nalways_redact = [\"known\"]\n\
             [engine.redaction]\ncarry = [\"note_id\"]\nlabels = { PATIENT = \"mask\" }\n";
         assert_eq!(fingerprint_of(settings), of_settings);
     }

@@ -77,7 +77,7 @@ impl Trained {
             &self.models(),
             "--labels",
             &self.labels(),
-            "--beside",
+            "--union-rule",
             "known",
             "--out",
         ];
@@ -218,7 +218,7 @@ fn what_is_kept_by_offsets_alone_prunes_the_same_under_other_names_too() {
     let kept = trained.place.at("kept.jsonl");
     let kept = kept.to_str().unwrap();
     trained
-        .ensemble(&["keep"], &["--out", kept])
+        .ensemble(&["export-offsets"], &["--out", kept])
         .expect(0)
         .says("3 members' spans of 60 documents");
     let content = std::fs::read_to_string(kept).unwrap();
@@ -372,22 +372,26 @@ fn every_way_of_combining_is_fitted_compared_and_bundled() {
     let report: Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report["members"].as_array().unwrap().len(), 2);
 
-    // What a rule says counts whatever the machine makes of the rest.
+    // The spans of a union rule are redacted whatever the combiner decides.
     let machine = trained.place.at("machine");
     let (models, labels) = (trained.models(), trained.labels());
     let out = machine.to_str().unwrap();
-    let beside = ["--models", &models, "--beside", "known", "--out", out];
-    let fit = |more: &[&str]| trained.ensemble(&["fit", "stacked-svm"], &[&beside, more].concat());
-    fit(&[]).expect(2).says("--beside known: label set");
+    let union = ["--models", &models, "--union-rule", "known", "--out", out];
+    let fit = |more: &[&str]| trained.ensemble(&["fit", "stacked-svm"], &[&union[..], more].concat());
+    fit(&[]).expect(2).says("--union-rule known: label set");
     fit(&["--labels", &labels]).expect(0);
     let shown = Lethe::new(["ensemble", "show", out]).end().expect(0).out;
     assert!(
-        shown.contains("whatever known says") && shown.contains("without known"),
+        shown.contains("every span of known is redacted") && shown.contains("without known"),
         "{shown}"
     );
     let page = machine.join("bundle.toml");
     let text = std::fs::read_to_string(&page).unwrap();
-    std::fs::write(&page, text.replace("beside = [\"known\"]", "beside = []")).unwrap();
+    std::fs::write(
+        &page,
+        text.replace("union_rules = [\"known\"]", "union_rules = []"),
+    )
+    .unwrap();
     let refused = Lethe::new(["ensemble", "show", out]).end().expect(2);
     refused.says("it was fitted on");
 }

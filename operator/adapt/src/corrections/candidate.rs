@@ -219,7 +219,8 @@ impl Recipe<'_> {
         part.member.insert("name".to_owned(), name.clone().into());
         page.members.push(part);
         match &mut page.combine {
-            Rule::Voting { beside, .. } | Rule::Fitted { beside, .. } => beside.push(name),
+            Rule::Voting(vote) => vote.union_rules.push(name),
+            Rule::Fitted { union_rules, .. } => union_rules.push(name),
             _ => return Err(CorrectionsError::Combiner),
         }
         Ok(())

@@ -140,17 +140,10 @@ pub(super) fn bundle(folder: &Path, kinds: &[&'static str]) -> PathBuf {
         train(&job, &mut Quiet).unwrap();
     }
     let labels = LabelSet::of_names("home", &["NAME", "DATE"].map(str::to_owned)).unwrap();
-    let rule = Rule::Voting {
-        threshold: 1,
-        thresholds: [].into(),
-        sure: [].into(),
-        always: Vec::new(),
-        always_sure: 0.0,
-        cover_beaten: false,
-        agreement: lethe_core::Agreement::Exact,
-        company: false,
-        beside: Vec::new(),
-    };
+    let rule = Rule::Voting(lethe_core::VoteSpec {
+        redact_uncovered: false,
+        ..lethe_core::VoteSpec::default()
+    });
     let parts = kinds.iter().map(|kind| Part::model(kind)).collect();
     let mut page = Page::new(&labels, rule, Provenance::default(), parts);
     let path = folder.join("bundle");

@@ -110,12 +110,12 @@ proptest! {
         subset in any::<u64>(),
         threshold in 0u32..5,
         thresholds in proptest::collection::vec(0u32..5, 0..3),
-        sure in proptest::collection::vec(0f32..1.2, 0..3),
+        solo_min_scores in proptest::collection::vec(0f32..1.2, 0..3),
         always in 0u64..8,
         ranks in proptest::collection::vec(0u32..6, 0..6),
-        cover_beaten in any::<bool>(),
+        redact_uncovered in any::<bool>(),
         overlap in any::<bool>(),
-        company in any::<bool>(),
+        require_corroboration in any::<bool>(),
     ) {
         let mut members = members;
         for (i, told) in members.iter_mut().enumerate() {
@@ -125,7 +125,7 @@ proptest! {
         }
         let said = said(&gold, &members);
         let agreement = if overlap { Agreement::Overlap } else { Agreement::Exact };
-        let voting = Voting { threshold, thresholds, sure, always: MemberSet(always), always_sure: 0.0, ranks, cover_beaten, agreement, company };
+        let voting = Voting { threshold, thresholds, solo_min_scores, always_redact: MemberSet(always), always_min_score: 0.0, ranks, redact_uncovered, agreement, require_corroboration };
         let members = MemberSet(subset);
         let ballot = Ballot::new(&said, true);
         let (tally, by_label) = slowly(&said, &voting, members);

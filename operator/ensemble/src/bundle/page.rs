@@ -1,8 +1,6 @@
 //! `bundle.toml`: what an ensemble is made of, where it comes from, what it was measured to do and to cost.
 
-use std::collections::BTreeMap;
-
-use lethe_core::{Agreement, LabelSet, TOKENIZER_VERSION};
+use lethe_core::{LabelSet, TOKENIZER_VERSION, VoteSpec};
 use serde::{Deserialize, Serialize};
 
 use super::sha256;
@@ -32,6 +30,9 @@ pub struct Page {
     pub measured: Vec<Measured>,
     /// The members that are left, the best of cross-validation first: their order is their rank.
     pub members: Vec<Part>,
+    /// The digest of the file that the page was read from or written to.
+    #[serde(skip)]
+    pub(super) file_digest: Option<String>,
 }
 
 /// How members are combined.
@@ -40,57 +41,17 @@ pub struct Page {
 #[non_exhaustive]
 pub enum Rule {
     /// Votes over identical spans (Kim 2019, 2020), pruned or not.
-    Voting {
-        /// Votes that a span needs.
-        threshold: u32,
-        /// Votes that a span of a label needs instead.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        thresholds: BTreeMap<String, u32>,
-        /// How sure a member must be, 0 to 1, that its single vote is enough for a label.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        sure: BTreeMap<String, f64>,
-        /// Whether that holds only in notes where something is decided by enough votes.
-        #[serde(default, skip_serializing_if = "is_false")]
-        company: bool,
-        /// Members whose single vote is enough.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        always: Vec<String>,
-        /// How sure such a member must be where `company` holds, 0 to 1; what it is less sure of needs company too.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        always_sure: f64,
-        /// Whether what a beaten span covers beyond the winner is redacted too.
-        cover_beaten: bool,
-        /// When members agree.
-        #[serde(default, skip_serializing_if = "is_exact")]
-        agreement: Agreement,
-        /// Rule members that do not vote, the last of the members: whatever they say is redacted.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        beside: Vec<String>,
-    },
+    Voting(VoteSpec),
     /// A combiner that was fitted, in a file of its own.
     Fitted {
         /// One of [`Fitted::KINDS`](crate::Fitted::KINDS).
         kind: String,
         /// The file's digest.
         digest: String,
-        /// Rule members that it was not fitted on, the last of the members: whatever they say is redacted.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        beside: Vec<String>,
+        /// Rule members that it was not fitted on, the last of the members: their spans are redacted, too.
+        #[serde(default, alias = "beside", skip_serializing_if = "Vec::is_empty")]
+        union_rules: Vec<String>,
     },
-}
-
-/// Pages from before there was a choice say nothing of it.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(score: &f64) -> bool {
-    *score == 0.0
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
-fn is_exact(agreement: &Agreement) -> bool {
-    *agreement == Agreement::Exact
 }
 
 /// A member of a bundle.
@@ -163,6 +124,7 @@ impl Page {
             corrects: None,
             measured: Vec::new(),
             members,
+            file_digest: None,
         }
     }
 
@@ -175,8 +137,14 @@ impl Page {
         }
     }
 
-    /// SHA-256 of the page, which holds the digests of all that its members read: what a bundle is told by.
+    /// Returns the SHA-256 of `bundle.toml`, which identifies the bundle, since it holds the digests of all that its members read.
+    ///
+    /// It is that of the file's bytes as the page was last read or written: a bundle that an earlier version wrote, under earlier
+    /// names of keys, keeps its digest.
     pub fn digest(&self) -> String {
+        if let Some(digest) = &self.file_digest {
+            return digest.clone();
+        }
         // What was read from TOML can be written as TOML.
         sha256(toml::to_string(self).unwrap_or_default().as_bytes())
     }

@@ -39,8 +39,8 @@ impl Part {
 }
 
 impl Page {
-    /// Combines by a fitted combiner, whose file it writes into the bundle's folder. Members that it was not fitted on
-    /// stand beside it.
+    /// Combines by a fitted combiner, whose file it writes into the bundle's folder. The spans of members that it was not fitted
+    /// on are redacted in addition.
     ///
     /// # Errors
     /// [`BundleError`].
@@ -55,7 +55,7 @@ impl Page {
         self.combine = Rule::Fitted {
             kind: kind.to_owned(),
             digest: sha256(&bytes),
-            beside: self
+            union_rules: self
                 .members
                 .iter()
                 .skip(fitted.members().len())
@@ -95,8 +95,10 @@ impl Page {
         })?;
         std::fs::create_dir_all(folder).map_err(|source| io(folder, source))?;
         let draft = folder.join(".bundle.toml.part");
-        std::fs::write(&draft, text).map_err(|source| io(&draft, source))?;
-        std::fs::rename(&draft, &path).map_err(|source| io(&path, source))
+        std::fs::write(&draft, &text).map_err(|source| io(&draft, source))?;
+        std::fs::rename(&draft, &path).map_err(|source| io(&path, source))?;
+        self.file_digest = Some(sha256(text.as_bytes()));
+        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! A threshold for each category of labels, and how sure a single member must be to be enough, once the members are chosen.
+//! A threshold for each category of labels, and the score from which a single vote suffices, once the members are chosen.
 //!
 //! Names and dates are not missed in the same way, so one threshold for both gives something away. Coordinate ascent:
 //! category by category the threshold that makes the objective best is taken, and again from the first until none
@@ -11,9 +11,9 @@ use lethe_core::{LabelSet, Voting};
 use super::report::{ByCategory, CategoryThreshold, Point};
 use super::{Judge, Tried};
 
-/// How sure a single member must be, where that is asked for.
-const SURE: &[f32] = &[0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999];
-const NOBODY: f32 = f32::INFINITY;
+/// The scores that are tried as the least for a single vote.
+const SCORES: &[f32] = &[0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999];
+const NEVER: f32 = f32::INFINITY;
 
 pub(super) fn thresholds(judge: &Judge<'_>, labels: &LabelSet, chosen: Tried) -> ByCategory {
     let used = judge.ballot.used();
@@ -24,7 +24,7 @@ pub(super) fn thresholds(judge: &Judge<'_>, labels: &LabelSet, chosen: Tried) ->
     categories.retain(|_, ids| ids.iter().any(|&id| used[id]));
     let mut voting = Voting {
         thresholds: vec![chosen.threshold; labels.labels().len()],
-        sure: vec![NOBODY; labels.labels().len()],
+        solo_min_scores: vec![NEVER; labels.labels().len()],
         ..judge.voting(chosen.threshold)
     };
     let mut best = judge.judge(&voting, chosen.members);
@@ -32,19 +32,19 @@ pub(super) fn thresholds(judge: &Judge<'_>, labels: &LabelSet, chosen: Tried) ->
     loop {
         let before = best.standing;
         for ids in categories.values() {
-            let mut kept = (voting.thresholds[ids[0]], voting.sure[ids[0]]);
+            let mut kept = (voting.thresholds[ids[0]], voting.solo_min_scores[ids[0]]);
             for threshold in 1..=chosen.members.len() {
-                // Where one vote is enough, that of a sure member is.
-                let some = if judge.options.sure && threshold > 1 {
-                    SURE
+                // Where one vote is enough, no score need suffice.
+                let some = if judge.options.solo_min_scores && threshold > 1 {
+                    SCORES
                 } else {
                     &[]
                 };
-                for &sure in some.iter().chain([&NOBODY]) {
-                    set(&mut voting, ids, (threshold, sure));
+                for &score in some.iter().chain([&NEVER]) {
+                    set(&mut voting, ids, (threshold, score));
                     let next = judge.judge(&voting, chosen.members);
                     if next.standing.total_cmp(&best.standing).is_gt() {
-                        (best, kept) = (next, (threshold, sure));
+                        (best, kept) = (next, (threshold, score));
                     }
                 }
             }
@@ -58,24 +58,24 @@ pub(super) fn thresholds(judge: &Judge<'_>, labels: &LabelSet, chosen: Tried) ->
     let of = |(category, ids): (&&str, &Vec<usize>)| CategoryThreshold {
         category: (*category).to_owned(),
         threshold: voting.thresholds[ids[0]],
-        sure: told(voting.sure[ids[0]]),
+        solo_min_score: finite(voting.solo_min_scores[ids[0]]),
     };
     ByCategory {
         categories: categories.iter().map(of).collect(),
         point: Point::of(&best),
         rounds,
-        sure: voting.sure.iter().copied().map(told).collect(),
+        solo_min_scores: voting.solo_min_scores.iter().copied().map(finite).collect(),
         thresholds: voting.thresholds,
     }
 }
 
-fn set(voting: &mut Voting, ids: &[usize], (threshold, sure): (u32, f32)) {
+fn set(voting: &mut Voting, ids: &[usize], (threshold, score): (u32, f32)) {
     for &id in ids {
         voting.thresholds[id] = threshold;
-        voting.sure[id] = sure;
+        voting.solo_min_scores[id] = score;
     }
 }
 
-fn told(sure: f32) -> Option<f32> {
-    (sure < NOBODY).then_some(sure)
+fn finite(score: f32) -> Option<f32> {
+    (score < NEVER).then_some(score)
 }

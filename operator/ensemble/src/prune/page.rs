@@ -63,7 +63,7 @@ pub fn page(pruned: &Pruned, held_out: &[HeldOut], title: &str) -> String {
     out.push_str(&format!(
         "<footer>Objective {}; {}{}.</footer>\n",
         escape(&pruned.objective.to_string()),
-        if pruned.cover_beaten {
+        if pruned.redact_uncovered {
             "what winners leave of beaten spans is covered"
         } else {
             "what winners leave of beaten spans is let go"

@@ -21,14 +21,14 @@ pub struct Pruned {
     pub version: u32,
     /// What was pruned for.
     pub objective: Objective,
-    /// Whether the vote covers what winners leave of beaten spans.
-    pub cover_beaten: bool,
+    /// Whether the parts of overruled spans that no winner covers are redacted.
+    pub redact_uncovered: bool,
     /// When members agree.
     #[serde(default)]
     pub agreement: Agreement,
-    /// Whether a sure member is enough only in company.
+    /// Whether a single vote needs corroboration.
     #[serde(default)]
-    pub company: bool,
+    pub require_corroboration: bool,
     /// Documents that members were judged on.
     pub documents: u64,
     /// All members; elsewhere they are named by their place here.
@@ -61,7 +61,7 @@ pub struct PrunedMember {
     /// Whether it is never dropped.
     pub keep: bool,
     /// Whether its single vote is enough.
-    pub always: bool,
+    pub always_redact: bool,
     /// µs a token, if known.
     pub cost: Option<Cost>,
     /// How it does by itself.
@@ -117,9 +117,9 @@ pub struct ByCategory {
     pub categories: Vec<CategoryThreshold>,
     /// The same by label id, as [`Voting::thresholds`] takes them.
     pub thresholds: Vec<u32>,
-    /// How sure a member must be to be enough alone, by label id; nobody is where there is none.
+    /// The score from which a single vote suffices, by label id; where there is none, no score does.
     #[serde(default)]
-    pub sure: Vec<Option<f32>>,
+    pub solo_min_scores: Vec<Option<f32>>,
     /// What the chosen set comes to with them; its `threshold` is that of labels in no category above.
     pub point: Point,
     /// Times that all categories were gone through.
@@ -133,9 +133,9 @@ pub struct CategoryThreshold {
     pub category: String,
     /// Votes needed.
     pub threshold: u32,
-    /// How sure a member must be to be enough alone; nobody is where there is none.
+    /// The score from which a single vote suffices, if any does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sure: Option<f32>,
+    pub solo_min_score: Option<f32>,
 }
 
 /// What the members of a set are worth.
@@ -206,9 +206,9 @@ impl Point {
     }
 }
 
-/// How sure a member must be, where nobody may be sure enough.
-fn bound(sure: Option<f32>) -> f32 {
-    sure.unwrap_or(f32::INFINITY)
+/// The score from which a single vote suffices; infinite where no score does.
+fn bound(score: Option<f32>) -> f32 {
+    score.unwrap_or(f32::INFINITY)
 }
 
 impl ByCategory {
@@ -217,9 +217,9 @@ impl ByCategory {
         self.categories.iter().find(|one| one.category == category)
     }
 
-    /// As [`Voting::sure`] takes it.
-    fn sure(&self) -> Vec<f32> {
-        self.sure.iter().copied().map(bound).collect()
+    /// As [`Voting::solo_min_scores`] takes it.
+    fn solo_min_scores(&self) -> Vec<f32> {
+        self.solo_min_scores.iter().copied().map(bound).collect()
     }
 }
 
@@ -242,15 +242,15 @@ impl Pruned {
         Voting {
             threshold: self.chosen.threshold,
             thresholds: (self.by_category.as_ref()).map_or_else(Vec::new, |by| by.thresholds.clone()),
-            sure: (self.by_category.as_ref()).map_or_else(Vec::new, ByCategory::sure),
-            always: always
-                .filter(|&(_, &member)| self.members[member].always)
+            solo_min_scores: (self.by_category.as_ref()).map_or_else(Vec::new, ByCategory::solo_min_scores),
+            always_redact: always
+                .filter(|&(_, &member)| self.members[member].always_redact)
                 .fold(MemberSet::default(), |set, (place, _)| set.with(place)),
-            always_sure: 0.0,
+            always_min_score: 0.0,
             ranks: self.ranks_of(members),
-            cover_beaten: self.cover_beaten,
+            redact_uncovered: self.redact_uncovered,
             agreement: self.agreement,
-            company: self.company,
+            require_corroboration: self.require_corroboration,
         }
     }
 
@@ -271,20 +271,21 @@ impl Pruned {
             place.ok_or_else(|| PruneError::Missing(member.name.clone()))
         };
         let places = self.members.iter().map(place).collect::<Result<Vec<_>, _>>()?;
-        let graded = (self.by_category.as_ref()).is_some_and(|by| by.sure.iter().any(Option::is_some));
+        let graded =
+            (self.by_category.as_ref()).is_some_and(|by| by.solo_min_scores.iter().any(Option::is_some));
         let ballot = Ballot::new(&said.with(&places), graded);
         let all = everyone(self.members.len());
-        let always = (0..self.members.len()).filter(|&member| self.members[member].always);
+        let always = (0..self.members.len()).filter(|&member| self.members[member].always_redact);
         let voting = Voting {
             threshold: 1,
             thresholds: Vec::new(),
-            sure: Vec::new(),
-            always: always.fold(MemberSet::default(), MemberSet::with),
-            always_sure: 0.0,
+            solo_min_scores: Vec::new(),
+            always_redact: always.fold(MemberSet::default(), MemberSet::with),
+            always_min_score: 0.0,
             ranks: self.members.iter().map(|member| member.rank).collect(),
-            cover_beaten: self.cover_beaten,
+            redact_uncovered: self.redact_uncovered,
             agreement: self.agreement,
-            company: self.company,
+            require_corroboration: self.require_corroboration,
         };
         let tally = |threshold: u32, members: MemberSet| {
             let voting = Voting {
@@ -309,8 +310,8 @@ impl Pruned {
             thresholds: (chosen_for.iter())
                 .map(|by| by.map_or(self.chosen.threshold, |by| by.threshold))
                 .collect(),
-            sure: (chosen_for.iter())
-                .map(|by| bound(by.and_then(|by| by.sure)))
+            solo_min_scores: (chosen_for.iter())
+                .map(|by| bound(by.and_then(|by| by.solo_min_score)))
                 .collect(),
             ..voting.clone()
         };

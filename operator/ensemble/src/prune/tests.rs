@@ -77,7 +77,7 @@ fn a_kept_member_stays_and_one_that_always_counts_needs_no_second_vote() {
     let said = said(&["ABCDEFGH", "ABCDEF", "GHIJKL"]);
     let options = PruneOptions {
         keep: MemberSet(0b100),
-        always: MemberSet(0b100),
+        always_redact: MemberSet(0b100),
         ..PruneOptions::default()
     };
     let pruned = prune(&said, &options).unwrap();
@@ -86,7 +86,7 @@ fn a_kept_member_stays_and_one_that_always_counts_needs_no_second_vote() {
         assert_eq!(path.start.tally.covered.min(4), 4);
     }
     assert!(pruned.names().contains(&"m2"));
-    assert_eq!(pruned.voting().always.len(), 1);
+    assert_eq!(pruned.voting().always_redact.len(), 1);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn looking_at_every_set_finds_what_dropping_one_at_a_time_passes_by() {
         let voting = Voting {
             threshold,
             ranks: said.ranks(),
-            cover_beaten: false,
+            redact_uncovered: false,
             ..Voting::default()
         };
         Ballot::new(&said, false).tally(&voting, set).f1()
@@ -292,14 +292,14 @@ proptest! {
     #[test]
     fn each_step_is_the_best_drop_and_the_rule_stops_at_the_first_that_is_worse(
         members in proptest::collection::vec("[A-La-c]{0,10}", 1..6),
-        cover_beaten in any::<bool>(),
+        redact_uncovered in any::<bool>(),
     ) {
         let members: Vec<&str> = members.iter().map(String::as_str).collect();
         let said = said(&members);
-        let options = PruneOptions { cover_beaten, ..PruneOptions::default() };
+        let options = PruneOptions { redact_uncovered, ..PruneOptions::default() };
         let pruned = prune(&said, &options).unwrap();
         let f1 = |threshold: u32, members: MemberSet| {
-            let voting = Voting { threshold, ranks: said.ranks(), cover_beaten, ..Voting::default() };
+            let voting = Voting { threshold, ranks: said.ranks(), redact_uncovered, ..Voting::default() };
             Ballot::new(&said, false).tally(&voting, members).f1()
         };
         for path in &pruned.paths {

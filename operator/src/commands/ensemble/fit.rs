@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context as _;
-use lethe_core::{LabelId, MemberSet};
+use lethe_core::{LabelId, MemberSet, SoloMinScore, VoteSpec};
 use lethe_corpus::Document;
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::prune::prune;
@@ -29,8 +29,8 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
     }
     let kind = Some(args.method.name()).filter(|name| Fitted::KINDS.contains(&name.as_str()));
     let said = said(&args.said)?;
-    for kind in &args.beside {
-        let refused = |error: &dyn std::fmt::Display| usage(format!("--beside {kind}: {error}"));
+    for kind in &args.union_rules {
+        let refused = |error: &dyn std::fmt::Display| usage(format!("--union-rule {kind}: {error}"));
         let config = Part::rule(kind)
             .config(&args.out)
             .map_err(|error| refused(&error))?;
@@ -82,10 +82,10 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
             (on, left, documents)
         }
     };
-    let on = if args.beside.is_empty() {
+    let on = if args.union_rules.is_empty() {
         on.to_owned()
     } else {
-        format!("{on}, without {}", args.beside.join(", "))
+        format!("{on}, without {}", args.union_rules.join(", "))
     };
     page.measured.push(measured(on, cost, &judged, documents)?);
     let source = |name: &str| {
@@ -133,29 +133,29 @@ fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, le
         .flat_map(|by| by.thresholds.iter().zip(0..))
         .map(|(&needed, label)| (said.labels.label(LabelId(label)).name.clone(), needed))
         .collect();
-    let sure: BTreeMap<String, f64> = pruned
+    let solo_min_scores: BTreeMap<String, f64> = pruned
         .by_category
         .iter()
-        .flat_map(|by| by.sure.iter().zip(0..))
-        .filter_map(|(&sure, label)| Some((said.labels.label(LabelId(label)).name.clone(), written(sure?))))
+        .flat_map(|by| by.solo_min_scores.iter().zip(0..))
+        .filter_map(|(&score, label)| Some((said.labels.label(LabelId(label)).name.clone(), written(score?))))
         .collect();
-    let rule = Rule::Voting {
+    let rule = Rule::Voting(VoteSpec {
         threshold: pruned.chosen.threshold,
         thresholds,
-        sure,
-        company: options.company,
-        // A rule beside the pruned ones has no one to agree with.
-        always: left
+        solo_min_score: SoloMinScore::ByLabel(solo_min_scores),
+        require_corroboration: options.require_corroboration,
+        // No other member agrees with a rule that was not pruned with them.
+        always_redact: left
             .iter()
-            .filter(|&&member| options.always.contains(member))
+            .filter(|&&member| options.always_redact.contains(member))
             .map(|&member| said.members[member].clone())
-            .chain(args.beside.iter().cloned())
+            .chain(args.union_rules.iter().cloned())
             .collect(),
-        always_sure: written(args.beside_sure),
-        cover_beaten: args.objective.cover_beaten,
+        always_min_score: written(args.always_min_score),
+        redact_uncovered: args.objective.redact_uncovered,
         agreement: options.agreement,
-        beside: Vec::new(),
-    };
+        union_rules: Vec::new(),
+    });
     let part = |&member: &usize| {
         let judged = &pruned.members[member];
         Part {
@@ -167,7 +167,7 @@ fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, le
     let members = left
         .iter()
         .map(part)
-        .chain(args.beside.iter().map(|kind| Part::rule(kind)));
+        .chain(args.union_rules.iter().map(|kind| Part::rule(kind)));
     let provenance = Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: args.seed,

@@ -2,8 +2,8 @@
 
 mod compare;
 mod crossfit;
+mod export_offsets;
 mod fit;
-mod keep;
 mod prune;
 mod show;
 mod versions;
@@ -30,7 +30,7 @@ pub(crate) fn run(command: &EnsembleCommand) -> anyhow::Result<()> {
         EnsembleCommand::Prune(args) => prune::run(args),
         EnsembleCommand::Fit(args) => fit::run(args),
         EnsembleCommand::Compare(args) => compare::run(args),
-        EnsembleCommand::Keep(args) => keep::run(args),
+        EnsembleCommand::ExportOffsets(args) => export_offsets::run(args),
         EnsembleCommand::Show(args) => show::run(args),
         EnsembleCommand::Publish(args) => versions::publish(args),
         EnsembleCommand::Versions(args) => versions::list(args),
@@ -183,13 +183,13 @@ fn options(args: &ObjectiveArgs, said: &Said, costs: Vec<Cost>) -> anyhow::Resul
             ceiling: args.ceiling,
         },
         keep: set(&args.keep, "--keep")?,
-        always: set(&args.always, "--always")?,
+        always_redact: set(&args.always_redact, "--always-redact")?,
         costs,
         every_set: args.every_set,
         by_category: args.by_category,
-        sure: args.sure,
-        company: args.company,
-        cover_beaten: args.cover_beaten,
+        solo_min_scores: args.solo_min_scores,
+        require_corroboration: args.require_corroboration,
+        redact_uncovered: args.redact_uncovered,
         agreement: if args.overlap {
             Agreement::Overlap
         } else {

@@ -105,10 +105,10 @@ fn table(told: &Told<'_>) -> String {
             .categories
             .iter()
             .map(|one| {
-                let sure = one
-                    .sure
-                    .map_or_else(String::new, |sure| format!(" or one of {sure}"));
-                format!("{} {}{sure}", one.category, one.threshold)
+                let solo = one.solo_min_score.map_or_else(String::new, |score| {
+                    format!(" or one with a score of at least {score}")
+                });
+                format!("{} {}{solo}", one.category, one.threshold)
             })
             .collect();
         lines.push(row(0, "by category", &by.point, each.join(", ")));

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use lethe_core::Agreement;
+use lethe_core::{Agreement, SoloMinScore, VoteSpec};
 use lethe_dictionaries::Dictionary;
 use lethe_ensemble::{Bundle, Rule};
 
@@ -22,61 +22,20 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
         bundle.labels.version()
     )?;
     match &page.combine {
-        Rule::Voting {
-            threshold,
-            thresholds,
-            sure,
-            company,
-            always,
-            always_sure,
-            cover_beaten,
-            agreement,
-            beside,
-        } => {
-            let voters = page.members.len() - beside.len();
-            writeln!(to, "votes       {threshold} of {voters}")?;
-            for (label, needed) in thresholds.iter().filter(|&(_, needed)| needed != threshold) {
-                writeln!(to, "            {needed} for {label}")?;
-            }
-            for (label, sure) in sure {
-                writeln!(
-                    to,
-                    "            1 is enough for {label} if it is at least {sure} sure"
-                )?;
-            }
-            if *company {
-                writeln!(
-                    to,
-                    "            and if something else in the note has votes enough"
-                )?;
-            }
-            if !always.is_empty() {
-                let doubt = match *always_sure {
-                    0.0 => String::new(),
-                    sure => format!(", and below {sure} sure if something else has votes enough"),
-                };
-                writeln!(to, "            1 is enough from {}{doubt}", always.join(", "))?;
-            }
-            if *agreement == Agreement::Overlap {
-                writeln!(to, "            whoever marks something that overlaps agrees")?;
-            }
-            if *cover_beaten {
-                writeln!(
-                    to,
-                    "            what a beaten span covers beyond the winner is redacted too"
-                )?;
-            }
-        }
+        Rule::Voting(vote) => show_vote(&mut to, vote, page.members.len())?,
         Rule::Fitted { kind, digest, .. } => writeln!(to, "combined    by {kind} {digest}")?,
         other => writeln!(to, "combined    {other:?}")?,
     }
-    if let Rule::Voting { beside, .. } | Rule::Fitted { beside, .. } = &page.combine
-        && !beside.is_empty()
-    {
+    let union_rules = match &page.combine {
+        Rule::Voting(vote) => &vote.union_rules[..],
+        Rule::Fitted { union_rules, .. } => union_rules,
+        _ => &[],
+    };
+    if !union_rules.is_empty() {
         writeln!(
             to,
-            "            beside it counts whatever {} says",
-            beside.join(", ")
+            "            every span of {} is redacted in addition",
+            union_rules.join(", ")
         )?;
     }
     if let Some(base) = &page.corrects {
@@ -113,6 +72,61 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
             "member {:>2}   {:<14} {f1:<9} {cost:<15} {digest}",
             place + 1,
             part.name
+        )?;
+    }
+    Ok(())
+}
+
+/// Prints when a vote redacts a span.
+fn show_vote(to: &mut impl std::io::Write, vote: &VoteSpec, members: usize) -> std::io::Result<()> {
+    let voters = members - vote.union_rules.len();
+    writeln!(to, "votes       {} of {voters}", vote.threshold)?;
+    let others = vote
+        .thresholds
+        .iter()
+        .filter(|&(_, needed)| *needed != vote.threshold);
+    for (label, needed) in others {
+        writeln!(to, "            {needed} for {label}")?;
+    }
+    match &vote.solo_min_score {
+        SoloMinScore::All(score) => {
+            writeln!(to, "            1 suffices with a score of at least {score}")?;
+        }
+        SoloMinScore::ByLabel(scores) => {
+            for (label, score) in scores {
+                writeln!(
+                    to,
+                    "            1 suffices for {label} with a score of at least {score}"
+                )?;
+            }
+        }
+    }
+    if vote.require_corroboration {
+        writeln!(
+            to,
+            "            but only in notes with another span that has enough votes"
+        )?;
+    }
+    if !vote.always_redact.is_empty() {
+        let least = match vote.always_min_score {
+            0.0 => String::new(),
+            score => format!(
+                ", with a score of at least {score} unless the note has another span with enough votes"
+            ),
+        };
+        writeln!(
+            to,
+            "            every span of {} is redacted{least}",
+            vote.always_redact.join(", ")
+        )?;
+    }
+    if vote.agreement == Agreement::Overlap {
+        writeln!(to, "            overlapping spans count as agreement")?;
+    }
+    if vote.redact_uncovered {
+        writeln!(
+            to,
+            "            the parts of overruled spans that no winner covers are redacted"
         )?;
     }
     Ok(())

@@ -186,7 +186,7 @@ pub(super) fn members(out: &mut String, pruned: &Pruned, left: &Left) {
                 let member = &pruned.members[place];
                 let mut marks = Vec::new();
                 marks.extend(member.keep.then_some("kept"));
-                marks.extend(member.always.then_some("one vote is enough"));
+                marks.extend(member.always_redact.then_some("one vote is enough"));
                 vec![
                     cell(&member.name),
                     cell((member.rank + 1).to_string()),
@@ -233,13 +233,17 @@ pub(super) fn categories(out: &mut String, pruned: &Pruned, by: &ByCategory) {
     ));
     let rows = by.categories.iter();
     let row = |one: &CategoryThreshold| {
-        let company = if pruned.company { ", in company" } else { "" };
-        let sure = one
-            .sure
-            .map_or_else(|| "nobody".to_owned(), |sure| format!("from {sure} on{company}"));
-        vec![cell(&one.category), cell(one.threshold.to_string()), cell(sure)]
+        let where_ = if pruned.require_corroboration {
+            ", with corroboration"
+        } else {
+            ""
+        };
+        let solo = one
+            .solo_min_score
+            .map_or_else(|| "none".to_owned(), |score| format!("from {score}{where_}"));
+        vec![cell(&one.category), cell(one.threshold.to_string()), cell(solo)]
     };
-    let head = ["Category", "Votes needed", "Sure enough alone"];
+    let head = ["Category", "Votes needed", "One vote suffices"];
     out.push_str(&table(&head, rows.map(row).collect()));
 }
 

@@ -1,14 +1,14 @@
-//! `lethe ensemble keep`: what members said, by offsets alone.
+//! `lethe ensemble export-offsets`: the predictions of members as offsets, without text.
 
 use lethe_corpus::{Predicted, Rename, write_offsets};
 use lethe_ensemble::Said;
 
-use crate::cli::KeepArgs;
+use crate::cli::ExportOffsetsArgs;
 use crate::commands::evaluate::{predicted, read};
 use crate::exit::usage;
 
 /// Writes the file.
-pub(crate) fn run(args: &KeepArgs) -> anyhow::Result<()> {
+pub(crate) fn run(args: &ExportOffsetsArgs) -> anyhow::Result<()> {
     let gold = read(&args.gold, &Rename::default())?;
     let mut systems: Vec<Predicted> = Vec::new();
     for prediction in &args.predictions {

@@ -1,30 +1,30 @@
-//! Rules that always count, over a combiner that knows nothing of them.
+//! The union of a combiner's decisions with the spans of rules that it does not know.
 //!
-//! A combiner that was fitted takes what those members say that it was fitted on. What a feed knows of its patient, or what
-//! a check digit proves, needs no such judge: it is redacted whatever the combiner makes of the rest.
+//! A fitted combiner takes the predictions of the members that it was fitted on. What a feed knows of its patient, or what a
+//! check digit proves, needs no vote: it is redacted whatever the combiner decides.
 
 use std::sync::Arc;
 
 use crate::disjoint::Disjoint;
 use crate::{Annotations, Combine, Decision, MemberSet, NoteView, Voting};
 
-/// A combiner of the first members, and every span of the others.
+/// A combiner of the first members, united with every span of the others.
 ///
-/// Where a rule's span overlaps a decision of the combiner's, the decision keeps its place and the rest of the span is
-/// redacted beside it; where it is the same span with the same label, the rule's word is added to the decision's.
-pub struct Beside {
+/// Where a rule's span overlaps a decision of the combiner, the decision stays as it is and the rest of the span is redacted too. Where
+/// both have the same span and label, the rule's vote is added to the decision's.
+pub struct UnionRules {
     combiner: Arc<dyn Combine>,
     members: usize,
 }
 
-impl Beside {
-    /// Rules beside a combiner of the first `members` members.
+impl UnionRules {
+    /// Unites a combiner of the first `members` members with the others.
     pub fn new(combiner: Arc<dyn Combine>, members: usize) -> Self {
         Self { combiner, members }
     }
 }
 
-impl Combine for Beside {
+impl Combine for UnionRules {
     fn decide(&self, note: NoteView<'_>, said: &[&Annotations]) -> Vec<Decision> {
         let (members, rules) = said.split_at(self.members.min(said.len()));
         let mut kept = Disjoint::of(self.combiner.decide(note, members));
@@ -36,7 +36,7 @@ impl Combine for Beside {
             candidate.members = MemberSet(candidate.members.0 << members.len());
             match kept.same(&candidate) {
                 Some(decision) => {
-                    // Not every combiner tells how sure each member was.
+                    // Not every combiner keeps the members' scores.
                     if decision.scores.len() == decision.members.len() as usize {
                         decision.scores.append(&mut candidate.scores);
                     }
@@ -79,13 +79,13 @@ mod tests {
     fn decided(members: &[Annotations]) -> Vec<(usize, usize, u16, Vec<usize>, usize)> {
         let both = Voting {
             threshold: 2,
-            cover_beaten: false,
+            redact_uncovered: false,
             ..Voting::default()
         };
-        let beside = Beside::new(Arc::new(both), 2);
+        let union = UnionRules::new(Arc::new(both), 2);
         let batch = NoteBatch::from_texts([TEXT]).unwrap();
         let said: Vec<_> = members.iter().collect();
-        beside
+        union
             .decide(batch.note(0), &said)
             .iter()
             .inspect(|d| assert_eq!(d.scores.len(), d.members.len() as usize))

@@ -1,0 +1,75 @@
+//! Keys that have another name since the last version: the old one is read for one more version, with a warning.
+
+use toml::{Table, Value};
+
+/// The old path of each key, and its new name in the same table.
+const RENAMED: &[(&[&str], &str)] = &[
+    (&["engine", "vote", "sure"], "solo_min_score"),
+    (&["engine", "vote", "company"], "require_corroboration"),
+    (&["engine", "vote", "always"], "always_redact"),
+    (&["engine", "vote", "always_sure"], "always_min_score"),
+    (&["engine", "vote", "cover_beaten"], "redact_uncovered"),
+];
+
+/// Gives the values of old keys to the new ones, and returns a warning for each.
+///
+/// # Errors
+/// The path of an old key beside which the new one is given as well, and what to do.
+pub(super) fn rename(table: &mut Table) -> Result<Vec<String>, (String, String)> {
+    let mut warnings = Vec::new();
+    for (path, new) in RENAMED {
+        let (name, tables) = path.split_last().expect("paths are not empty");
+        let inner = tables.iter().try_fold(&mut *table, |table, key| {
+            table.get_mut(*key).and_then(Value::as_table_mut)
+        });
+        let Some(inner) = inner else { continue };
+        let Some(value) = inner.remove(*name) else {
+            continue;
+        };
+        let shown = path.join(".");
+        if inner.contains_key(*new) {
+            return Err((
+                shown,
+                format!("is the old name of `{new}`, which is given as well; leave it out"),
+            ));
+        }
+        inner.insert((*new).to_owned(), value);
+        warnings.push(format!(
+            "key `{shown}` is now called `{}.{new}`; the old name will be refused by the next version",
+            tables.join(".")
+        ));
+    }
+    Ok(warnings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(toml: &str) -> Table {
+        toml::from_str(toml).unwrap()
+    }
+
+    #[test]
+    fn an_old_key_is_read_under_its_new_name_with_a_warning_that_names_both() {
+        let mut old = table("[engine.vote]\nsure = 0.9\nthreshold = 2\n");
+        let warnings = rename(&mut old).unwrap();
+        assert_eq!(old, table("[engine.vote]\nsolo_min_score = 0.9\nthreshold = 2\n"));
+        let [warning] = warnings.as_slice() else {
+            panic!("one key is old: {warnings:?}");
+        };
+        assert!(
+            warning.contains("`engine.vote.sure`") && warning.contains("`engine.vote.solo_min_score`"),
+            "{warning}"
+        );
+        assert_eq!(rename(&mut old), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn the_old_and_the_new_name_together_are_refused() {
+        let mut both = table("[engine.vote]\nsure = 0.9\nsolo_min_score = 0.8\n");
+        let (key, why) = rename(&mut both).unwrap_err();
+        assert_eq!(key, "engine.vote.sure");
+        assert!(why.contains("solo_min_score"), "{why}");
+    }
+}
