@@ -11,7 +11,7 @@ use lethe_connectors::format::{Format, FormatConfig};
 use lethe_core::{Coordinates, Record};
 use libfuzzer_sys::fuzz_target;
 
-const NOTE: &str = include_str!("../../connectors/format/tests/registry/golden/note.avsc");
+const NOTE: &str = include_str!("../../connectors/format/tests/integration/registry/golden/note.avsc");
 
 static AVRO: LazyLock<apache_avro::Schema> =
     LazyLock::new(|| apache_avro::Schema::parse_str(NOTE).expect("a schema"));

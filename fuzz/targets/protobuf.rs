@@ -11,9 +11,9 @@ use lethe_core::{Coordinates, Record};
 use libfuzzer_sys::fuzz_target;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, Value};
 
-const NOTE: &str = include_str!("../../connectors/format/tests/registry/golden/note.proto");
-const PEOPLE: &str = include_str!("../../connectors/format/tests/registry/golden/people.proto");
-const COMPILED: &[u8] = include_bytes!("../../connectors/format/tests/registry/golden/note.desc");
+const NOTE: &str = include_str!("../../connectors/format/tests/integration/registry/golden/note.proto");
+const PEOPLE: &str = include_str!("../../connectors/format/tests/integration/registry/golden/people.proto");
+const COMPILED: &[u8] = include_bytes!("../../connectors/format/tests/integration/registry/golden/note.desc");
 
 static MESSAGE: LazyLock<MessageDescriptor> = LazyLock::new(|| {
     let pool = DescriptorPool::decode(COMPILED).expect("a compiled set");
