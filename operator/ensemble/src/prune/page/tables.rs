@@ -233,14 +233,14 @@ pub(super) fn categories(out: &mut String, pruned: &Pruned, by: &ByCategory) {
     ));
     let rows = by.categories.iter();
     let row = |one: &CategoryThreshold| {
-        let where_ = if pruned.require_corroboration {
+        let condition = if pruned.require_corroboration {
             ", with corroboration"
         } else {
             ""
         };
         let solo = one
             .solo_min_score
-            .map_or_else(|| "none".to_owned(), |score| format!("from {score}{where_}"));
+            .map_or_else(|| "none".to_owned(), |score| format!("from {score}{condition}"));
         vec![cell(&one.category), cell(one.threshold.to_string()), cell(solo)]
     };
     let head = ["Category", "Votes needed", "One vote suffices"];
