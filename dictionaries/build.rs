@@ -10,8 +10,6 @@ use std::{env, fs};
 mod builtin;
 #[path = "src/compile.rs"]
 mod compile;
-#[path = "src/fold.rs"]
-mod fold;
 #[path = "src/format.rs"]
 mod format;
 #[path = "src/key.rs"]

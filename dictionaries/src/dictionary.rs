@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use fst::raw::Fst;
 
 use crate::entry::{Entry, EntryId};
-use crate::fold::fold_char;
 use crate::joint::begins_alike;
 use crate::key::SEPARATOR;
 use crate::list::{ListId, ListInfo, ListSet};
@@ -21,6 +20,7 @@ use crate::near::NearIndex;
 use crate::read::LoadError;
 use crate::source::Role;
 use forms::Forms;
+use lethe_text::fold_char;
 use starts::Starts;
 
 static BUILTIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/builtin.dictionary"));

@@ -5,7 +5,7 @@
 //! dropped, and a possessive "'s" is a word of its own. Any other mark ("&", "/") stands in the key as a word.
 //! [`joint`](crate::joint) follows the same rules over a note's tokens.
 
-use crate::fold::fold_char;
+use lethe_text::fold_char;
 
 /// Stands between the words of a key. No folded word contains it.
 pub(crate) const SEPARATOR: u8 = b' ';

@@ -11,7 +11,7 @@ mod builtin;
 mod compile;
 mod dictionary;
 mod entry;
-mod fold;
+
 mod format;
 mod joint;
 mod key;
@@ -26,7 +26,6 @@ pub use builtin::LISTS as BUILTIN_LISTS;
 pub use compile::{CompileError, MAX_LISTS, compile};
 pub use dictionary::{Dictionary, UnknownList};
 pub use entry::{Entry, EntryId};
-pub use fold::{fold, fold_into};
 pub use list::{ListId, ListInfo, ListSet};
 pub use matcher::{Match, Matcher, Seat};
 pub use ordinary::exemption;

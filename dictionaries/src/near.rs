@@ -5,7 +5,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::fold::fold_char;
+use lethe_text::fold_char;
 
 /// Shorter words differ by one letter too often for that to be an error.
 pub(crate) const MIN_LETTERS: usize = 6;
@@ -342,7 +342,7 @@ mod tests {
         #[test]
         fn a_word_one_edit_away_is_found(word in "[a-dé]{6,9}", at in 0usize..9, letter in "[a-dé]", kind in 0..4) {
             let other = edited(&word, kind, at, &letter);
-            let folded = |word: &str| crate::fold::fold(word);
+            let folded = |word: &str| lethe_text::fold(word);
             let index = NearIndex::new(vec![folded(&word)]);
             let near = one_edit_apart(&folded(&word), &folded(&other));
             prop_assert_eq!(index.find(&other), [if near { 0 } else { NO_WORD }, NO_WORD]);

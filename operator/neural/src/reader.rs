@@ -12,7 +12,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use lethe_core::{NoteBatch, NoteView, TokenKind};
-use lethe_dictionaries::{Dictionary, ListSet, Matcher, UnknownList, fold_into};
+use lethe_dictionaries::{Dictionary, ListSet, Matcher, UnknownList};
+use lethe_text::fold_into;
 
 use crate::model::{Architecture, Model};
 use crate::types::{Casing, Types, Vocabulary, WordHasher};

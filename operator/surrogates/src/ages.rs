@@ -5,7 +5,7 @@
 
 mod numbers;
 
-use lethe_dictionaries::fold;
+use lethe_text::fold;
 
 use self::numbers::{Token, tokens};
 

@@ -3,7 +3,7 @@
 //! The same letters and digits give the same surrogate however they are set apart, so that `448-20-9137` and `448209137`
 //! agree. No run of four digits of the original is left.
 
-use lethe_dictionaries::fold;
+use lethe_text::fold;
 
 use crate::checks::{ALL, Scheme, scheme};
 use crate::draw::{Draw, Stream};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-use lethe_dictionaries::fold;
+use lethe_text::fold;
 
 use crate::real::name_words;
 

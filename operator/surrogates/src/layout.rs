@@ -1,6 +1,6 @@
 //! Characters of the same sort in the same places: digits for digits, letters for letters.
 
-use lethe_dictionaries::fold;
+use lethe_text::fold;
 
 use crate::draw::{Draw, Stream};
 

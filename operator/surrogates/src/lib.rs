@@ -8,7 +8,6 @@
 //! nothing gives its original back by chance; what is not understood gives `None`, and the caller writes a tag; nothing prints note text.
 
 pub mod ages;
-mod case;
 mod checks;
 pub mod dates;
 mod draw;
@@ -27,24 +26,11 @@ pub mod zip;
 pub use draw::Draw;
 pub use kind::Kind;
 pub use known::KnownNames;
+pub use lethe_text::Language;
 pub use names::NICKNAMES;
 pub use places::STATES;
 pub use real::Real;
 pub use surrogates::Surrogates;
-
-/// The language of a note, for what its words leave open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
-pub enum Language {
-    /// `en`
-    #[serde(rename = "en")]
-    English,
-    /// `es`
-    #[serde(rename = "es")]
-    Spanish,
-    /// `de`: dates only.
-    #[serde(rename = "de")]
-    German,
-}
 
 /// What surrounds a span.
 #[derive(Clone, Copy, Debug)]

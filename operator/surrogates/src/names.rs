@@ -15,15 +15,16 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use lethe_dictionaries::{Dictionary, UnknownList, fold};
+use lethe_dictionaries::{Dictionary, UnknownList};
+use lethe_text::fold;
 
 use self::mention::{Cues, Sort, Word};
 use self::misspell::{misspelt, slip};
 pub use self::nicknames::NICKNAMES;
 use self::pools::{Class, Culture, LETTERS, Name, Pools, Role};
-use crate::case::Case;
 use crate::draw::{Draw, Stream};
 use crate::{About, KnownNames, Language};
+use lethe_text::Case;
 
 /// How often a surrogate that gives its original away is drawn again from a bucket before a wider one is taken.
 const TRIES: usize = 24;

@@ -5,14 +5,14 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use lethe_dictionaries::fold;
+use lethe_text::fold;
 
 use crate::About;
-use crate::case::Case;
 use crate::draw::{Draw, Stream};
 use crate::ids::{code, is_near};
 use crate::names::Names;
 use crate::real::solid;
+use lethe_text::Case;
 
 const TRIES: usize = 32;
 const HOSTS: [&str; 3] = ["example.org", "example.com", "example.net"];
@@ -37,18 +37,15 @@ pub(crate) fn email(names: &Names, text: &str, about: &About<'_>, draw: &dyn Dra
     } else {
         tail
     };
-    let out = format!("{front}{local}@{}{tail}", Case::of(domain).write_host(host));
+    let out = format!("{front}{local}@{}{tail}", host_like(domain, host));
     (fold(&out) != fold(text)).then_some(out)
 }
 
-impl Case {
-    /// A host in this case: a capital at its front is none of a sentence's.
-    fn write_host(self, host: &str) -> String {
-        if self == Self::Upper {
-            self.apply(host)
-        } else {
-            host.to_owned()
-        }
+/// Writes a host like `original`. A capital at its front is that of a sentence.
+fn host_like(original: &str, host: &str) -> String {
+    match Case::of(original) {
+        Case::Upper => Case::Upper.apply(host),
+        _ => host.to_owned(),
     }
 }
 
@@ -142,7 +139,7 @@ pub(crate) fn ip(text: &str, draw: &dyn Draw) -> Option<String> {
             } else {
                 tail
             };
-            let out = Case::of(text).write_host(&format!("{made}{tail}"));
+            let out = host_like(text, &format!("{made}{tail}"));
             if made != address && !is_near(&fold(text), &out) {
                 return Some(out);
             }

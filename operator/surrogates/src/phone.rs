@@ -4,7 +4,7 @@
 //! (ATIS-0300115), behind another area code. Spanish numbers begin with 3 or 4, which the numbering plan (Real Decreto
 //! 2296/2004) gives to no service. Others keep their layout.
 
-use lethe_dictionaries::fold;
+use lethe_text::fold;
 
 use crate::draw::{Draw, Stream};
 use crate::ids::{code, is_near, laid_out};

@@ -11,15 +11,15 @@ mod tests;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use lethe_dictionaries::fold;
+use lethe_text::fold;
 
 pub use self::states::STATES;
 pub(crate) use self::street::Streets;
-use crate::case::Case;
 use crate::draw::{Draw, Stream};
 use crate::ids::code;
 use crate::real::solid;
 use crate::{About, Kind, Language};
+use lethe_text::Case;
 
 const TRIES: usize = 48;
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use lethe_dictionaries::fold;
+use lethe_text::fold;
 
 /// The real values of a note: what its spans and structured identifiers say before they are replaced.
 ///

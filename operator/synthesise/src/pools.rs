@@ -5,7 +5,7 @@ mod shapes;
 
 use std::collections::HashSet;
 
-use lethe_dictionaries::fold;
+use lethe_text::fold;
 
 use self::invented::Inventor;
 use self::shapes::Telling;

@@ -7,7 +7,6 @@
 
 mod age;
 mod calle;
-mod check;
 mod cues;
 mod date;
 mod fold;

@@ -1,7 +1,7 @@
 //! A note's tokens folded once, with their case: what the rule members read instead of the raw text.
 
 use lethe_core::{NoteView, Span, TokenKind};
-use lethe_dictionaries::fold_into;
+use lethe_text::fold_into;
 
 /// How a token is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

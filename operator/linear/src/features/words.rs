@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use lethe_core::TokenKind;
-use lethe_dictionaries::{Dictionary, fold};
+use lethe_dictionaries::Dictionary;
+use lethe_text::fold;
 
 use super::hash::{feature, mix, of_bytes, pair, word_key};
 use super::lists::Groups;

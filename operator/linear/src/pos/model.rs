@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use lethe_dictionaries::fold;
+use lethe_text::fold;
 
 /// The universal part-of-speech tags (universaldependencies.org/u/pos), in the order of their numbers.
 pub const TAGS: [&str; 17] = [

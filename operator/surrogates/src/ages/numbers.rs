@@ -1,5 +1,7 @@
 //! Numbers in figures and in words, English and Spanish, as an age has them.
 
+use lethe_text::Language;
+
 /// A part of an age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'t> {
@@ -186,84 +188,6 @@ fn spelt(raw: &[&str], at: usize) -> Option<(u32, bool, usize)> {
 
 /// One word's value, and whether it is Spanish.
 fn simple(word: &str) -> Option<(u32, bool)> {
-    const ENGLISH: [&str; 20] = [
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-        "seventeen",
-        "eighteen",
-        "nineteen",
-    ];
-    const SPANISH: [&str; 30] = [
-        "cero",
-        "uno",
-        "dos",
-        "tres",
-        "cuatro",
-        "cinco",
-        "seis",
-        "siete",
-        "ocho",
-        "nueve",
-        "diez",
-        "once",
-        "doce",
-        "trece",
-        "catorce",
-        "quince",
-        "dieciseis",
-        "diecisiete",
-        "dieciocho",
-        "diecinueve",
-        "veinte",
-        "veintiuno",
-        "veintidos",
-        "veintitres",
-        "veinticuatro",
-        "veinticinco",
-        "veintiseis",
-        "veintisiete",
-        "veintiocho",
-        "veintinueve",
-    ];
-    const TENS: [(&str, &str); 8] = [
-        ("twenty", "veinti"),
-        ("thirty", "treinta"),
-        ("forty", "cuarenta"),
-        ("fifty", "cincuenta"),
-        ("sixty", "sesenta"),
-        ("seventy", "setenta"),
-        ("eighty", "ochenta"),
-        ("ninety", "noventa"),
-    ];
-    // Numbers' words have between two and eleven letters, all plain.
-    if !(2..=12).contains(&word.len()) {
-        return None;
-    }
-    if matches!(word, "un" | "una") {
-        return Some((1, true));
-    }
-    let place = |list: &[&str]| list.iter().position(|&name| name == word).map(|i| i as u32);
-    let tens = || {
-        let found = TENS.iter().position(|(en, es)| *en == word || *es == word)?;
-        Some((found as u32 * 10 + 20, TENS[found].1 == word))
-    };
-    place(&ENGLISH)
-        .map(|value| (value, false))
-        .or_else(|| place(&SPANISH).map(|value| (value, true)))
-        .or_else(tens)
+    let (value, language) = lethe_text::numbers::value(word)?;
+    Some((value.into(), language == Language::Spanish))
 }

@@ -1,7 +1,7 @@
 //! A written date in tokens: numbers, words with their calendar sense, marks.
 
 use lethe_core::Span;
-use lethe_dictionaries::fold_into;
+use lethe_text::fold_into;
 
 use super::words::{Sense, sense};
 

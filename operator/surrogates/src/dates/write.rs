@@ -7,7 +7,7 @@ use super::Written;
 use super::parse::{Field, Part, Point, ROMAN};
 use super::words::{month, season, weekday};
 use crate::Language;
-use crate::case::Case;
+use lethe_text::Case;
 
 /// Mean days of a month and of a year, Gregorian, in ten-thousandths.
 const MONTH: i64 = 304_369;

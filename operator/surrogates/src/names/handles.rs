@@ -1,11 +1,11 @@
 //! User names and the local parts of addresses, which are made of names: "jsmith12", "t.wrenfield".
 
-use lethe_dictionaries::fold;
+use lethe_text::fold;
 
 use super::{Letters, Names};
 use crate::About;
-use crate::case::Case;
 use crate::draw::Draw;
+use lethe_text::Case;
 
 impl Names {
     /// `text` with its names, initials and digits replaced as they are elsewhere: "jsmith" follows "J. Smith". `None` if it

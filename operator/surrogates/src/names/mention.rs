@@ -1,9 +1,10 @@
 //! A mention of a person in words: which are name parts, which initials, and what stays as it is.
 
 use lethe_core::Span;
-use lethe_dictionaries::{Dictionary, ListId, UnknownList, fold};
+use lethe_dictionaries::{Dictionary, ListId, UnknownList};
+use lethe_text::fold;
 
-use crate::case::Case;
+use lethe_text::Case;
 
 /// What a word of a mention is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

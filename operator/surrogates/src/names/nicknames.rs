@@ -192,7 +192,7 @@ mod tests {
         let mut seen = std::collections::HashSet::new();
         for (nick, names) in NICKNAMES {
             assert!(seen.insert(nick), "{nick} twice");
-            assert_eq!(*nick, lethe_dictionaries::fold(nick));
+            assert_eq!(*nick, lethe_text::fold(nick));
             assert!(!names.is_empty() && !names.contains(nick), "{nick}");
         }
         assert_eq!(given("pepe"), Some(&["jose"][..]));

@@ -5,7 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use lethe_dictionaries::{Dictionary, ListId, ListSet, UnknownList, fold};
+use lethe_dictionaries::{Dictionary, ListId, ListSet, UnknownList};
+use lethe_text::fold;
 
 /// The letters that surrogates begin with: each class of the shipped lists has names for every one of them.
 pub(super) const LETTERS: &[u8; 19] = b"abcdefghijlmnoprstv";
@@ -351,10 +352,10 @@ fn capitals(name: &str) -> String {
     match name.strip_prefix("Mc") {
         Some(rest) if rest.chars().count() > 2 => {
             let mut out = "Mc".to_owned();
-            crate::case::Case::Title.write(rest, &mut out);
+            lethe_text::Case::Title.write(rest, &mut out);
             out
         }
-        _ => crate::case::Case::Title.apply(name),
+        _ => lethe_text::Case::Title.apply(name),
     }
 }
 

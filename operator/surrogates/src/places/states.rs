@@ -1,10 +1,10 @@
 //! The states of the US, whose name, older abbreviation and postal abbreviation are one state's.
 
-use lethe_dictionaries::fold;
+use lethe_text::fold;
 
-use crate::case::Case;
 use crate::draw::{Draw, Stream};
 use crate::real::solid;
+use lethe_text::Case;
 
 /// Name, older abbreviation (the name itself where there is none) and postal abbreviation.
 pub const STATES: [(&str, &str, &str); 51] = [

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use lethe_core::Span;
-use lethe_dictionaries::{Dictionary, ListId, UnknownList, fold};
+use lethe_dictionaries::{Dictionary, ListId, UnknownList};
+use lethe_text::fold;
 
-use crate::case::Case;
 use crate::draw::Draw;
 use crate::ids::code;
 use crate::layout;
 use crate::names::Names;
 use crate::{About, Language};
+use lethe_text::Case;
 
 /// Surrogates of streets.
 pub(crate) struct Streets {

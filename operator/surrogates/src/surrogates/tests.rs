@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use lethe_dictionaries::fold;
+use lethe_text::fold;
 use proptest::prelude::*;
 
 use super::*;

@@ -1,5 +1,7 @@
 //! Numbers, codes and addresses on the net.
 
+use lethe_text::check::{dea_digit, luhn_digit, vin_check};
+
 use super::Cast;
 use crate::chance::Chance;
 use crate::slot::{Item, Role};
@@ -158,22 +160,6 @@ impl Cast<'_> {
     }
 }
 
-/// The digit that makes the others and itself satisfy Luhn's sum (ISO/IEC 7812-1, annex B).
-fn luhn(digits: &str) -> u32 {
-    let sum: u32 = digits
-        .chars()
-        .rev()
-        .filter_map(|char| char.to_digit(10))
-        .enumerate()
-        .map(|(place, digit)| match (place % 2, digit * 2) {
-            (0, twice) if twice > 9 => twice - 9,
-            (0, twice) => twice,
-            _ => digit,
-        })
-        .sum();
-    (10 - sum % 10) % 10
-}
-
 fn card(chance: &mut Chance) -> String {
     let (layout, groups): (&str, &[usize]) = match chance.below(4) {
         0 => ("37############", &[4, 6, 5]),
@@ -181,7 +167,7 @@ fn card(chance: &mut Chance) -> String {
         _ => ("4##############", &[4, 4, 4, 4]),
     };
     let digits = chance.layout(layout);
-    let digits = format!("{digits}{}", luhn(&digits));
+    let digits = completed(digits, luhn_digit);
     let between = chance.word(&[" ", "-", ""]);
     let mut left = digits.chars();
     let groups: Vec<String> = groups
@@ -194,58 +180,37 @@ fn card(chance: &mut Chance) -> String {
 /// A National Provider Identifier: its sum counts the prefix 80840 (45 CFR 162.406).
 fn npi(chance: &mut Chance) -> String {
     let digits = chance.layout("1########");
-    format!("{digits}{}", luhn(&format!("80840{digits}")))
+    completed(digits, |digits| luhn_digit(&[b"80840", digits].concat()))
 }
 
-/// A DEA registration: the last digit is that of the first, third and fifth and twice the others.
+/// A DEA registration with its check digit.
 fn dea(chance: &mut Chance) -> String {
     let letters = chance.layout("@");
     let first = chance.word(&["A", "B", "F", "M"]).to_owned();
     let digits = chance.layout("######");
-    let sum: u32 = digits
-        .chars()
-        .filter_map(|char| char.to_digit(10))
-        .zip([1, 2, 1, 2, 1, 2])
-        .map(|(digit, times)| digit * times)
-        .sum();
-    format!("{first}{letters}{digits}{}", sum % 10)
+    format!("{first}{letters}{}", completed(digits, dea_digit))
 }
 
-/// A vehicle identification number with its check digit (49 CFR 565.15).
+/// A vehicle identification number with its check digit.
 fn vin(chance: &mut Chance) -> String {
     const LETTERS: &[u8; 33] = b"ABCDEFGHJKLMNPRSTUVWXYZ0123456789";
-    const WEIGHTS: [u32; 17] = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2];
-    let worth = |byte: u8| match byte {
-        b'0'..=b'9' => u32::from(byte - b'0'),
-        b'A'..=b'H' => u32::from(byte - b'A') + 1,
-        b'J'..=b'N' => u32::from(byte - b'J') + 1,
-        b'P' => 7,
-        b'R' => 9,
-        _ => u32::from(byte.saturating_sub(b'S')) + 2,
-    };
     let mut vin: Vec<u8> = (0..17).map(|_| LETTERS[chance.below(LETTERS.len())]).collect();
-    let sum: u32 = vin
-        .iter()
-        .zip(WEIGHTS)
-        .map(|(&byte, weight)| worth(byte) * weight)
-        .sum();
-    vin[8] = match sum % 11 {
-        10 => b'X',
-        rest => b'0' + rest as u8,
-    };
+    if let Some(check) = vin_check(&vin) {
+        vin[8] = check;
+    }
     vin.into_iter().map(char::from).collect()
+}
+
+/// Digits with their check digit behind them.
+fn completed(mut digits: String, check: impl FnOnce(&[u8]) -> u8) -> String {
+    let last = check(digits.as_bytes());
+    digits.push(char::from(last));
+    digits
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn check_digits_are_those_of_published_numbers() {
-        // ISO/IEC 7812-1's own example, and the CMS's.
-        assert_eq!(luhn("7992739871"), 3);
-        assert_eq!(luhn("80840123456789"), 3);
-    }
 
     #[test]
     fn cards_have_their_length() {
@@ -256,8 +221,7 @@ mod tests {
                 digits.len() == if digits.starts_with('3') { 15 } else { 16 },
                 "{digits}"
             );
-            let (rest, last) = digits.split_at(digits.len() - 1);
-            assert_eq!(luhn(rest).to_string(), last);
+            assert!(lethe_text::check::luhn(digits.as_bytes()), "{digits}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! People: their names in every form, their ages, and the words that follow from who they are.
 
 use super::Cast;
-use super::words::{self, ASSISTANTS, DOCTORS, FEMALE_KIN, MALE_KIN, SPECIALTIES, capital};
+use super::words::{ASSISTANTS, DOCTORS, FEMALE_KIN, MALE_KIN, SPECIALTIES, capital};
 use crate::chance::Chance;
 use crate::institute::NameForm;
 use crate::page::Page;
@@ -230,14 +230,14 @@ impl Person {
     fn age(&self, count: Count, chance: &mut Chance) -> String {
         match count {
             Count::Figures => self.age.to_string(),
-            Count::Words => words::number(self.age),
+            Count::Words => in_words(self.age),
             Count::Months => self.months.to_string(),
             Count::Decade => {
                 let decade = self.age.max(20) / 10 * 10;
                 match chance.below(3) {
                     0 => format!("{decade}s"),
                     1 => format!("{decade}'s"),
-                    _ => format!("{}ies", words::number(decade).trim_end_matches('y')),
+                    _ => format!("{}ies", in_words(decade).trim_end_matches('y')),
                 }
             }
         }
@@ -284,7 +284,7 @@ fn patient_age(chance: &mut Chance) -> i64 {
 
 /// A familiar form of a given name: a known one, or a part of it.
 fn nickname(first: &str, chance: &mut Chance) -> String {
-    let folded = lethe_dictionaries::fold(first);
+    let folded = lethe_text::fold(first);
     let known: Vec<&str> = lethe_surrogates::NICKNAMES
         .iter()
         .filter(|(_, names)| names.contains(&folded.as_str()))
@@ -302,4 +302,9 @@ fn nickname(first: &str, chance: &mut Chance) -> String {
         1 => format!("{short}y"),
         _ => first.to_owned(),
     }
+}
+
+/// An age in words. Nobody here is older than 120.
+fn in_words(age: i64) -> String {
+    lethe_text::numbers::in_english(u8::try_from(age).unwrap_or_default())
 }

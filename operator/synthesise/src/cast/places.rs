@@ -271,7 +271,7 @@ impl Cast<'_> {
     pub(super) fn handle(&mut self, role: Role) -> String {
         let person = self.person(role);
         let plain = |name: &str| -> String {
-            lethe_dictionaries::fold(name)
+            lethe_text::fold(name)
                 .chars()
                 .filter(char::is_ascii_alphanumeric)
                 .collect()

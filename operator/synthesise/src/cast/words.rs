@@ -1,4 +1,4 @@
-//! Words that follow from others and identify nobody, and numbers in words.
+//! Words that follow from others and identify nobody.
 
 use crate::chance::Chance;
 
@@ -103,69 +103,9 @@ pub(super) fn time(chance: &mut Chance) -> String {
     }
 }
 
-/// A number below 120 in words.
-pub(super) fn number(n: i64) -> String {
-    const SMALL: [&str; 20] = [
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-        "seventeen",
-        "eighteen",
-        "nineteen",
-    ];
-    const TENS: [&str; 10] = [
-        "", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
-    ];
-    let place = |n: i64| usize::try_from(n).unwrap_or(0);
-    if n >= 100 {
-        return match n - 100 {
-            0 => "one hundred".to_owned(),
-            rest => format!("one hundred {}", number(rest)),
-        };
-    }
-    match (SMALL.get(place(n)), n % 10) {
-        (Some(small), _) => (*small).to_owned(),
-        (None, 0) => TENS[place(n / 10) % 10].to_owned(),
-        (None, rest) => format!("{}-{}", TENS[place(n / 10) % 10], SMALL[place(rest)]),
-    }
-}
-
 /// With a first capital.
 pub(super) fn capital(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|char| char.to_uppercase().to_string());
     first.unwrap_or_default() + chars.as_str()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_in_words() {
-        for (n, words) in [
-            (0, "zero"),
-            (13, "thirteen"),
-            (40, "forty"),
-            (67, "sixty-seven"),
-            (100, "one hundred"),
-            (103, "one hundred three"),
-        ] {
-            assert_eq!(number(n), words);
-        }
-    }
 }

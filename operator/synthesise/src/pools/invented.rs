@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use lethe_dictionaries::fold;
+use lethe_text::fold;
 
 use crate::chance::Chance;
 

@@ -3,23 +3,9 @@
 use std::collections::HashMap;
 
 use lethe_core::{Collector, LabelId};
+use lethe_text::calendar;
 
 use crate::words::{Case, Words};
-
-const MONTHS: [[&str; 4]; 12] = [
-    ["january", "jan", "enero", "ene"],
-    ["february", "feb", "febrero", "febr"],
-    ["march", "mar", "marzo", "mrz"],
-    ["april", "apr", "abril", "abr"],
-    ["may", "may", "mayo", "may"],
-    ["june", "jun", "junio", "jun"],
-    ["july", "jul", "julio", "jul"],
-    ["august", "aug", "agosto", "ago"],
-    ["september", "sept", "septiembre", "sep"],
-    ["october", "oct", "octubre", "oct"],
-    ["november", "nov", "noviembre", "nov"],
-    ["december", "dec", "diciembre", "dic"],
-];
 
 /// Words and marks that may stand between a date's parts.
 const BETWEEN: [&str; 15] = [
@@ -214,8 +200,8 @@ fn component(i: usize, words: &Words<'_>) -> Option<Component> {
             word.parse().ok().map(|n| Component::Number(n, word.len()))
         }
         case if case.is_word() && word.len() >= 3 => {
-            let at = MONTHS.iter().position(|names| names.contains(&word))?;
-            Some(Component::Month(at as u32 + 1))
+            let name = calendar::month(word)?;
+            Some(Component::Month(name.number.into()))
         }
         _ => None,
     }

@@ -65,7 +65,7 @@ proptest! {
         for (i, value) in values.iter().enumerate() {
             let words: Vec<String> = value
                 .iter()
-                .map(|&at| phrases::short(&lethe_dictionaries::fold(PIECES[at])).to_owned())
+                .map(|&at| phrases::short(&lethe_text::fold(PIECES[at])).to_owned())
                 .collect();
             let end = End { label: LabelId((i % 3) as u16), rule: "known.phrase" };
             known.add_piece(&words, end);

@@ -7,7 +7,7 @@ use lethe_core::{Collector, LabelId};
 use crate::known::KnownConfig;
 use crate::vocabulary::Vocabulary;
 use crate::words::{Case, Words};
-use lethe_dictionaries::fold;
+use lethe_text::fold;
 
 /// Words inside a carried name that are no part of the name itself.
 const NOT_NAMES: [&str; 32] = [

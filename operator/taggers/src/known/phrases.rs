@@ -6,7 +6,7 @@ use lethe_core::{Collector, LabelId, tokenize};
 
 use crate::known::Labels;
 use crate::words::{Case, Words};
-use lethe_dictionaries::fold;
+use lethe_text::fold;
 
 /// Words of one phrase, at most. A longer one is looked for in pieces, so that no phrase makes the text be read many times.
 const MOST_WORDS: usize = 16;

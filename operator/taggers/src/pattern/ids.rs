@@ -1,6 +1,7 @@
 //! Identifiers behind the words that announce them: "MRN", "policy number", "NºCol".
 
-use super::check;
+use lethe_text::check;
+
 use super::cues::{CUES, Cue, Need};
 use super::fold::Case;
 use super::lexicon::class;

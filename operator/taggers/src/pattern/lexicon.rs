@@ -3,6 +3,8 @@
 //! A word is known by its letters folded to unaccented lower case. Looking it up gives a set of classes (a month, a unit of
 //! time, a street suffix ...), a number (which month, which unit) and the identifier cue that ends with it.
 
+use lethe_text::{Language, calendar, numbers};
+
 use super::cues::CUES;
 use super::fold::{Key, key_of};
 use super::words::{ENGLISH, SPANISH};
@@ -174,12 +176,20 @@ impl Lexicon {
             cues: Vec::new(),
         };
         let tables = [(english, ENGLISH), (spanish, SPANISH)];
-        for &(class, words) in tables.iter().filter(|(on, _)| *on).flat_map(|(_, table)| *table) {
+        for &(classes, words) in tables.iter().filter(|(on, _)| *on).flat_map(|(_, table)| *table) {
             for word in words.split_ascii_whitespace() {
                 let (word, value) = word.split_once('=').unwrap_or((word, "0"));
-                let entry = lexicon.entry(key_of(word));
-                entry.class |= class;
-                entry.value = entry.value.max(value.parse().unwrap_or(0));
+                let value = if classes & (class::MONTH | class::MONTH_WEAK) == 0 {
+                    value.parse().unwrap_or(0)
+                } else {
+                    calendar::month(word).map_or(0, |name| name.number)
+                };
+                lexicon.add(word, classes, value);
+            }
+        }
+        for (on, language) in [(english, Language::English), (spanish, Language::Spanish)] {
+            for (word, value) in numbers::words(language).filter(|_| on) {
+                lexicon.add(&word, class::NUMBER, value);
             }
         }
         for (i, cue) in CUES.iter().enumerate() {
@@ -240,6 +250,12 @@ impl Lexicon {
                 _ => at = (at + 1) % SLOTS,
             }
         }
+    }
+
+    fn add(&mut self, word: &str, class: u64, value: u8) {
+        let entry = self.entry(key_of(word));
+        entry.class |= class;
+        entry.value = entry.value.max(value);
     }
 
     fn entry(&mut self, key: Key) -> &mut Entry {

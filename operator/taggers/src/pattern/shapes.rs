@@ -1,6 +1,7 @@
 //! Identifiers that no word announces: a check digit proves them, or a shape that nothing else in a note has.
 
-use super::check;
+use lethe_text::check;
+
 use super::fold::Case;
 use super::ids::{MOST_TOKENS, Value, chunk, value};
 use super::lexicon::class;

@@ -1,4 +1,5 @@
-//! The words of [`super::lexicon`], by language and class. `word=number` gives a word its number.
+//! The words of [`super::lexicon`], by language and class. `word=number` gives a word its number; months and number words have
+//! theirs from [`lethe_text`].
 
 use super::lexicon::class::*;
 
@@ -9,11 +10,11 @@ pub(crate) type Table = &'static [(u64, &'static str)];
 pub(crate) const ENGLISH: Table = &[
     (
         MONTH,
-        "january=1 february=2 april=4 june=6 july=7 august=8 september=9 october=10 november=11 december=12",
+        "january february april june july august september october november december",
     ),
     (
         MONTH_WEAK,
-        "jan=1 feb=2 mar=3 march=3 apr=4 may=5 jun=6 jul=7 aug=8 sep=9 sept=9 oct=10 nov=11 dec=12",
+        "jan feb mar march apr may jun jul aug sep sept oct nov dec",
     ),
     (
         MONTH_FIRST,
@@ -40,10 +41,6 @@ pub(crate) const ENGLISH: Table = &[
     (
         DATE_CUE,
         "on in date dated dates dob dos doa dod dot born admitted admit admission discharged discharge seen performed reviewed since from by until till through thru between after before signed dictated transcribed arrival visit surgery expired deceased started stopped begun last next due scheduled appointment updated received collected drawn resulted reported labs lab d t dd dt rd td notified of as interrogated evaluation visited returned placed removed completed obtained done taken mri ct xray cxr echo cultures culture repeat repeated week tte tee cath egd ekg ecg echocardiogram colonoscopy mammogram pap biopsy bx mibi ett pft pfts cabg mi cva tia dexa effective revised electronically and to",
-    ),
-    (
-        NUMBER,
-        "one=1 two=2 three=3 four=4 five=5 six=6 seven=7 eight=8 nine=9 ten=10 eleven=11 twelve=12 thirteen=13 fourteen=14 fifteen=15 sixteen=16 seventeen=17 eighteen=18 nineteen=19 twenty=20 thirty=30 forty=40 fifty=50 sixty=60 seventy=70 eighty=80 ninety=90",
     ),
     (
         TIME_UNIT,
@@ -153,11 +150,11 @@ pub(crate) const ENGLISH: Table = &[
 pub(crate) const SPANISH: Table = &[
     (
         MONTH,
-        "enero=1 febrero=2 marzo=3 abril=4 junio=6 julio=7 agosto=8 septiembre=9 setiembre=9 octubre=10 noviembre=11 diciembre=12",
+        "enero febrero marzo abril junio julio agosto septiembre setiembre octubre noviembre diciembre",
     ),
     (
         MONTH_WEAK,
-        "mayo=5 ene=1 feb=2 mar=3 abr=4 may=5 jun=6 jul=7 ago=8 sep=9 sept=9 oct=10 nov=11 dic=12",
+        "mayo ene feb mar abr may jun jul ago sep sept oct nov dic",
     ),
     (
         WEEKDAY,
@@ -179,10 +176,6 @@ pub(crate) const SPANISH: Table = &[
     (
         DATE_CUE,
         "pasado pasada proximo proxima fecha fechas dia el al del desde hasta nacimiento nacido nacida ingreso ingresado ingresada alta intervencion fallece fallecio exitus",
-    ),
-    (
-        NUMBER,
-        "un=1 uno=1 una=1 dos=2 tres=3 cuatro=4 cinco=5 seis=6 siete=7 ocho=8 nueve=9 diez=10 once=11 doce=12 trece=13 catorce=14 quince=15 dieciseis=16 diecisiete=17 dieciocho=18 diecinueve=19 veinte=20 veintiun=21 veintiuno=21 veintidos=22 veintitres=23 veinticuatro=24 veinticinco=25 veintiseis=26 veintisiete=27 veintiocho=28 veintinueve=29 treinta=30 cuarenta=40 cincuenta=50 sesenta=60 setenta=70 ochenta=80 noventa=90",
     ),
     (
         TIME_UNIT,

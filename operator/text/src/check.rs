@@ -1,4 +1,6 @@
-//! Check digits: what tells an identifier from any other run of digits.
+//! Check digits of published identifier schemes, which tell an identifier from any other run of digits.
+//!
+//! The functions ignore blanks and hyphens between digits unless they say otherwise, and accept letters in either case.
 
 /// The digits among `bytes`, as numbers.
 fn digits(bytes: &[u8]) -> impl DoubleEndedIterator<Item = u32> + Clone + '_ {
@@ -8,8 +10,8 @@ fn digits(bytes: &[u8]) -> impl DoubleEndedIterator<Item = u32> + Clone + '_ {
         .map(|byte| u32::from(byte - b'0'))
 }
 
-/// How many digits `bytes` holds.
-pub(crate) fn count(bytes: &[u8]) -> usize {
+/// Counts the digits in `bytes`.
+pub fn count(bytes: &[u8]) -> usize {
     digits(bytes).count()
 }
 
@@ -29,34 +31,48 @@ fn luhn_sum(numbers: impl DoubleEndedIterator<Item = u32>) -> u32 {
         .sum()
 }
 
-/// ISO/IEC 7812-1, annex B: payment cards, IMEI.
-pub(crate) fn luhn(number: &[u8]) -> bool {
+/// Returns the digit that completes `number` under Luhn's formula (ISO/IEC 7812-1, annex B).
+///
+/// ```
+/// assert_eq!(lethe_text::check::luhn_digit(b"7992739871"), b'3');
+/// ```
+pub fn luhn_digit(number: &[u8]) -> u8 {
+    let shifted: Vec<u32> = digits(number).chain([0]).collect();
+    b'0' + ((10 - luhn_sum(shifted.into_iter()) % 10) % 10) as u8
+}
+
+/// Checks a payment card's number or an IMEI (ISO/IEC 7812-1, annex B).
+pub fn luhn(number: &[u8]) -> bool {
     count(number) > 1 && luhn_sum(digits(number)).is_multiple_of(10)
 }
 
-/// US National Provider Identifier (45 CFR 162.406): Luhn over `80840` and the ten digits.
-pub(crate) fn npi(number: &[u8]) -> bool {
+/// Checks a US National Provider Identifier (45 CFR 162.406): Luhn over `80840` and the ten digits.
+pub fn npi(number: &[u8]) -> bool {
     count(number) == 10
         && matches!(digits(number).next(), Some(1 | 2))
         && (luhn_sum(digits(number)) + 24).is_multiple_of(10)
 }
 
-/// DEA registration: two letters, six digits and a check digit.
-pub(crate) fn dea(number: &[u8]) -> bool {
-    let [a, b, rest @ ..] = number else { return false };
-    if !a.is_ascii_alphabetic() || !(b.is_ascii_alphanumeric()) || rest.len() != 7 || count(rest) != 7 {
-        return false;
-    }
-    let sum: u32 = digits(rest)
+/// Returns the last digit of a DEA registration with these six digits: that of the sum of the first, third and fifth and
+/// twice the others.
+pub fn dea_digit(number: &[u8]) -> u8 {
+    let sum: u32 = digits(number)
         .take(6)
         .enumerate()
         .map(|(i, d)| if i % 2 == 0 { d } else { 2 * d })
         .sum();
-    digits(rest).next_back() == Some(sum % 10)
+    b'0' + (sum % 10) as u8
 }
 
-/// NHS number: eleven minus the weighted sum of nine digits, modulo 11.
-pub(crate) fn nhs(number: &[u8]) -> bool {
+/// Checks a DEA registration: two letters (the second may be `9`), six digits and a check digit.
+pub fn dea(number: &[u8]) -> bool {
+    let [a, b, rest @ ..] = number else { return false };
+    let shaped = a.is_ascii_alphabetic() && b.is_ascii_alphanumeric() && rest.len() == 7 && count(rest) == 7;
+    shaped && rest.last() == Some(&dea_digit(rest))
+}
+
+/// Checks an NHS number: eleven minus the weighted sum of nine digits, modulo 11.
+pub fn nhs(number: &[u8]) -> bool {
     if count(number) != 10 {
         return false;
     }
@@ -69,8 +85,12 @@ pub(crate) fn nhs(number: &[u8]) -> bool {
     check < 10 && digits(number).next_back() == Some(check)
 }
 
-/// Spanish DNI (eight digits) or NIE (X, Y or Z and seven digits) with its letter: the number modulo 23.
-pub(crate) fn dni(number: &[u8]) -> bool {
+/// Letters of a DNI by the remainder of its number.
+pub const DNI_LETTERS: &[u8; 23] = b"TRWAGMYFPDXBNJZSQVHLCKE";
+
+/// Checks a Spanish DNI (eight digits) or NIE (X, Y or Z and seven digits) by its letter, the number modulo 23 (Real Decreto
+/// 1553/2005).
+pub fn dni(number: &[u8]) -> bool {
     let [body @ .., letter] = number else { return false };
     let (prefix, body) = match body {
         [first @ (b'X' | b'x' | b'Y' | b'y' | b'Z' | b'z'), rest @ ..] => {
@@ -82,12 +102,11 @@ pub(crate) fn dni(number: &[u8]) -> bool {
     if body.len() != wanted || count(body) != wanted {
         return false;
     }
-    let letters = b"TRWAGMYFPDXBNJZSQVHLCKE";
-    letters[remainder(prefix, digits(body), 23) as usize] == letter.to_ascii_uppercase()
+    DNI_LETTERS[remainder(prefix, digits(body), 23) as usize] == letter.to_ascii_uppercase()
 }
 
-/// Spanish CIF: a letter, seven digits, and a check digit or letter.
-pub(crate) fn cif(number: &[u8]) -> bool {
+/// Checks a Spanish CIF: a letter, seven digits, and a check digit or letter.
+pub fn cif(number: &[u8]) -> bool {
     let [kind, body @ .., check] = number else {
         return false;
     };
@@ -101,9 +120,9 @@ pub(crate) fn cif(number: &[u8]) -> bool {
         || check.to_ascii_uppercase() == b"JABCDEFGHI"[wanted as usize]
 }
 
-/// Spanish social security number: ten digits, then their remainder by 97 as two. A serial below ten million is taken as seven
-/// digits (the province stands before it as a number).
-pub(crate) fn nass(number: &[u8]) -> bool {
+/// Checks a Spanish social security number: ten digits, then their remainder by 97 as two. A serial below ten million counts as
+/// seven digits behind the province.
+pub fn nass(number: &[u8]) -> bool {
     if count(number) != 12 {
         return false;
     }
@@ -114,8 +133,8 @@ pub(crate) fn nass(number: &[u8]) -> bool {
     remainder(0, body, 97) == remainder(0, check.iter().copied(), 1000)
 }
 
-/// IBAN (ISO 13616): the country and check digits moved behind, letters as numbers from 10, modulo 97 is 1.
-pub(crate) fn iban(number: &[u8]) -> bool {
+/// Checks an IBAN (ISO 13616): the country and check digits moved behind, letters as numbers from 10, modulo 97 is 1.
+pub fn iban(number: &[u8]) -> bool {
     let mut solid = number.iter().filter(|byte| byte.is_ascii_alphanumeric());
     let (Some(a), Some(b), Some(c), Some(d)) = (solid.next(), solid.next(), solid.next(), solid.next())
     else {
@@ -132,37 +151,43 @@ pub(crate) fn iban(number: &[u8]) -> bool {
     rest == 1
 }
 
-/// Vehicle identification number (49 CFR 565.15): seventeen characters without I, O and Q, the ninth a check digit.
-pub(crate) fn vin(number: &[u8]) -> bool {
+/// Returns the check character of a vehicle identification number (49 CFR 565.15), which stands in the ninth place: a digit or
+/// `X`. `None` if the number does not have seventeen characters or has an I, O or Q; the ninth may be any other.
+pub fn vin_check(number: &[u8]) -> Option<u8> {
     const WEIGHTS: [u32; 17] = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2];
     // A to Z; 0 for the letters that no number has.
     const VALUES: [u32; 26] = [
         1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 0, 7, 0, 9, 2, 3, 4, 5, 6, 7, 8, 9,
     ];
     if number.len() != 17 {
-        return false;
+        return None;
     }
     let mut sum = 0;
     for (byte, weight) in number.iter().zip(WEIGHTS) {
         let value = match byte {
             b'0'..=b'9' => u32::from(byte - b'0'),
             b'A'..=b'Z' | b'a'..=b'z' => match VALUES[usize::from(byte.to_ascii_uppercase() - b'A')] {
-                0 => return false,
+                0 => return None,
                 value => value,
             },
-            _ => return false,
+            _ => return None,
         };
         sum += value * weight;
     }
-    let check = match sum % 11 {
+    Some(match sum % 11 {
         10 => b'X',
         digit => b'0' + digit as u8,
-    };
-    number[8].to_ascii_uppercase() == check
+    })
 }
 
-/// Medicare Beneficiary Identifier (CMS format): eleven places, letters without S, L, O, I, B, Z. It has no check digit.
-pub(crate) fn mbi(number: &[u8]) -> bool {
+/// Checks a vehicle identification number (49 CFR 565.15): seventeen characters without I, O and Q.
+pub fn vin(number: &[u8]) -> bool {
+    vin_check(number).is_some_and(|check| number[8].to_ascii_uppercase() == check)
+}
+
+/// Checks the form of a Medicare Beneficiary Identifier (CMS): eleven places, letters without S, L, O, I, B, Z. It has no check
+/// digit.
+pub fn mbi(number: &[u8]) -> bool {
     let solid: Vec<u8> = number
         .iter()
         .filter(|&&byte| byte != b'-')

@@ -29,7 +29,7 @@ static FOLDED: LazyLock<Vec<Folded>> = LazyLock::new(|| {
 
 /// Calls `emit` with the folded characters of one character: none for a combining mark, two for "ß", else one.
 #[inline]
-pub(crate) fn fold_char(c: char, mut emit: impl FnMut(char)) {
+pub fn fold_char(c: char, mut emit: impl FnMut(char)) {
     if c.is_ascii() {
         emit(c.to_ascii_lowercase());
         return;

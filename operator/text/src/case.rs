@@ -2,7 +2,7 @@
 
 /// How letters are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Case {
+pub enum Case {
     /// "smith".
     Lower,
     /// "SMITH".
@@ -15,7 +15,7 @@ pub(crate) enum Case {
 
 impl Case {
     /// The case of `text`. A single capital is `Title`: nothing tells that more would be capitals.
-    pub(crate) fn of(text: &str) -> Self {
+    pub fn of(text: &str) -> Self {
         let (mut upper, mut lower) = (0u32, 0u32);
         for c in text.chars() {
             if c.is_uppercase() {
@@ -35,7 +35,7 @@ impl Case {
     }
 
     /// Appends `text`, whose own letters are written as in a sentence or a name.
-    pub(crate) fn write(self, text: &str, out: &mut String) {
+    pub fn write(self, text: &str, out: &mut String) {
         match self {
             Self::None => out.push_str(text),
             Self::Lower => text.chars().for_each(|c| out.extend(c.to_lowercase())),
@@ -51,7 +51,7 @@ impl Case {
     }
 
     /// `text` in this case.
-    pub(crate) fn apply(self, text: &str) -> String {
+    pub fn apply(self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         self.write(text, &mut out);
         out

@@ -1,0 +1,80 @@
+//! The words of each language: one file per language, listed in [`ALL`].
+
+mod de;
+mod en;
+mod es;
+
+/// A language that Lethe has words of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Deserialize, serde::Serialize)]
+pub enum Language {
+    /// `en`
+    #[serde(rename = "en")]
+    English,
+    /// `es`
+    #[serde(rename = "es")]
+    Spanish,
+    /// `de`: dates only.
+    #[serde(rename = "de")]
+    German,
+}
+
+/// The calendar and number words of a language, written as in running text.
+#[derive(Debug)]
+pub struct Words {
+    /// Whose words these are.
+    pub language: Language,
+    /// January to December.
+    pub months: [&'static str; 12],
+    /// The usual abbreviations, without a full stop.
+    pub months_short: [&'static str; 12],
+    /// Further spellings of months, folded, with their numbers from 1: abbreviations unless they have six letters or more.
+    pub month_spellings: &'static [(&'static str, u8)],
+    /// Monday to Sunday.
+    pub weekdays: [&'static str; 7],
+    /// The usual abbreviations, without a full stop.
+    pub weekdays_short: [&'static str; 7],
+    /// Spring to winter.
+    pub seasons: [&'static str; 4],
+    /// Zero and up, one word each.
+    pub numbers: &'static [&'static str],
+    /// 20, 30, ... 90; empty where [`Words::numbers`] is.
+    pub tens: &'static [&'static str],
+    /// Further forms of numbers, folded: genders, and forms before a noun.
+    pub number_forms: &'static [(&'static str, u8)],
+}
+
+/// Every language, the one whose spelling is preferred first.
+pub const ALL: [&Words; 3] = [&en::WORDS, &es::WORDS, &de::WORDS];
+
+impl Language {
+    /// Returns the words of the language.
+    pub const fn words(self) -> &'static Words {
+        match self {
+            Self::English => &en::WORDS,
+            Self::Spanish => &es::WORDS,
+            Self::German => &de::WORDS,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_language_is_listed_once_under_its_own_name() {
+        for words in ALL {
+            assert!(std::ptr::eq(words, words.language.words()));
+        }
+    }
+
+    #[test]
+    fn further_spellings_are_folded() {
+        for words in ALL {
+            let spellings = words.month_spellings.iter().chain(words.number_forms);
+            for (word, _) in spellings {
+                assert_eq!(crate::fold(word), *word);
+            }
+        }
+    }
+}

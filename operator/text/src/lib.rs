@@ -1,0 +1,18 @@
+//! What Lethe knows about written language, in one place: folding and case, the words of calendars and numbers, and the check
+//! digits of published identifier schemes.
+//!
+//! Taggers find identifiers with it, surrogates write new ones, and the synthesiser invents them, so that all three agree on
+//! what a month, a number or a valid identifier is. [`lang`] has one file per language.
+//!
+//! Everything here is pure and holds no text of a note.
+
+pub mod calendar;
+mod case;
+pub mod check;
+mod fold;
+pub mod lang;
+pub mod numbers;
+
+pub use case::Case;
+pub use fold::{fold, fold_char, fold_into};
+pub use lang::Language;
