@@ -10,6 +10,7 @@ pub mod external;
 pub mod gazetteer;
 pub mod known;
 mod lexicon;
+mod once;
 pub mod pattern;
 mod person;
 pub mod phrases;

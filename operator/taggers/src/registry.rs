@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lethe_core::{LabelError, LabelSet, Tagger};
+use lethe_core::{LabelError, LabelSet, Tagger, fingerprint};
 use lethe_dictionaries::Dictionary;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +10,7 @@ use crate::context::ContextConfig;
 use crate::external::{ExternalConfig, ExternalError};
 use crate::gazetteer::GazetteerConfig;
 use crate::known::KnownConfig;
+use crate::once::OncePerBatch;
 use crate::pattern;
 use crate::phrases::{PhrasesConfig, PhrasesError};
 
@@ -73,14 +74,21 @@ impl RuleConfig {
         labels: &LabelSet,
         dictionary: &Arc<Dictionary>,
     ) -> Result<Arc<dyn Tagger>, BuildError> {
+        let key = || self.key(labels, dictionary);
         Ok(match self {
             Self::Known(config) => Arc::new(config.build(labels, dictionary)?),
-            Self::Pattern(config) => Arc::new(config.build(labels)?),
-            Self::Context(config) => Arc::new(config.build(labels, dictionary)?),
-            Self::Gazetteer(config) => Arc::new(config.build(labels, dictionary)?),
+            Self::Pattern(config) => Arc::new(OncePerBatch::new(config.build(labels)?, key())),
+            Self::Context(config) => Arc::new(OncePerBatch::new(config.build(labels, dictionary)?, key())),
+            Self::Gazetteer(config) => Arc::new(OncePerBatch::new(config.build(labels, dictionary)?, key())),
             Self::External(config) => Arc::new(config.build(labels)?),
             Self::Phrases(config) => Arc::new(config.build(labels)?),
         })
+    }
+
+    /// Identifies what the member depends on besides a note's text.
+    fn key(&self, labels: &LabelSet, dictionary: &Dictionary) -> u64 {
+        let all = fingerprint(&(self, labels.to_toml(), dictionary.digest()));
+        u64::from_str_radix(all.get(..16).unwrap_or_default(), 16).unwrap_or_default()
     }
 }
 
