@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use lethe_connectors::Stop;
+use lethe_connectors::{Backoff, Stop};
 
 use crate::config::{Config, Recipe, is_away};
 use crate::exit::Stopped;
@@ -44,20 +44,20 @@ pub(crate) fn unless<T: Send + 'static>(
 /// # Errors
 /// A usage error if the engine cannot be built; [`Stopped`] as soon as the stop is requested.
 pub(crate) fn engine(config: &Arc<Config>, stop: &Stop) -> anyhow::Result<Recipe> {
-    let mut pause = BACKOFF.0;
+    let mut backoff = Backoff::new("vault").between(BACKOFF.0, BACKOFF.1);
     loop {
         let own = Arc::clone(config);
+        let pause = backoff.pause().unwrap_or_default();
         match unless(|| stop.is_requested(), move || own.engine.build())? {
             None => return Err(Stopped.into()),
             Some(Err(error)) if is_away(&error) => {
-                tracing::warn!("{error:#}; trying again in {} s", pause.as_secs());
+                tracing::warn!("{error:#}; trying again in {} ms", pause.as_millis());
             }
             Some(built) => return built,
         }
         if stop.sleep(pause) {
             return Err(Stopped.into());
         }
-        pause = (pause * 2).min(BACKOFF.1);
     }
 }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use lethe_connectors::Stop;
 use lethe_connectors::kafka::source::{Command, LogRange};
 use lethe_connectors::kafka::{Cluster, Credentials, FetchBudget, KafkaConfig, KafkaProblem, TopicIds};
+use lethe_connectors::{Backoff, Stop};
 
 use crate::background;
 use crate::config::{Config, SecretFile};
@@ -130,17 +130,17 @@ fn ask<T>(
         .map_err(|error| usage(format!("`[source]`: {error}")))?
         .hearing(stop);
     let begun = Instant::now();
-    let mut pause = Duration::from_secs(1);
+    let mut backoff = Backoff::new("brokers").between(Duration::from_secs(1), Duration::from_secs(30));
     loop {
         match question(&cluster) {
             Ok(answer) => return Ok(answer),
             Err(_) if stop.is_requested() => return Err(Stopped.into()),
             Err(error) if error.is_temporary() && patience.is_none_or(|most| begun.elapsed() < most) => {
-                tracing::warn!("{error}; trying again in {} s", pause.as_secs());
+                let pause = backoff.pause().unwrap_or_default();
+                tracing::warn!("{error}; trying again in {} ms", pause.as_millis());
                 if stop.sleep(pause) {
                     return Err(Stopped.into());
                 }
-                pause = (pause * 2).min(Duration::from_secs(30));
             }
             Err(error) => return Err(error.into()),
         }

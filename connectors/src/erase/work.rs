@@ -1,7 +1,6 @@
 //! An erasure at work: planned, recorded, carried out, and recorded as done.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -10,13 +9,14 @@ use serde::Serialize;
 use super::record::{Completion, FORMAT, completion_name, record_name};
 use super::rewrite::{Rewritten, rewrite};
 use super::{Erasures, Found, Record, Replacement};
+use crate::Backoff;
 use crate::inspect::Progress;
 use crate::replay::{NotesFile, read_replay};
 use crate::sink::{ChainError, digest_of, read_footer};
 use crate::store::{Store, StoreError, crash};
 
-/// How often a file is tried to be replaced, and the wait between.
-const TRIES: (u32, Duration) = (5, Duration::from_millis(500));
+/// Attempts to replace a file. The store has made several for each of them.
+const ATTEMPTS: u32 = 5;
 
 /// Why an erasure was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -251,15 +251,16 @@ pub async fn replace(
         ..Progress::default()
     };
     for file in &record.files {
-        let mut attempts = 1;
+        let mut backoff = Backoff::new(&file.path).attempts(ATTEMPTS);
         loop {
             match replace_one(store, record, file).await {
                 Err(EraseError::Chain(ChainError::Store(error)))
-                    if attempts < TRIES.0
-                        && (error.is_transient() || matches!(error, StoreError::Changed(_))) =>
+                    if error.is_transient() || matches!(error, StoreError::Changed(_)) =>
                 {
-                    attempts += 1;
-                    tokio::time::sleep(TRIES.1).await;
+                    let Some(pause) = backoff.pause() else {
+                        break Err(EraseError::Chain(ChainError::Store(error)));
+                    };
+                    tokio::time::sleep(pause).await;
                 }
                 done => break done,
             }

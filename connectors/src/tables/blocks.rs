@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -12,15 +11,15 @@ use parquet::file::reader::{ChunkReader, Length};
 use tokio::runtime::Handle;
 
 use super::TableError;
+use crate::Backoff;
 use crate::store::{Object, Store, StoreError};
 
 /// Bytes that are asked for at a time.
 const BLOCK: u64 = 1 << 20;
 /// Blocks that are kept: columns are read side by side.
 const KEPT: usize = 32;
-/// How often a store that cannot now is asked again, and how long to wait first and at most.
-const TRIES: u32 = 8;
-const WAIT: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(15));
+/// Attempts to read a block.
+const ATTEMPTS: u32 = 8;
 
 /// An object, read in blocks. Clones share what they have read.
 #[derive(Clone)]
@@ -127,25 +126,23 @@ impl Remote {
     fn fetch(&self, from: u64, to: u64) -> io::Result<Bytes> {
         let inner = &self.0;
         let name = &inner.object.name;
-        let mut wait = WAIT.0;
-        for tried in 1.. {
+        let mut backoff = Backoff::new(name).attempts(ATTEMPTS);
+        loop {
             let read = inner.runtime.block_on(inner.store.read_range(name, from..to));
             match read {
                 Ok(bytes) if bytes.len() as u64 == to - from => return Ok(bytes),
                 Ok(_) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
-                Err(error) if error.is_transient() && tried < TRIES => {
+                Err(error) => {
+                    let Some(wait) = backoff.pause().filter(|_| error.is_transient()) else {
+                        *inner.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                        return Err(io::Error::other("the store does not give it"));
+                    };
                     let error = error.renamed(&inner.label);
                     tracing::warn!(object = %inner.label, %error, "store; trying again in {} ms", wait.as_millis());
                     std::thread::sleep(wait);
-                    wait = (wait * 2).min(WAIT.1);
-                }
-                Err(error) => {
-                    *inner.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                    break;
                 }
             }
         }
-        Err(io::Error::other("the store does not give it"))
     }
 
     /// A reader from the beginning.

@@ -2,7 +2,6 @@
 //! put together again.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use arrow_array::builder::{StringBuilder, UInt32Builder};
@@ -12,6 +11,7 @@ use arrow_array::{Array as _, ArrayRef, Int64Array, RecordBatch, StringArray, UI
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::take::take;
 use futures::future::try_join_all;
+use lethe_connectors::Backoff;
 use lethe_connectors::sink::PartFooter;
 use lethe_connectors::tables::{Cell, Shape, Slab, Values};
 use lethe_core::{
@@ -24,8 +24,6 @@ use crate::pipeline::{Terms, redact, told};
 /// Texts, and bytes of them, that go to a worker at a time.
 const CHUNK: usize = 128;
 const CHUNK_BYTES: usize = 1 << 20;
-/// First and longest wait for what replacing needs and is away.
-const WAIT: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(15));
 
 /// The columns before those of the table: which row of which object it was, what became of it, and why.
 const OBJECT: &str = "lethe_object";
@@ -255,7 +253,7 @@ async fn through_one(
     records: Arc<Vec<Record>>,
     column: Option<(LabelId, &str)>,
 ) -> anyhow::Result<Processed> {
-    let mut wait = WAIT.0;
+    let mut backoff = Backoff::new("backfill");
     loop {
         let (work, records) = (Arc::clone(shop), Arc::clone(&records));
         let column = column.map(|(label, path)| (label, path.to_owned()));
@@ -277,11 +275,11 @@ async fn through_one(
         match done.await? {
             Ok((processed, _)) => return Ok(processed),
             Err(BatchError::Unavailable(why)) => {
+                let wait = backoff.pause().unwrap_or_default();
                 tracing::warn!(why, "trying again in {} ms", wait.as_millis());
                 shop.telemetry.measures().retry("redact");
                 shop.telemetry.board().polled();
                 tokio::time::sleep(wait).await;
-                wait = (wait * 2).min(WAIT.1);
             }
             Err(error) => return Err(error.into()),
         }

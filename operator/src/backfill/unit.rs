@@ -1,9 +1,10 @@
 //! One unit, from the first row that is not durable to its end.
 
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Context as _;
+use lethe_connectors::Backoff;
 use lethe_connectors::sink::{ChainError, Part, PartFooter, PartName, read_part};
 use lethe_connectors::store::StoreError;
 use lethe_connectors::tables::TableError;
@@ -13,9 +14,8 @@ use super::rows::{redacted, schema};
 use super::{Shop, Stopped, audit};
 use crate::telemetry::{Closing, Stage};
 
-/// First and longest wait for a store that cannot now, and how often it is asked.
-const WAIT: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(15));
-const TRIES: u32 = 12;
+/// Attempts to reach the store.
+const ATTEMPTS: u32 = 12;
 
 /// Works a unit off.
 ///
@@ -30,7 +30,7 @@ pub(super) fn work(shop: &Arc<Shop>, job: &Job) -> anyhow::Result<()> {
     let mut next = match job.done.last() {
         Some(last) => {
             let path = last.path();
-            patiently(shop, || {
+            retried(shop, || {
                 shop.runtime.block_on(read_part(shop.store.as_ref(), &path))
             })?
             .next
@@ -112,11 +112,11 @@ fn commit(
     let sealed = sheet.seal(name, &mut footer)?;
     let sealed_at = Instant::now();
     shop.telemetry.measures().stage(Stage::Seal, sealed_at - begun);
-    patiently(shop, || match shop.tables.check(&job.unit) {
+    retried(shop, || match shop.tables.check(&job.unit) {
         Err(TableError::Store(error)) => Err(Trouble::Store(error)),
         other => Ok(other),
     })??;
-    let is_new = patiently(shop, || {
+    let is_new = retried(shop, || {
         let created = shop.runtime.block_on(sealed.create(shop.store.as_ref()));
         created.map_err(Trouble::Store)
     })?;
@@ -149,15 +149,15 @@ impl From<ChainError> for Trouble {
 }
 
 /// Tries as often as is worth it, as long as the store says that it cannot now.
-fn patiently<T, E: Into<Trouble>>(
-    shop: &Shop,
-    mut attempt: impl FnMut() -> Result<T, E>,
-) -> anyhow::Result<T> {
-    let mut wait = WAIT.0;
-    for tried in 1.. {
+fn retried<T, E: Into<Trouble>>(shop: &Shop, mut attempt: impl FnMut() -> Result<T, E>) -> anyhow::Result<T> {
+    let mut backoff = Backoff::new("backfill").attempts(ATTEMPTS);
+    loop {
         match attempt().map_err(Into::into) {
             Ok(done) => return Ok(done),
-            Err(Trouble::Store(error)) if error.is_transient() && tried < TRIES => {
+            Err(Trouble::Store(error)) if error.is_transient() => {
+                let Some(wait) = backoff.pause() else {
+                    return Err(error).context("the store of the output");
+                };
                 tracing::warn!(%error, "store; trying again in {} ms", wait.as_millis());
                 shop.telemetry.measures().retry("commit");
                 shop.telemetry.board().polled();
@@ -165,11 +165,9 @@ fn patiently<T, E: Into<Trouble>>(
                     return Err(Stopped.into());
                 }
                 std::thread::sleep(wait);
-                wait = (wait * 2).min(WAIT.1);
             }
             Err(Trouble::Store(error)) => return Err(error).context("the store of the output"),
             Err(Trouble::Other(error)) => return Err(error),
         }
     }
-    Err(anyhow::anyhow!("never tried"))
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use lethe_connectors::Stop;
 use lethe_connectors::emit::{EmitError, Emitter, FolderEmitter, chains, read_from};
 use lethe_connectors::kafka::source::Command;
 use lethe_connectors::sink::ChainId;
 use lethe_connectors::store::Store;
+use lethe_connectors::{Backoff, Stop};
 use tokio::runtime::Runtime;
 
 use super::run::runtime;
@@ -23,8 +23,6 @@ use crate::signals::{Overrun, stop_on_signal};
 
 /// How long it waits for new files once everything is emitted.
 const IDLE: Duration = Duration::from_secs(1);
-/// First and longest wait before something is tried again.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(15));
 
 /// Emits until it is told to stop, or until everything is emitted.
 pub(crate) fn run(args: &EmitArgs) -> anyhow::Result<()> {
@@ -90,7 +88,7 @@ impl Work {
         until_end: bool,
     ) -> anyhow::Result<()> {
         let mut progress = Progress::start("emitting", "messages", None);
-        let (mut wait, mut told) = (BACKOFF.0, 0);
+        let (mut backoff, mut told) = (Backoff::new("emit"), 0);
         let mut looked = Instant::now();
         loop {
             if looked.elapsed() >= EVERY {
@@ -101,18 +99,17 @@ impl Work {
                 Ok(0) if until_end => return Ok(()),
                 Ok(0) => IDLE,
                 Ok(_) => {
-                    wait = BACKOFF.0;
+                    backoff.reset();
                     progress.add(self.emitted - told);
                     told = self.emitted;
                     Duration::ZERO
                 }
                 Err(error) if error.is_temporary() => {
-                    tracing::warn!("{error}; in {} ms", wait.as_millis());
+                    let wait = backoff.pause().unwrap_or_default();
+                    tracing::warn!("{error}; trying again in {} ms", wait.as_millis());
                     // What was begun may have been emitted or not: the position tells.
                     self.positions.clear();
-                    let now = wait;
-                    wait = (wait * 2).min(BACKOFF.1);
-                    now
+                    wait
                 }
                 Err(error) => return Err(error.into()),
             };

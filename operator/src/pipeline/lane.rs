@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lethe_connectors::Backoff;
 use lethe_connectors::format::Format;
 use lethe_connectors::kafka::source::{Command, Partition};
 use lethe_connectors::sink::{CommitError, Due, Held, LaneWriter, Receipt, Roll, SealedFile};
@@ -26,8 +27,6 @@ const BATCH_RECORDS: usize = 256;
 const BATCH_BYTES: usize = 2 << 20;
 /// How often a lane looks whether its open file is due.
 const TICK: Duration = Duration::from_millis(250);
-/// First and longest wait before a store is tried again.
-pub(super) const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(15));
 
 /// What a lane needs of the program. Shared by all lanes.
 pub(crate) struct Shop {
@@ -302,7 +301,7 @@ impl Lane {
 
 /// Writes a file, trying again as long as the store says that it cannot now.
 async fn upload(shop: &Shop, board: &LaneBoard, place: &str, sealed: &SealedFile) -> Result<Receipt, End> {
-    let mut wait = BACKOFF.0;
+    let mut backoff = Backoff::new(place);
     loop {
         board.uploads(true);
         let uploaded = sealed.upload(shop.store.as_ref()).await;
@@ -311,11 +310,11 @@ async fn upload(shop: &Shop, board: &LaneBoard, place: &str, sealed: &SealedFile
             Ok(receipt) => return Ok(receipt),
             Err(CommitError::Lost { .. }) => return Err(End::Lost),
             Err(CommitError::Transient(error)) => {
+                let wait = backoff.pause().unwrap_or_default();
                 tracing::warn!(%place, %error, "store; trying again in {} ms", wait.as_millis());
                 shop.telemetry.measures().retry("commit");
                 board.waits(true);
                 tokio::time::sleep(wait).await;
-                wait = (wait * 2).min(BACKOFF.1);
             }
             Err(error) => return Err(End::Failed(format!("{place}: {error}"))),
         }

@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use lethe_connectors::Stop;
 use lethe_connectors::kafka::source::LaneError;
 use lethe_connectors::sink::ChainError;
 use lethe_connectors::store::{Store, verify};
+use lethe_connectors::{Backoff, Stop};
 
 use crate::exit::Stopped;
 use crate::telemetry::Telemetry;
 
-/// First and longest pause before a store is asked again.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(15));
 /// How often the board hears that the reader waits for a store: a restart would wait too, so `/live` stays 200.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
@@ -59,16 +57,16 @@ pub(crate) async fn until_answered<T, F: Future<Output = Result<T, ChainError>>>
     ask: impl Fn() -> F,
 ) -> Result<T, Unanswered> {
     let asking = async {
-        let mut pause = BACKOFF.0;
+        let mut backoff = Backoff::new("store");
         loop {
             match ask().await {
                 Err(ChainError::Store(error)) if error.is_transient() => {
+                    let pause = backoff.pause().unwrap_or_default();
                     tracing::warn!(%error, "store not read; trying again in {} ms", pause.as_millis());
                     if let Some(telemetry) = telemetry {
                         telemetry.measures().retry("open");
                     }
                     tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(BACKOFF.1);
                 }
                 answer => return answer.map_err(Unanswered::Refused),
             }

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
+use lethe_connectors::Backoff;
 use lethe_connectors::kafka::source::Command;
 
 use super::careful::Part;
 use super::cost::{Cost, HEAVY};
 use super::incoming::Incoming;
-use super::lane::{BACKOFF, End, Lane};
+use super::lane::{End, Lane};
 use super::transform::{Fault, Terms, transform};
 use crate::telemetry::{Closing, Stage, Work};
 
@@ -57,7 +58,7 @@ impl Lane {
             ));
         };
         let was_empty = writer.rows() == 0;
-        let mut wait = BACKOFF.0;
+        let mut backoff = Backoff::new(&place);
         let alone = part.alone;
         let (count, first) = (
             part.records.len(),
@@ -109,11 +110,11 @@ impl Lane {
                 Err(Fault::Broken(error)) => break Err(error),
                 Err(Fault::Parts(parts)) => break Ok(Some(parts)),
                 Err(Fault::Away(again, why)) => {
+                    let wait = backoff.pause().unwrap_or_default();
                     tracing::warn!(%place, why, "trying again in {} ms", wait.as_millis());
                     self.measures().retry("redact");
                     self.board.waits(true);
                     tokio::time::sleep(wait).await;
-                    wait = (wait * 2).min(BACKOFF.1);
                     part = Part {
                         records: again,
                         alone,

@@ -8,10 +8,10 @@ mod work;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
+use lethe_connectors::Backoff;
 use lethe_connectors::kafka::TopicIds;
 use lethe_connectors::replay::{
     Candidates, NotesFile, ReplayWriter, SealedReplay, Selection, candidates, notes_files,
@@ -30,8 +30,8 @@ pub(crate) use work::Workers;
 
 /// Notes files that are looked at at a time.
 const AT_ONCE: usize = 8;
-/// How often a part is tried to be written, and the first wait between: the store has tried for a while itself.
-const TRIES: (u32, Duration) = (5, Duration::from_millis(500));
+/// Attempts to write a part. The store has made several for each of them.
+const ATTEMPTS: u32 = 6;
 
 /// What is replayed, by what, and to where.
 pub(crate) struct Replay {
@@ -318,19 +318,19 @@ impl<'a> Running<'a> {
     }
 
     fn create(&self, part: &SealedReplay) -> anyhow::Result<()> {
-        let (tries, mut pause) = TRIES;
-        let mut tried = 1;
+        let mut backoff = Backoff::new("replay").attempts(ATTEMPTS);
         loop {
             match self
                 .replay
                 .runtime
                 .block_on(part.create(self.replay.store.as_ref()))
             {
-                Err(error) if error.is_transient() && tried < tries => {
+                Err(error) if error.is_transient() => {
+                    let Some(pause) = backoff.pause() else {
+                        return Err(error).context("a replayed part");
+                    };
                     tracing::warn!(%error, "store; trying again in {} ms", pause.as_millis());
                     std::thread::sleep(pause);
-                    pause *= 2;
-                    tried += 1;
                 }
                 done => return done.context("a replayed part"),
             }

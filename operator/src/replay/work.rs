@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use anyhow::anyhow;
+use lethe_connectors::Backoff;
 use lethe_connectors::format::Format;
 use lethe_core::Processed;
 use tokio::runtime::Handle;
@@ -16,9 +16,8 @@ use crate::pipeline::{Edition, Fault, Incoming, Limits, Pool, Terms, process};
 const BATCH_RECORDS: usize = 256;
 /// Bytes of a batch at most, unless one record alone has more.
 const BATCH_BYTES: usize = 2 << 20;
-/// How often a batch is tried while something that it needs is away, and the first and longest wait between.
-const TRIES: u32 = 8;
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(15));
+/// Attempts to redact a batch while something that it needs is away.
+const ATTEMPTS: u32 = 8;
 
 /// Rows and audit of a batch.
 pub(super) type Redacted = Processed;
@@ -133,7 +132,7 @@ async fn run(
     terms: Terms,
     mut records: Vec<Incoming>,
 ) -> anyhow::Result<Redacted> {
-    let (mut wait, mut tried) = (BACKOFF.0, 1);
+    let mut backoff = Backoff::new("replay").attempts(ATTEMPTS);
     loop {
         let (format, edition, terms) = (Arc::clone(&format), Arc::clone(&edition), terms.clone());
         let done = pool
@@ -143,14 +142,12 @@ async fn run(
             Ok(done) => return Ok(done.processed),
             Err(Fault::Broken(error)) => return Err(anyhow!(error)),
             Err(Fault::Parts(_)) => unreachable!("on these terms no batch is given back in parts"),
-            Err(Fault::Away(_, why)) if tried == TRIES => {
-                return Err(anyhow!("{why}; run the replay again once it is back"));
-            }
             Err(Fault::Away(again, why)) => {
+                let Some(wait) = backoff.pause() else {
+                    return Err(anyhow!("{why}; run the replay again once it is back"));
+                };
                 tracing::warn!(why, "trying again in {} ms", wait.as_millis());
                 tokio::time::sleep(wait).await;
-                wait = (wait * 2).min(BACKOFF.1);
-                tried += 1;
                 records = again;
             }
         }
