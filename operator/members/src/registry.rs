@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use lethe_core::{LabelSet, Tagger};
 use lethe_dictionaries::Dictionary;
 use lethe_learn::Manifest;
+#[cfg(feature = "transformer")]
 use lethe_neural::transformer::{TransformerConfig, TransformerError};
 use lethe_taggers::registry::{self, RuleConfig};
 use serde::de::{Error as _, MapAccess, Visitor};
@@ -24,6 +25,7 @@ pub enum MemberConfig {
     /// What `lethe train` made.
     Model(ModelConfig),
     /// A BERT or RoBERTa checkpoint.
+    #[cfg(feature = "transformer")]
     Transformer(TransformerConfig),
 }
 
@@ -52,6 +54,7 @@ pub enum BuildError {
     #[error(transparent)]
     Model(#[from] OpenError),
     /// The checkpoint cannot be used.
+    #[cfg(feature = "transformer")]
     #[error(transparent)]
     Transformer(#[from] TransformerError),
 }
@@ -69,6 +72,7 @@ impl MemberConfig {
         Ok(match self {
             Self::Rule(config) => config.build(labels, dictionary)?,
             Self::Model(config) => config.build(labels, dictionary)?,
+            #[cfg(feature = "transformer")]
             Self::Transformer(config) => Arc::new(config.build(labels)?),
         })
     }
@@ -91,6 +95,7 @@ impl MemberConfig {
                 let manifest = Manifest::read(&config.path).map_err(OpenError::from)?;
                 Some(manifest.digest())
             }
+            #[cfg(feature = "transformer")]
             Self::Transformer(config) => Some(config.fingerprint()?),
         })
     }
@@ -141,7 +146,14 @@ impl<'de> Visitor<'de> for Table {
         }
         let config = match kind.ok_or_else(|| A::Error::missing_field("kind"))? {
             MODEL => keys.try_into().map(MemberConfig::Model),
+            #[cfg(feature = "transformer")]
             TRANSFORMER => keys.try_into().map(MemberConfig::Transformer),
+            #[cfg(not(feature = "transformer"))]
+            TRANSFORMER => {
+                return Err(A::Error::custom(
+                    "this program was built without transformers; use one that has the feature `transformer`",
+                ));
+            }
             rule => {
                 keys.insert("kind".to_owned(), rule.into());
                 keys.try_into().map(MemberConfig::Rule)

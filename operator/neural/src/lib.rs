@@ -23,6 +23,7 @@ mod skipgram;
 mod stacked;
 mod tape;
 mod train;
+#[cfg(feature = "transformer")]
 pub mod transformer;
 mod tuning;
 mod types;

@@ -2,7 +2,7 @@
 
 use super::{Language, Words};
 
-pub(super) const WORDS: Words = Words {
+pub(super) static WORDS: Words = Words {
     language: Language::English,
     months: [
         "January",

@@ -44,7 +44,7 @@ pub struct Words {
 }
 
 /// Every language, the one whose spelling is preferred first.
-pub const ALL: [&Words; 3] = [&en::WORDS, &es::WORDS, &de::WORDS];
+pub static ALL: [&Words; 3] = [&en::WORDS, &es::WORDS, &de::WORDS];
 
 impl Language {
     /// Returns the words of the language.
