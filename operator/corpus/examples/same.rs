@@ -1,6 +1,7 @@
-//! Whether corpora in different formats hold the same documents: `same PATH PATH...`, each a file or a folder.
+//! Tells whether corpora in different formats hold the same documents: `same PATH PATH...`, each a file or a
+//! folder.
 //!
-//! Documents are compared by id, text and marks, in the order of their ids.
+//! Documents are sorted by id, then compared by id, text and annotations.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,9 +1,10 @@
-//! brat's stand-off format: `NAME.txt`, and `NAME.ann` with a line an annotation.
+//! brat's stand-off format: `NAME.txt`, and `NAME.ann` with one annotation per line.
 //!
-//! A text-bound line is `T1<TAB>LABEL START END[;START END...]<TAB>TEXT`; offsets are code points of the text file, its
-//! byte order mark and each character of a CR LF counted (see [`crate::places`] for files that count otherwise). Notes,
-//! relations, events, attributes and normalisations are passed over. Of a discontinuous annotation every part is a mark;
-//! parts that only white space divides are one, since brat itself cuts at line ends.
+//! A text-bound line is `T1<TAB>LABEL START END[;START END...]<TAB>TEXT`. Offsets are code points of the text
+//! file; its byte order mark and both characters of a CR LF count (see [`crate::places`] for files that count
+//! otherwise). Notes, relations, events, attributes and normalisations are ignored. Each part of a
+//! discontinuous annotation becomes a span of its own; parts with only white space between them are joined,
+//! since brat itself cuts annotations at line ends.
 
 use std::path::Path;
 
@@ -14,12 +15,12 @@ use crate::error::{CorpusError, content, named};
 use crate::format::{file_name, into_folder};
 use crate::places::{Claim, Places, settle};
 
-/// Reads the document of which `path` is one of the two files.
+/// Reads the document from either of its two files.
 pub(crate) fn read(path: &Path) -> Result<Document, CorpusError> {
     let (text_path, marks_path) = (path.with_extension("txt"), path.with_extension("ann"));
     for (there, missing) in [
-        (&text_path, "no `.ann` file of the same name beside it"),
-        (&marks_path, "no `.txt` file of the same name beside it"),
+        (&text_path, "no `.ann` file of the same name in this folder"),
+        (&marks_path, "no `.txt` file of the same name in this folder"),
     ] {
         let other = if there == &text_path {
             &marks_path
@@ -51,7 +52,7 @@ pub(crate) fn read(path: &Path) -> Result<Document, CorpusError> {
                 return Err(CorpusError::layout(
                     &marks_path,
                     i + 1,
-                    "begins like no line of brat's",
+                    "not a line of the brat format",
                 ));
             }
         }
@@ -90,11 +91,13 @@ fn claim(line: &str, number: usize, index: usize) -> Option<Claim> {
     })
 }
 
-/// Writes each document to `folder/ID.txt` and `folder/ID.ann`. A mark over several lines is cut at the line ends, as
-/// brat wants it, so line ends at a mark's own ends are lost. Scores and patients are not written.
+/// Writes each document to `folder/ID.txt` and `folder/ID.ann`. An annotation over several lines is cut at
+/// the line ends, as brat requires, so line ends at its start or end are lost. Scores and patients are not
+/// written.
 ///
 /// # Errors
-/// [`CorpusError::Io`]; [`CorpusError::Unwritable`] if an id is no file name or a label has white space in it.
+/// [`CorpusError::Io`]; [`CorpusError::Unwritable`] if an id is not a file name or a label has white space in
+/// it.
 pub fn write_brat(folder: &Path, documents: &[Document]) -> Result<(), CorpusError> {
     into_folder(folder, "brat", documents, |document| {
         Ok(vec![("txt", document.text.clone()), ("ann", lines(document)?)])
@@ -108,7 +111,7 @@ fn lines(document: &Document) -> Result<String, &'static str> {
             return Err("a label is empty or has white space in it");
         }
         let parts = parts(&document.text, mark.span)
-            .ok_or("a mark lies outside its text, or marks only line ends")?;
+            .ok_or("a span lies outside its text, or covers only line ends")?;
         let places: Vec<String> = parts
             .iter()
             .map(|((start, end), _)| format!("{start} {end}"))
@@ -125,14 +128,14 @@ fn lines(document: &Document) -> Result<String, &'static str> {
     Ok(out)
 }
 
-/// The lines that a span marks: code points from where to where, and the text.
+/// Splits a span at line ends: the start and end of each part in code points, and its text.
 fn parts(text: &str, span: Span) -> Option<Vec<((usize, usize), &str)>> {
     let before = Span::new(0, span.start()).ok()?.get(text)?;
     let mut at = before.chars().count();
     let mut parts = Vec::new();
     for part in span.get(text)?.split(['\r', '\n']) {
         let end = at + part.chars().count();
-        // brat reads no part of white space alone, and between two parts it makes no difference.
+        // brat rejects a part of only white space, and between two parts it makes no difference.
         if !part.trim().is_empty() {
             parts.push(((at, end), part));
         }
@@ -178,7 +181,10 @@ mod tests {
     #[test]
     fn a_line_that_is_none_of_brats_or_does_not_fit_is_refused_by_its_number() {
         for (lines, what) in [
-            ("T1\tNAME 0 3\tAna\nSecret", "line 2: begins like no line"),
+            (
+                "T1\tNAME 0 3\tAna\nSecret",
+                "line 2: not a line of the brat format",
+            ),
             ("T1 NAME 0 3 Ana", "line 1: not `T1"),
             ("T1\tNAME 0\tAna", "line 1: not `T1"),
             ("T1\tNAME 0 x\tAna", "line 1: not `T1"),
@@ -188,7 +194,7 @@ mod tests {
             ),
             (
                 "T1\tNAME 0 3\tSecret",
-                "line 1: annotation `T1` (0..3 in code points): the text it gives",
+                "line 1: annotation `T1` (0..3 in code points): its text does not match",
             ),
         ] {
             let message = read_pair("Ana Ruiz", lines).unwrap_err().to_string();
@@ -207,7 +213,7 @@ mod tests {
         std::fs::write(&path, "x").unwrap();
         let message = read(&path).unwrap_err().to_string();
         assert!(
-            message.ends_with("alone.txt: no `.ann` file of the same name beside it"),
+            message.ends_with("alone.txt: no `.ann` file of the same name in this folder"),
             "{message}"
         );
     }

@@ -1,14 +1,15 @@
-//! A fingerprint of documents: which data a model was fitted to.
+//! A digest of documents, which identifies the data that a model was fitted to.
 
 use lethe_core::hex;
 use sha2::{Digest as _, Sha256};
 
 use crate::Document;
 
-/// SHA-256 over ids, texts and marks (start, end, label), in order, as lower-case hexadecimal.
+/// Returns the SHA-256 of ids, texts and annotations (start, end, label), in order, as lower-case
+/// hexadecimal.
 ///
-/// Each field is preceded by its length, so that nothing can move from one to the next unseen. Patients and scores are
-/// not counted: they change nothing that is learnt.
+/// Each field is preceded by its length, so that moving text from one field to the next changes the digest.
+/// Patients and scores do not count, since no model learns from them.
 pub fn digest(documents: &[Document]) -> String {
     let mut hash = Sha256::new();
     let number = |hash: &mut Sha256, n: usize| hash.update((n as u64).to_le_bytes());

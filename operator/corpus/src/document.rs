@@ -1,8 +1,8 @@
-//! A document and the spans marked in it.
+//! A document and its annotated spans.
 
 use lethe_core::Span;
 
-/// A span and what it is, in the corpus' own words.
+/// A span and its label, in the corpus' own names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
     /// Bytes of the document's text.
@@ -14,7 +14,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// A gold mark.
+    /// Creates a gold annotation.
     pub fn gold(span: Span, label: impl Into<String>) -> Self {
         Self {
             span,
@@ -24,21 +24,21 @@ impl Mark {
     }
 }
 
-/// A document with its marks.
+/// A document with its annotations.
 #[derive(Clone, PartialEq)]
 pub struct Document {
-    /// Its id in its corpus.
+    /// Its id in the corpus.
     pub id: String,
-    /// Whose document it is, where the corpus tells: folds and leaks are counted by it.
+    /// The patient, if the corpus names one. Folds and leaks are counted by patient.
     pub patient: Option<String>,
-    /// The text, as the file has it.
+    /// The text, exactly as in the file.
     pub text: String,
-    /// Marks, by start, longer first; those of gold do not overlap in most corpora, but may.
+    /// Annotations by start, longer first. In most corpora those of gold do not overlap, but they may.
     pub marks: Vec<Mark>,
 }
 
 impl Document {
-    /// Marks by start, longer first, then by label: the order that readers give them in.
+    /// Sorts annotations by start, longer first, then by label, which is the order that readers return.
     pub fn sort(&mut self) {
         sort(&mut self.marks);
     }

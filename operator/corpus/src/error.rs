@@ -1,8 +1,8 @@
-//! Why gold was refused: the file, the line, and what is wrong there, never a word of the text.
+//! Errors of reading and writing gold. They name the file, the line and the cause, and never quote the text.
 
 use std::path::{Path, PathBuf};
 
-/// Why documents could not be read or written. Holds places, never text.
+/// Why documents could not be read or written. It holds positions, never text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CorpusError {
@@ -11,28 +11,28 @@ pub enum CorpusError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Something is wrong at a line.
+    /// A line is invalid.
     #[error("{}, line {line}: {fault}", path.display())]
     Place {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The cause.
         fault: Fault,
     },
-    /// A file or folder as a whole is not what it should be.
+    /// A file or folder as a whole cannot be used.
     #[error("{}: {problem}", path.display())]
     Whole {
         /// The file or folder.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The cause.
         problem: &'static str,
     },
-    /// Two documents bear one id, so that predictions could not be held against them.
+    /// Two documents have the same id, so that predictions could not be matched with them.
     #[error("documents {first} and {second} (counted from 1) have the same id", first = first + 1, second = second + 1)]
     SameId {
         /// Index of the first.
@@ -47,31 +47,31 @@ pub enum CorpusError {
         document: usize,
         /// The format's name.
         format: &'static str,
-        /// What stands against it.
+        /// The cause.
         problem: &'static str,
     },
 }
 
-/// What is wrong at a line.
+/// Why a line is invalid.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
     /// The bytes are not UTF-8.
     #[error("not UTF-8; convert the file")]
     NotUtf8,
-    /// The line is no JSON document.
+    /// The line is not a JSON document.
     #[error("column {column}: not a document of `doc_id`, `text` and `spans` ({category:?} error)")]
     Json {
         /// The column, from 1.
         column: usize,
-        /// What kind of error; the parser's own message could quote the text.
+        /// The kind of error; the parser's own message could quote the text.
         category: serde_json::error::Category,
     },
-    /// The XML is not well formed, or not in the layout.
+    /// The XML is not well formed, or does not have the expected layout.
     #[error("{0}")]
     Layout(&'static str),
-    /// A span is none of its document's text.
-    #[error("{which} ({start}..{end} in code points) is not a span of a text of {len} code points")]
+    /// A span does not lie in its document's text.
+    #[error("{which} ({start}..{end} in code points) is not a span of the text, which has {len} code points")]
     Span {
         /// Which annotation.
         which: String,
@@ -82,8 +82,8 @@ pub enum Fault {
         /// The text's length in code points.
         len: usize,
     },
-    /// The annotation says what text it marks, and that is not what stands there.
-    #[error("{which} ({start}..{end} in code points): the text it gives is not the text at these offsets")]
+    /// The annotation quotes its text, and the document has other text there.
+    #[error("{which} ({start}..{end} in code points): its text does not match the text at these offsets")]
     Text {
         /// Which annotation.
         which: String,
@@ -122,7 +122,7 @@ impl CorpusError {
     }
 }
 
-/// A file's content, exactly.
+/// Reads a file without any conversion.
 pub(crate) fn content(path: &Path) -> Result<String, CorpusError> {
     let bytes = std::fs::read(path).map_err(|source| CorpusError::io(path, source))?;
     String::from_utf8(bytes).map_err(|error| {
@@ -132,8 +132,8 @@ pub(crate) fn content(path: &Path) -> Result<String, CorpusError> {
     })
 }
 
-/// An annotation's name for messages: its id where that is a plain one, else its number, so that no message can quote
-/// more of a file than a short code.
+/// Names an annotation in messages: by its id if that is a short plain code, else by its number, so that no
+/// message can quote more of a file.
 pub(crate) fn named(kind: &str, id: Option<&str>, index: usize) -> String {
     let plain = |id: &&str| {
         let digits = id.trim_start_matches(|c: char| c.is_ascii_alphabetic());

@@ -1,7 +1,7 @@
-//! Parts of a corpus: folds for cross-validation, and a share held back.
+//! Parts of a corpus: folds for cross-validation, and a held-out set.
 //!
-//! Who is in which part depends on the seed, the ids and the patients, not on the order of the documents, and on no
-//! random number generator whose next version may draw otherwise: ids are ordered by a hash of seed and id.
+//! The parts depend on the seed, the ids and the patients, not on the order of the documents. Ids are ordered
+//! by a hash of seed and id instead of a random number generator, whose next version might draw differently.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::Document;
 
-/// What stays together.
+/// Which documents stay together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// Nothing: every document for itself.
+    /// Every document is its own group.
     Document,
     /// The documents of one patient: a name learnt from one of them must not help with another.
     Patient,
@@ -21,45 +21,45 @@ pub enum Group {
 /// Indices of documents, ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// To fit to.
+    /// Documents to fit to.
     pub train: Vec<usize>,
-    /// To measure on.
+    /// Documents to evaluate on.
     pub held: Vec<usize>,
 }
 
 impl Split {
-    /// The documents of one side.
+    /// Returns clones of the documents at these indices.
     ///
     /// # Panics
-    /// If the indices are those of other documents.
+    /// If an index is out of range.
     pub fn pick(indices: &[usize], documents: &[Document]) -> Vec<Document> {
         indices.iter().map(|&i| documents[i].clone()).collect()
     }
 }
 
-/// Which fold each document is in.
+/// The fold of each document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folds {
     count: usize,
     of: Vec<usize>,
 }
 
-/// Why documents cannot be parted so.
+/// Why documents cannot be split into folds.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FoldError {
-    /// Fewer than two folds, or more than there are groups.
-    #[error("{folds} folds of {groups} {}: at least 2 folds, and no more than there are", if *.by_patient { "patients" } else { "documents" })]
+    /// There are fewer than two folds, or more than groups.
+    #[error("cannot split {groups} {} into {folds} folds; use at least 2 and at most as many", if *.by_patient { "patients" } else { "documents" })]
     Count {
-        /// Folds asked for.
+        /// Requested folds.
         folds: usize,
-        /// Documents or patients that there are.
+        /// Documents or patients.
         groups: usize,
         /// Whether patients stay together.
         by_patient: bool,
     },
-    /// A document does not say whose it is.
-    #[error("document {} (counted from 1) names no patient, so folds by patient are impossible", document + 1)]
+    /// A document names no patient.
+    #[error("document {} (counted from 1) names no patient; folds by patient need one in every document", document + 1)]
     NoPatient {
         /// Its index.
         document: usize,
@@ -67,12 +67,12 @@ pub enum FoldError {
 }
 
 impl Folds {
-    /// How many folds.
+    /// Returns the number of folds.
     pub const fn count(&self) -> usize {
         self.count
     }
 
-    /// The fold of document `i`.
+    /// Returns the fold of document `i`.
     ///
     /// # Panics
     /// If there is no such document.
@@ -80,14 +80,15 @@ impl Folds {
         self.of[i]
     }
 
-    /// Everything but `fold` to fit to, `fold` to measure on.
+    /// Returns the split that evaluates on `fold` and fits to all other folds.
     pub fn split(&self, fold: usize) -> Split {
         let (held, train) = (0..self.of.len()).partition(|&i| self.of[i] == fold);
         Split { train, held }
     }
 }
 
-/// Parts documents into `count` folds of about equal numbers of documents, and among equals of about equal length.
+/// Splits documents into `count` folds of about equal numbers of documents and, among equals, of about equal
+/// length.
 ///
 /// # Errors
 /// Any [`FoldError`].
@@ -105,7 +106,7 @@ pub fn folds(documents: &[Document], count: usize, by: Group, seed: u64) -> Resu
             by_patient: by == Group::Patient,
         });
     }
-    // The largest first, so that the small ones even out; the sort is stable, so equals stay shuffled.
+    // Large groups first, so that small ones even out; the sort is stable, so equal groups stay shuffled.
     groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
     let mut of = vec![0; documents.len()];
     let mut held = vec![(0_usize, 0_usize); count];
@@ -124,14 +125,14 @@ pub fn folds(documents: &[Document], count: usize, by: Group, seed: u64) -> Resu
     Ok(Folds { count, of })
 }
 
-/// Holds about `share` (0 to 1) of the documents back, at least one and not all where there are two. Documents of one
-/// patient stay together; one that names no patient stands for itself.
+/// Splits off about `share` (0 to 1) of the documents as the held-out set: at least one, and not all if there
+/// are two. Documents of one patient stay together; one that names no patient is a group of its own.
 pub fn hold_out(documents: &[Document], share: f64, seed: u64) -> Split {
     let mut groups = groups(documents, Group::Patient, seed);
     let wanted = (share.clamp(0.0, 1.0) * documents.len() as f64).round() as usize;
     let (mut train, mut held) = (groups.split_off(groups.len().min(1)), groups);
     let mut count: usize = held.iter().map(Vec::len).sum();
-    // One patient is held already; the next ones join while they fit, and one is left to learn from.
+    // The first patient is held out already. Further ones join while they fit, but one stays to learn from.
     let mut rest = Vec::new();
     for (i, group) in std::mem::take(&mut train).into_iter().enumerate() {
         if i > 0 && count + group.len() <= wanted {
@@ -152,7 +153,7 @@ pub fn hold_out(documents: &[Document], share: f64, seed: u64) -> Split {
     }
 }
 
-/// Groups of documents, shuffled by the seed.
+/// Groups documents by patient or singly, shuffled by the seed.
 fn groups(documents: &[Document], by: Group, seed: u64) -> Vec<Vec<usize>> {
     let mut groups: BTreeMap<(u64, &str, Option<usize>), Vec<usize>> = BTreeMap::new();
     for (i, document) in documents.iter().enumerate() {
@@ -224,7 +225,7 @@ mod tests {
         let message = folds(&some[..2], 2, Group::Patient, 0).unwrap_err().to_string();
         assert_eq!(
             message,
-            "2 folds of 1 patients: at least 2 folds, and no more than there are"
+            "cannot split 1 patients into 2 folds; use at least 2 and at most as many"
         );
         assert!(folds(&some, 1, Group::Document, 0).is_err());
         assert!(folds(&some, 4, Group::Document, 0).is_err());

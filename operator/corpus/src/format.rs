@@ -1,4 +1,4 @@
-//! The formats that gold is read from: one list, and the guess which one a file is in.
+//! The formats that gold is read from: one list, and the detection of a file's format.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read as _;
@@ -10,12 +10,12 @@ use crate::error::{CorpusError, content};
 use crate::xml::Xml;
 use crate::{Document, brat, i2b2, inline, jsonl};
 
-/// Where a document stands, for messages about it.
+/// The position of a document, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stand {
     /// The file.
     pub file: PathBuf,
-    /// The line, from 1, where documents stand on lines.
+    /// The line, from 1, in formats with one document per line.
     pub line: Option<usize>,
 }
 
@@ -23,22 +23,22 @@ pub struct Stand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[non_exhaustive]
 pub enum Format {
-    /// XML with `TEXT` and `TAGS`, one document a file: the 2014 i2b2 track, 2016 N-GRID, MEDDOCAN.
+    /// XML with `TEXT` and `TAGS`, one document per file: the 2014 i2b2 track, 2016 N-GRID, MEDDOCAN.
     #[serde(rename = "i2b2")]
     I2b2,
-    /// XML with `PHI` elements within the text, many records a file: the 2006 i2b2 track.
+    /// XML with `PHI` elements within the text, many records per file: the 2006 i2b2 track.
     #[serde(rename = "i2b2-2006")]
     I2b2Inline,
     /// brat stand-off: `.txt` and `.ann`.
     #[serde(rename = "brat")]
     Brat,
-    /// A JSON object a line: `doc_id`, `text`, `spans`.
+    /// One JSON object per line: `doc_id`, `text`, `spans`.
     #[serde(rename = "jsonl")]
     Jsonl,
 }
 
 impl Format {
-    /// Every format, its name, and the extensions that a folder's files of it have.
+    /// Every format with its name and its file extensions.
     const LIST: [(Self, &'static str, &'static [&'static str]); 4] = [
         (Self::I2b2, "i2b2", &["xml"]),
         (Self::I2b2Inline, "i2b2-2006", &["xml"]),
@@ -46,17 +46,17 @@ impl Format {
         (Self::Jsonl, "jsonl", &["jsonl", "ndjson"]),
     ];
 
-    /// Every format.
+    /// Returns every format.
     pub fn all() -> impl Iterator<Item = Self> {
         Self::LIST.iter().map(|&(format, ..)| format)
     }
 
-    /// The name that configurations and commands call it by.
+    /// Returns the name that configurations and commands use.
     pub fn name(self) -> &'static str {
         self.entry().1
     }
 
-    /// The format of this name.
+    /// Finds the format of this name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::all().find(|format| format.name() == name)
     }
@@ -90,13 +90,17 @@ impl Format {
         })
     }
 
-    /// What a file's name, else its content, says.
+    /// Detects the format from a file's name, else from its content.
     fn guess(path: &Path) -> Result<Self, CorpusError> {
         if matches!(extension(path), Some("ann" | "txt")) {
             return Ok(Self::Brat);
         }
-        let unknown =
-            || CorpusError::whole(path, "neither XML, nor brat's `.ann` and `.txt`, nor JSON lines");
+        let unknown = || {
+            CorpusError::whole(
+                path,
+                "unknown format; expected i2b2 XML, brat (`.ann` with `.txt`) or JSON lines",
+            )
+        };
         let mut start = Vec::new();
         std::fs::File::open(path)
             .and_then(|file| file.take(4096).read_to_end(&mut start))
@@ -104,7 +108,7 @@ impl Format {
         let start = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&start);
         match start.trim_ascii_start().first() {
             Some(b'{') => Ok(Self::Jsonl),
-            // A file of no lines holds no documents, in whatever format its name says.
+            // An empty file holds no documents, whatever its format.
             None if matches!(extension(path), Some("jsonl" | "ndjson")) => Ok(Self::Jsonl),
             Some(b'<') => {
                 let source = content(path)?;
@@ -121,13 +125,13 @@ impl Format {
     }
 }
 
-/// Reads gold or predictions from a file, or from a folder's files in the order of their names.
+/// Reads gold or predictions from a file, or from the files of a folder in the order of their names.
 ///
-/// Without a format each file's own is guessed from its content. A folder is not searched any deeper; files with other
-/// extensions, and hidden ones, are passed over.
+/// Without a format each file's format is detected from its content. Subfolders, hidden files and files with
+/// other extensions are ignored.
 ///
 /// # Errors
-/// [`CorpusError`], naming file and line, and never quoting text.
+/// [`CorpusError`], which names file and line and never quotes text.
 pub fn read(path: &Path, format: Option<Format>) -> Result<Vec<Document>, CorpusError> {
     let placed = read_placed(path, format)?.into_iter();
     let documents: Vec<Document> = placed.map(|(document, _)| document).collect();
@@ -135,7 +139,7 @@ pub fn read(path: &Path, format: Option<Format>) -> Result<Vec<Document>, Corpus
     Ok(documents)
 }
 
-/// The same, each document with its place; ids may be the same.
+/// As [`read`], each document with its position; ids may repeat.
 pub(crate) fn read_placed(
     path: &Path,
     format: Option<Format>,
@@ -153,7 +157,7 @@ pub(crate) fn read_placed(
     Ok(documents)
 }
 
-/// The files to read of a folder, sorted by name; of a brat pair, one.
+/// Returns the files to read in a folder, sorted by name; one per brat pair.
 fn files_of(folder: &Path, format: Option<Format>) -> Result<Vec<PathBuf>, CorpusError> {
     let io = |source| CorpusError::io(folder, source);
     let mut by_kind: BTreeMap<&str, Vec<PathBuf>> = BTreeMap::new();
@@ -170,7 +174,8 @@ fn files_of(folder: &Path, format: Option<Format>) -> Result<Vec<PathBuf>, Corpu
             by_kind.entry(kind).or_default().push(path);
         }
     }
-    // Text files are brat's only beside its marks; alone they may be anything, a licence for instance.
+    // A text file belongs to brat only if there are annotation files; else it may be anything, such as a
+    // licence.
     if format.is_none() && !by_kind.contains_key("ann") {
         by_kind.remove("txt");
     }
@@ -184,20 +189,20 @@ fn files_of(folder: &Path, format: Option<Format>) -> Result<Vec<PathBuf>, Corpu
         0 => {
             return Err(CorpusError::whole(
                 folder,
-                "no file of a format that is read: .xml, .ann with .txt, .jsonl",
+                "no file that can be read; expected .xml, .ann with .txt, or .jsonl",
             ));
         }
         1 => {}
         _ => {
             return Err(CorpusError::whole(
                 folder,
-                "files of more than one format; say which to read",
+                "files of more than one format; name the one to read",
             ));
         }
     }
     let mut files: Vec<PathBuf> = by_kind.into_values().flatten().collect();
     if files.iter().any(|file| extension(file) == Some("ann")) {
-        // Either of a pair stands for both, and one without the other is found when it is read.
+        // One file of a pair represents both; a missing partner is reported when the pair is read.
         files.iter_mut().for_each(|file| {
             file.set_extension("ann");
         });
@@ -211,7 +216,7 @@ fn extension(path: &Path) -> Option<&str> {
     path.extension()?.to_str()
 }
 
-/// Whether every document has an id of its own.
+/// Checks that every document has its own id.
 fn different(documents: &[Document]) -> Result<(), CorpusError> {
     let mut seen = HashMap::new();
     for (second, document) in documents.iter().enumerate() {
@@ -222,14 +227,14 @@ fn different(documents: &[Document]) -> Result<(), CorpusError> {
     Ok(())
 }
 
-/// A file's name without its extension: the id of the one document in it.
+/// Returns a file's name without its extension, which is the id of the one document in it.
 pub(crate) fn file_name(path: &Path) -> Result<String, CorpusError> {
     let stem = path.file_stem().and_then(std::ffi::OsStr::to_str);
     stem.map(str::to_owned)
         .ok_or_else(|| CorpusError::whole(path, "the file's name is not UTF-8"))
 }
 
-/// Writes documents to files of their own, named by their ids.
+/// Writes each document to a file named by its id.
 pub(crate) fn into_folder(
     folder: &Path,
     format: &'static str,
@@ -245,7 +250,7 @@ pub(crate) fn into_folder(
             problem,
         };
         if document.id.is_empty() || document.id.starts_with('.') || document.id.contains(['/', '\\', '\0']) {
-            return Err(unwritable("its id is no file name"));
+            return Err(unwritable("its id is not a file name"));
         }
         for (extension, content) in files(document).map_err(unwritable)? {
             let path = folder.join(format!("{}.{extension}", document.id));

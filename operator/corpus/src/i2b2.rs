@@ -1,4 +1,5 @@
-//! The layout of the 2014 i2b2 track, which the 2016 N-GRID track and MEDDOCAN's XML share: one document a file,
+//! The layout of the 2014 i2b2 track, which the 2016 N-GRID track and MEDDOCAN's XML share: one document per
+//! file.
 //!
 //! ```xml
 //! <root>
@@ -7,9 +8,10 @@
 //! </root>
 //! ```
 //!
-//! The root may have any name. Offsets count the characters of `TEXT` as an XML parser hands it on: CR LF is one
-//! (XML 1.0, 2.11), a byte order mark within the text is one. The `text` attributes prove it, and where they prove another way of counting,
-//! that one is taken: see [`crate::places`].
+//! The root may have any name. Offsets count the characters of `TEXT` as an XML parser returns it: CR LF is
+//! one character (XML 1.0, 2.11), and so is a byte order mark within the text. The `text` attributes verify
+//! the offsets; if they match only under another way of counting, the reader uses that one (see
+//! [`crate::places`]).
 
 use std::path::Path;
 
@@ -19,7 +21,8 @@ use crate::format::{file_name, into_folder};
 use crate::places::{Claim, counted, settle};
 use crate::xml::{Element, Piece, Text, Xml};
 
-/// Reads a file. The document bears the file's name; one called `NNN-MM` is of patient `NNN`, as in the 2014 track.
+/// Reads a file. The document's id is the file's name; one called `NNN-MM` belongs to patient `NNN`, as in
+/// the 2014 track.
 pub(crate) fn read(path: &Path) -> Result<Document, CorpusError> {
     let source = content(path)?;
     let mut xml = Xml::new(path, &source);
@@ -82,7 +85,11 @@ fn claim(path: &Path, tag: &Element, index: usize) -> Result<Claim, CorpusError>
     let number = |name: &str| {
         let value = tag.get(name).and_then(|value| value.trim().parse::<usize>().ok());
         value.ok_or_else(|| {
-            CorpusError::layout(path, tag.line, "a tag's `start` or `end` is missing or no number")
+            CorpusError::layout(
+                path,
+                tag.line,
+                "a tag's `start` or `end` is missing or not a number",
+            )
         })
     };
     let label = tag.get("TYPE").map(str::trim).filter(|label| !label.is_empty());
@@ -96,7 +103,7 @@ fn claim(path: &Path, tag: &Element, index: usize) -> Result<Claim, CorpusError>
     })
 }
 
-/// `NNN` of `NNN-MM`.
+/// Returns `NNN` of `NNN-MM`.
 fn patient(id: &str) -> Option<&str> {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     id.split_once('-')
@@ -104,12 +111,12 @@ fn patient(id: &str) -> Option<&str> {
         .map(|(patient, _)| patient)
 }
 
-/// Writes each document to `folder/ID.xml`. `category` names a label's element, for instance `NAME` for `PATIENT`.
-/// Scores and patients are not written: the layout has no place for them.
+/// Writes each document to `folder/ID.xml`. `category` returns the element of a label, for instance `NAME`
+/// for `PATIENT`. Scores and patients are not written, since the layout has no field for them.
 ///
 /// # Errors
-/// [`CorpusError::Io`]; [`CorpusError::Unwritable`] if an id is no file name, a category no element's name, or the text
-/// has a character that XML 1.0 has not.
+/// [`CorpusError::Io`]; [`CorpusError::Unwritable`] if an id is not a file name, a category not an element
+/// name, or the text has a character that XML 1.0 does not allow.
 pub fn write_i2b2(
     folder: &Path,
     documents: &[Document],
@@ -124,26 +131,26 @@ pub fn write_i2b2(
 fn page(document: &Document, category: &impl Fn(&str) -> String) -> Result<String, &'static str> {
     let known = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
     if !document.text.chars().all(known) {
-        return Err("its text has a character that XML 1.0 has not");
+        return Err("its text has a character that XML 1.0 does not allow");
     }
     let mut page = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\" ?>\n<deIdi2b2>\n<TEXT>");
-    // Within CDATA there are no references, and a bare CR would be read back as LF.
+    // CDATA has no references, and a bare CR would be read back as LF.
     let inside = document
         .text
         .replace("]]>", "]]]]><![CDATA[>")
         .replace('\r', "]]>&#13;<![CDATA[");
     page.extend(["<![CDATA[", &inside, "]]></TEXT>\n<TAGS>\n"]);
-    let counted = counted(document).ok_or("a mark lies outside its text")?;
+    let counted = counted(document).ok_or("a span lies outside its text")?;
     for (i, (mark, (start, end))) in document.marks.iter().zip(counted).enumerate() {
         let name = category(&mark.label);
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || !name.bytes().all(plain) {
-            return Err("a category is no element's name");
+            return Err("a category is not an element name");
         }
         let text = attribute(
             mark.span
                 .get(&document.text)
-                .ok_or("a mark lies outside its text")?,
+                .ok_or("a span lies outside its text")?,
         );
         let label = attribute(&mark.label);
         page.push_str(&format!(
@@ -154,7 +161,7 @@ fn page(document: &Document, category: &impl Fn(&str) -> String) -> Result<Strin
     Ok(page)
 }
 
-/// A value between double quotes; white space that an attribute would not keep is written as references.
+/// Quotes an attribute's value; white space that XML would normalise is written as references.
 fn attribute(value: &str) -> String {
     let escaped = quick_xml::escape::escape(value);
     escaped
@@ -185,7 +192,7 @@ mod tests {
         let tag =
             "<NAME id=\"P0\" start=\"4\" end=\"11\" text=\"O&apos;Hara\" TYPE=\"DOCTOR\" comment=\"\" />";
         let document = read_as("204-03.xml", &file("Dr. O'Hara\n", tag));
-        // "O'Hara" has six characters: the seventh is the line's end.
+        // "O'Hara" has six characters: the seventh is the line end.
         assert!(document.is_err());
         let tag = tag.replace("11", "10");
         let document = read_as("204-03.xml", &file("Dr. O'Hara\n", &tag)).unwrap();
@@ -247,11 +254,11 @@ mod tests {
         for (content, what) in [
             (
                 file("Ana", "<NAME id=\"P0\" start=\"x\" end=\"3\" TYPE=\"X\"/>"),
-                "no number",
+                "not a number",
             ),
             (
                 file("Ana", "<NAME id=\"P0\" start=\"-1\" end=\"-1\" TYPE=\"X\"/>"),
-                "no number",
+                "not a number",
             ),
             (
                 file("Ana", "<NAME id=\"P0\" start=\"0\" end=\"9\" TYPE=\"X\"/>"),
@@ -293,7 +300,7 @@ mod tests {
             .to_string();
         assert_eq!(
             message,
-            "document 1 (counted from 1) cannot be written as i2b2: its text has a character that XML 1.0 has not"
+            "document 1 (counted from 1) cannot be written as i2b2: its text has a character that XML 1.0 does not allow"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The layout of the 2006 i2b2 track: many records a file, with the marks in the text itself.
+//! The layout of the 2006 i2b2 track: many records per file, with the annotations in the text itself.
 //!
 //! ```xml
 //! <ROOT>
@@ -6,7 +6,7 @@
 //! </ROOT>
 //! ```
 //!
-//! The document's text is that of `TEXT` without the elements, line ends as an XML parser hands them on.
+//! The document's text is that of `TEXT` without the elements; line ends are normalised as XML requires.
 
 use std::path::Path;
 
@@ -62,12 +62,15 @@ fn record(id: &str, xml: &mut Xml<'_>) -> Result<Document, CorpusError> {
                 open = Some((text.len(), label.to_owned()));
             }
             Piece::Open(_) => {
-                return Err(xml.error("an element within `TEXT` that is no `PHI`, or a `PHI` within one"));
+                return Err(
+                    xml.error("an element within `TEXT` that is not `PHI`, or a `PHI` within a `PHI`")
+                );
             }
             Piece::Close | Piece::End => match open.take() {
-                // An element around nothing marks nothing.
+                // An empty element has no span.
                 Some((start, label)) if start < text.len() => {
-                    let span = Span::new(start, text.len()).map_err(|_| xml.error("a text beyond 4 GiB"))?;
+                    let span =
+                        Span::new(start, text.len()).map_err(|_| xml.error("a text of more than 4 GiB"))?;
                     marks.push(Mark::gold(span, label));
                 }
                 Some(_) => {}

@@ -1,6 +1,7 @@
 //! JSON lines: `doc_id`, `text`, and `spans` of `start`, `end` (Unicode code points) and `label`.
 //!
-//! A span may say its `text`, which is then checked, and its `score`; a document may say whose it is, `patient_id`.
+//! A span may have its `text`, which is then checked, and its `score`; a document may name its patient,
+//! `patient_id`.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
@@ -22,7 +23,7 @@ struct Line {
     spans: Vec<Marked>,
 }
 
-/// A span as a line has it.
+/// A span of a line.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Marked {
     /// Its first code point.
@@ -31,7 +32,7 @@ pub struct Marked {
     pub end: usize,
     /// Its label's name.
     pub label: String,
-    /// The text that it marks, which is checked then.
+    /// The text that it covers; checked if present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// A prediction's score, 0 to 1.
@@ -45,7 +46,7 @@ impl std::fmt::Debug for Marked {
     }
 }
 
-/// Reads documents. One without `doc_id` is called by its line's number, from 1.
+/// Reads documents. One without `doc_id` is named by its line number, from 1.
 ///
 /// # Errors
 /// [`CorpusError`], naming file and line.
@@ -54,7 +55,7 @@ pub fn read_jsonl(path: &Path) -> Result<Vec<Document>, CorpusError> {
     Ok(numbered.map(|(document, _)| document).collect())
 }
 
-/// The same, each document with its line.
+/// As [`read_jsonl`], each document with its line.
 pub(crate) fn read_numbered(path: &Path) -> Result<Vec<(Document, usize)>, CorpusError> {
     let io = |source| CorpusError::io(path, source);
     let mut file = BufReader::new(File::open(path).map_err(io)?);
@@ -65,7 +66,7 @@ pub(crate) fn read_numbered(path: &Path) -> Result<Vec<(Document, usize)>, Corpu
             break;
         }
         let text = std::str::from_utf8(&line).map_err(|_| CorpusError::at(path, number, Fault::NotUtf8))?;
-        // A byte order mark that begins the file is its encoding's and no text (RFC 8259, 8.1).
+        // A byte order mark at the start of a file belongs to its encoding (RFC 8259, 8.1).
         let text = text
             .strip_prefix('\u{feff}')
             .filter(|_| number == 1)
@@ -77,14 +78,14 @@ pub(crate) fn read_numbered(path: &Path) -> Result<Vec<(Document, usize)>, Corpu
     Ok(documents)
 }
 
-/// The marks of a text that these spans are, sorted.
+/// Converts spans to sorted annotations of a text.
 ///
 /// # Errors
-/// [`Fault`] of the first that is no span of the text, by its number.
+/// [`Fault`] for the first that is not a span of the text, with its number.
 pub fn marks_of(text: &str, spans: Vec<Marked>) -> Result<Vec<Mark>, Fault> {
     marked(Path::new(""), 0, text, spans).map_err(|error| match error {
         CorpusError::Place { fault, .. } => fault,
-        _ => Fault::Layout("spans that are none of the text"),
+        _ => Fault::Layout("spans that do not lie in the text"),
     })
 }
 
@@ -138,7 +139,7 @@ struct MarkedOut<'a> {
 /// Writes documents as [`read_jsonl`] reads them, each span with its text.
 ///
 /// # Errors
-/// [`CorpusError::Io`]; [`CorpusError::Unwritable`] if a mark lies outside its text.
+/// [`CorpusError::Io`]; [`CorpusError::Unwritable`] if a span lies outside its text.
 pub fn write_jsonl(path: &Path, documents: &[Document]) -> Result<(), CorpusError> {
     let io = |source| CorpusError::io(path, source);
     let mut file = BufWriter::new(File::create(path).map_err(io)?);
@@ -146,7 +147,7 @@ pub fn write_jsonl(path: &Path, documents: &[Document]) -> Result<(), CorpusErro
         let outside = || CorpusError::Unwritable {
             document: i,
             format: "jsonl",
-            problem: "a mark lies outside its text",
+            problem: "a span lies outside its text",
         };
         let places = counted(document).ok_or_else(outside)?;
         let spans = document.marks.iter().zip(places).map(|(mark, (start, end))| {
@@ -214,7 +215,7 @@ mod tests {
             ),
             (
                 r#"{"doc_id":"b","text":"Secret","spans":[{"start":0,"end":3,"label":"X","text":"ecr"}]}"#,
-                "line 2: span 1 (0..3 in code points): the text it gives",
+                "line 2: span 1 (0..3 in code points): its text does not match",
             ),
             (
                 r#"{"doc_id":"b","text":"Secret","spans":[{"start":"Secret"}]}"#,

@@ -1,8 +1,8 @@
-//! Documents with gold spans: what is trained on and what predictions are held against.
+//! Documents with gold spans, for training and evaluation.
 //!
-//! One [`Document`] whatever the file format ([`Format`]); offsets are bytes of the text exactly as the file has it,
-//! byte order mark and line ends included. Labels are the corpus' own names: which label set they belong to is the
-//! reader's business.
+//! Every file format ([`Format`]) is read to one type, [`Document`]. Offsets are bytes of the text exactly as
+//! in the file, byte order mark and line ends included. Labels are the corpus' own names; the caller decides
+//! which label set they belong to.
 
 mod brat;
 mod digest;

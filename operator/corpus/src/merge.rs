@@ -1,5 +1,5 @@
-//! Corpora that were annotated apart as one (Yang 2019, "merging corpora"): labels under common names, ids that stay
-//! apart, and nothing joined that says two things of one text.
+//! Merges corpora that were annotated separately (Yang 2019, "merging corpora"): with common label names,
+//! with distinct ids, and without contradictory annotations of one text.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 use crate::format::{Stand, read_placed};
 use crate::{CorpusError, Document, Rename};
 
-/// A corpus to join.
+/// A corpus to merge.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What its documents' ids begin with.
+    /// The prefix of its documents' ids.
     pub name: String,
     /// A file or a folder.
     pub path: PathBuf,
-    /// Other names for its labels; then every label of it must be there, as an old name or as a new one.
+    /// New names for its labels. If present, it must list every label, as an old name or as a new one.
     pub rename: Option<Rename>,
 }
 
-/// How often labels stand, by corpus.
+/// Counts of labels in one corpus.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Joined {
     /// The corpus' name.
@@ -28,60 +28,60 @@ pub struct Joined {
     pub documents: usize,
     /// Spans by label, under the new names.
     pub labels: BTreeMap<String, usize>,
-    /// Spans that the names leave out, or that came to be the same as another.
+    /// Spans that the names leave out, or that became duplicates.
     pub left_out: usize,
 }
 
-/// Why corpora cannot be joined. Names files and lines, never text.
+/// Why corpora cannot be merged. It names files and lines, never text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
     /// A corpus cannot be read.
     #[error(transparent)]
     Corpus(#[from] CorpusError),
-    /// Two corpora are called the same.
-    #[error("two corpora are called `{name}`: name them apart, as in NAME=FILE")]
+    /// Two corpora have the same name.
+    #[error("two corpora are called `{name}`; give each its own name, as in NAME=FILE")]
     SameName {
         /// The name.
         name: String,
     },
-    /// Two documents of a corpus have one id.
-    #[error("{second}: the document has the id of that of {first}")]
+    /// Two documents of a corpus have the same id.
+    #[error("{second}: the document has the same id as {first}")]
     SameId {
-        /// Where the first stands.
+        /// Position of the first.
         first: Stand,
-        /// Where the second stands.
+        /// Position of the second.
         second: Stand,
     },
-    /// Two documents have the same text, and other spans.
-    #[error("{second}: the document has the text of that of {first}, and other spans")]
+    /// Two documents have the same text but different spans.
+    #[error("{second}: the document has the same text as {first}, but different spans")]
     Quarrel {
-        /// Where the first stands.
+        /// Position of the first.
         first: Stand,
-        /// Where the second stands.
+        /// Position of the second.
         second: Stand,
     },
-    /// Two spans of a document lie on the same text under different labels once they are renamed.
-    #[error("{at}: `{first}` and `{second}` mark the same text of the document")]
+    /// Two spans of a document have the same offsets but different labels after renaming.
+    #[error("{at}: `{first}` and `{second}` label the same span of the document")]
     Doubled {
-        /// Where the document stands.
+        /// Position of the document.
         at: Stand,
         /// One label.
         first: String,
         /// The other.
         second: String,
     },
-    /// A label has no place.
+    /// A label has no new name.
     #[error(
-        "{at}: the label `{label}` is not among the names of this corpus' labels{}; give it a new name there, or an empty one to leave it out",
-        if *.own { "" } else { ", which are those that other corpora are given" }
+        "{at}: the label `{label}` is not in the table of label names{}; give it a new name there, or an empty one to leave it out",
+        if *.own { "" } else { " of the other corpora" }
     )]
     Label {
-        /// Where the first document that has it stands.
+        /// Position of the first document that has it.
         at: Stand,
         /// The label.
         label: String,
-        /// Whether the corpus has a file of names of its own.
+        /// Whether the corpus has its own file of names.
         own: bool,
     },
 }
@@ -93,8 +93,8 @@ impl fmt::Display for Stand {
     }
 }
 
-/// Joins corpora, in this order. Ids, and patients where corpora tell them, begin with the corpus' name and a slash. A
-/// corpus without names of its own may only have labels that another one is given, if any is given names.
+/// Merges corpora in this order. Ids and patients get the corpus' name and a slash as a prefix. If any corpus
+/// is given new names, one without names of its own may only have labels that occur among them.
 ///
 /// # Errors
 /// [`MergeError`].
@@ -185,7 +185,7 @@ fn labels_known(
     Ok(())
 }
 
-/// Marks are sorted by their spans: those of one span stand beside each other.
+/// Refuses two labels on one span. Annotations are sorted, so those of one span are neighbours.
 fn not_doubled(document: &Document, stand: &Stand) -> Result<(), MergeError> {
     let mut pairs = document.marks.iter().zip(document.marks.iter().skip(1));
     match pairs.find(|(mark, next)| mark.span == next.span && mark.label != next.label) {
@@ -206,11 +206,11 @@ fn same_marks(one: &Document, other: &Document) -> bool {
     marks(one) == marks(other)
 }
 
-/// Reads `GOLD`, `NAME=GOLD`, each with `:RENAME` behind it or not. Without a name a corpus is called by its file, less the
-/// extension.
+/// Parses `GOLD` or `NAME=GOLD`, each with an optional `:RENAME`. Without a name, a corpus is called by its
+/// file name without the extension.
 ///
 /// # Errors
-/// [`crate::RenameError`], naming the file of names.
+/// [`crate::RenameError`], which names the file.
 pub fn source(argument: &str) -> Result<Source, crate::RenameError> {
     let (name, rest) = match argument.split_once('=') {
         Some((name, rest)) if !name.is_empty() && !name.contains('/') => (Some(name), rest),
@@ -292,7 +292,7 @@ mod tests {
             );
             assert!(message.contains(told), "{message}");
         }
-        // Where nothing is renamed, every corpus brings its own.
+        // If nothing is renamed, every corpus keeps its own labels.
         let (_folder, sources) = sources(FIRST, SECOND, [None, None]);
         assert_eq!(merge(&sources).unwrap().0.len(), 2);
     }

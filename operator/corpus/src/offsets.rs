@@ -1,10 +1,11 @@
-//! What several systems predicted, by offsets alone: a file that holds no word of a note, to be kept beside results or
-//! handed on, and read beside the documents that it is about.
+//! Predictions of several systems as offsets only. Such a file holds no word of a note, so that it can be
+//! stored with results or shared; reading it needs the documents.
 //!
-//! JSON lines. The first says what the file is: `format` ([`FORMAT`]), `version`, the SHA-256 of all documents' `texts`,
-//! the names of `labels` and of `systems`. Each line after it is a document: `doc_id`, and `spans`, each
-//! `[start, end, label, systems]`: bytes of the text, the label's index, and the systems that said so as bits, the first
-//! system the lowest. Scores are not kept. Texts have one digest, not each its own: a short note could be guessed by it.
+//! The format is JSON lines. The first line has `format` ([`FORMAT`]), `version`, the SHA-256 of all
+//! documents' `texts`, and the names of `labels` and of `systems`. Each further line is a document: `doc_id`,
+//! and `spans`, each `[start, end, label, systems]`: bytes of the text, the label's index, and the systems
+//! that predicted it as bits, the first system in the lowest. Scores are not stored. All texts share one
+//! digest, since a short note could be guessed from its own.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -18,10 +19,10 @@ use serde::{Deserialize, Serialize};
 use crate::error::{CorpusError, Fault};
 use crate::{Document, Mark, digest};
 
-/// What the first line calls the file.
+/// The value of `format`.
 const FORMAT: &str = "lethe-offsets";
 const VERSION: u32 = 1;
-/// Systems in one file: as many as a number has bits.
+/// The most systems in one file: the bits of a number.
 const MOST: usize = 64;
 
 #[derive(Serialize, Deserialize)]
@@ -39,17 +40,17 @@ struct Line {
     spans: Vec<(usize, usize, usize, u64)>,
 }
 
-/// A system's name, and its documents with the spans that it predicted.
+/// A system's name, and the documents with its predictions.
 pub type Predicted = (String, Vec<Document>);
 
-/// Writes what systems predicted of the same documents; they are written in the first system's order.
+/// Writes the predictions of systems for the same documents, in the first system's order.
 ///
 /// # Errors
-/// [`CorpusError::Io`]; [`CorpusError::Whole`] if there are too many systems, or none, or they are not about the same
-/// documents.
+/// [`CorpusError::Io`]; [`CorpusError::Whole`] if there are no systems, more than 64, or systems with
+/// different documents.
 pub fn write_offsets(path: &Path, systems: &[Predicted]) -> Result<(), CorpusError> {
     let first = match systems {
-        [] => return Err(CorpusError::whole(path, "there is no system to write of")),
+        [] => return Err(CorpusError::whole(path, "no system to write")),
         [_, ..] if systems.len() > MOST => {
             return Err(CorpusError::whole(
                 path,
@@ -71,7 +72,7 @@ pub fn write_offsets(path: &Path, systems: &[Predicted]) -> Result<(), CorpusErr
     if by_id.iter().any(|documents| documents.len() != first.len()) {
         return Err(CorpusError::whole(
             path,
-            "the systems have not the same documents",
+            "the systems do not have the same documents",
         ));
     }
     let io = |source| CorpusError::io(path, source);
@@ -90,7 +91,7 @@ pub fn write_offsets(path: &Path, systems: &[Predicted]) -> Result<(), CorpusErr
             let same = documents
                 .get(document.id.as_str())
                 .filter(|other| other.text == document.text)
-                .ok_or_else(|| CorpusError::whole(path, "the systems have not the same documents"))?;
+                .ok_or_else(|| CorpusError::whole(path, "the systems do not have the same documents"))?;
             for mark in &same.marks {
                 let (start, end) = (mark.span.start(), Reverse(mark.span.end()));
                 *said.entry((start, end, places[mark.label.as_str()])).or_default() |= 1 << system;
@@ -108,7 +109,7 @@ pub fn write_offsets(path: &Path, systems: &[Predicted]) -> Result<(), CorpusErr
     file.flush().map_err(io)
 }
 
-/// The digest of documents' ids and texts, whatever their order and marks.
+/// Returns the digest of documents' ids and texts, independent of their order and annotations.
 fn texts(documents: &[Document]) -> String {
     let mut bare: Vec<Document> = documents
         .iter()
@@ -126,11 +127,11 @@ fn put(file: &mut impl std::io::Write, line: &impl Serialize) -> std::io::Result
     file.write_all(b"\n")
 }
 
-/// Reads what systems predicted of `gold`'s documents, with their texts; `None` if the file is of another format.
+/// Reads the predictions for `gold`'s documents, with their texts; `None` if the file has another format.
 ///
 /// # Errors
-/// [`CorpusError`], naming file and line: other documents or texts than gold's, a span that is none of its text, a label
-/// or a system that the first line does not name.
+/// [`CorpusError`], which names file and line: documents or texts that differ from gold's, a span outside its
+/// text, a label or a system that the first line does not name.
 pub fn read_offsets(path: &Path, gold: &[Document]) -> Result<Option<Vec<Predicted>>, CorpusError> {
     let io = |source| CorpusError::io(path, source);
     if !path.is_file() {
@@ -147,7 +148,10 @@ pub fn read_offsets(path: &Path, gold: &[Document]) -> Result<Option<Vec<Predict
         return Ok(None);
     }
     if head.version != VERSION {
-        return Err(CorpusError::whole(path, "offsets of another version than 1"));
+        return Err(CorpusError::whole(
+            path,
+            "unsupported version; this program reads version 1",
+        ));
     }
     if head.systems.len() > MOST {
         return Err(CorpusError::whole(path, "more than 64 systems"));
@@ -155,7 +159,7 @@ pub fn read_offsets(path: &Path, gold: &[Document]) -> Result<Option<Vec<Predict
     if head.texts != texts(gold) {
         return Err(CorpusError::whole(
             path,
-            "offsets into other documents than gold's, or into other texts of them",
+            "the offsets belong to other documents or texts than gold's",
         ));
     }
     let gold: HashMap<&str, &Document> = gold.iter().map(|d| (d.id.as_str(), d)).collect();
@@ -172,7 +176,7 @@ pub fn read_offsets(path: &Path, gold: &[Document]) -> Result<Option<Vec<Predict
         let wrong = |what| CorpusError::layout(path, number, what);
         let document = gold
             .get(said.doc_id.as_str())
-            .ok_or_else(|| wrong("a document that gold does not have"))?;
+            .ok_or_else(|| wrong("a document that is not in gold"))?;
         let first = systems.first().map_or(0, |(_, documents)| documents.len());
         for (_, documents) in &mut systems {
             documents.push(Document {
@@ -182,7 +186,7 @@ pub fn read_offsets(path: &Path, gold: &[Document]) -> Result<Option<Vec<Predict
         }
         for (start, end, label, bits) in said.spans {
             let span = Span::checked(&document.text, start, end)
-                .map_err(|_| wrong("a span that is none of the document's text"))?;
+                .map_err(|_| wrong("a span that does not lie in the document's text"))?;
             let label = head
                 .labels
                 .get(label)
@@ -219,7 +223,7 @@ mod tests {
             document("a", ana, &[(3, 14, "NAME"), (16, 18, "AGE")]),
             document("b", "Bea", &[]),
         ];
-        // In another order, which the file does not keep.
+        // In another order, which the file does not preserve.
         let two = vec![
             document("b", "Bea", &[(0, 3, "NAME")]),
             document("a", ana, &[(3, 14, "NAME"), (3, 6, "NAME")]),
@@ -270,15 +274,19 @@ mod tests {
     fn what_is_not_gold_s_or_not_in_the_first_line_is_refused_by_line() {
         let file = written(&systems());
         for (from, to, told) in [
-            ("\"texts\":\"", "\"texts\":\"0", "other documents than gold's"),
-            ("\"doc_id\":\"b\"", "\"doc_id\":\"c\"", "does not have"),
-            ("[3,6,1,2]", "[3,99,1,2]", "a span that is none"),
-            ("[3,6,1,2]", "[3,9,1,2]", "a span that is none"),
-            ("[3,6,1,2]", "[6,3,1,2]", "a span that is none"),
+            (
+                "\"texts\":\"",
+                "\"texts\":\"0",
+                "other documents or texts than gold's",
+            ),
+            ("\"doc_id\":\"b\"", "\"doc_id\":\"c\"", "not in gold"),
+            ("[3,6,1,2]", "[3,99,1,2]", "a span that does not lie"),
+            ("[3,6,1,2]", "[3,9,1,2]", "a span that does not lie"),
+            ("[3,6,1,2]", "[6,3,1,2]", "a span that does not lie"),
             ("[3,6,1,2]", "[3,6,2,2]", "a label"),
             ("[3,6,1,2]", "[3,6,1,4]", "a system"),
             ("[3,6,1,2]", "[3,6,1]", "column"),
-            ("\"version\":1", "\"version\":2", "another version"),
+            ("\"version\":1", "\"version\":2", "unsupported version"),
         ] {
             let altered = file.replace(from, to);
             assert_ne!(altered, file, "{from}");

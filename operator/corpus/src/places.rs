@@ -1,9 +1,10 @@
-//! From the offsets that annotations count in to bytes of the text, and the proof that they count as assumed.
+//! Converts annotation offsets to bytes of the text, and verifies how they were counted.
 //!
-//! Every format here counts Unicode code points. What a line end of two characters counts is less sure: XML hands
-//! CR LF on as one LF (XML 1.0, 2.11), so what was annotated through an XML parser counts one, but a file may have been
-//! annotated as bytes, or have got its CRs later; and tools written in Java count UTF-16 units. So annotations that say which text they mark decide: the reading
-//! that the format prescribes is tried first, another only if that fails, and if all fail the file is refused.
+//! Every format here counts Unicode code points. Whether a CR LF counts as one or two is less certain: an XML
+//! parser returns it as one LF (XML 1.0, 2.11), but a file may have been annotated as bytes, or have got its
+//! CRs later; and tools written in Java count UTF-16 units. So annotations that quote their text decide: the
+//! reader tries the counting that the format prescribes first, then the others, and refuses the file if all
+//! fail.
 
 use std::path::Path;
 
@@ -12,18 +13,18 @@ use lethe_core::Span;
 use crate::error::{CorpusError, Fault};
 use crate::{Document, Mark};
 
-/// For each code point of a text as an annotator counted them, the byte of ours at which it begins; then the end.
+/// The byte at which each code point begins, as an annotator counted them; then the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Places(Vec<usize>);
 
 impl Places {
-    /// Every code point counts.
+    /// Counts every code point.
     pub(crate) fn of(text: &str) -> Self {
         let starts = text.char_indices().map(|(at, _)| at);
         Self(starts.chain([text.len()]).collect())
     }
 
-    /// A CR LF counts once.
+    /// Counts a CR LF once.
     pub(crate) fn line_ends_once(text: &str) -> Self {
         let bytes = text.as_bytes();
         let second = |at: usize| bytes[at] == b'\n' && at > 0 && bytes[at - 1] == b'\r';
@@ -31,7 +32,7 @@ impl Places {
         Self(starts.chain([text.len()]).collect())
     }
 
-    /// Characters beyond the basic plane count twice, as in Java and JavaScript.
+    /// Counts characters beyond the basic plane twice, as in Java and JavaScript.
     pub(crate) fn utf16(text: &str) -> Self {
         let units = text
             .char_indices()
@@ -39,7 +40,7 @@ impl Places {
         Self(units.chain([text.len()]).collect())
     }
 
-    /// Bytes that were counted by whoever made the text.
+    /// Uses starts that the caller counted.
     pub(crate) const fn from_starts(starts_and_end: Vec<usize>) -> Self {
         Self(starts_and_end)
     }
@@ -48,14 +49,15 @@ impl Places {
         self.0.len().saturating_sub(1)
     }
 
-    /// The span from one code point to another; empty ones are none.
+    /// Returns the span between two code points; `None` if it is empty or out of range.
     fn span(&self, start: usize, end: usize) -> Option<Span> {
         let span = Span::new(*self.0.get(start)?, *self.0.get(end)?).ok()?;
         (!span.is_empty()).then_some(span)
     }
 }
 
-/// Where a document's marks start and end in code points; `None` if one is no span of its text.
+/// Returns the start and end of each annotation in code points; `None` if one does not lie on character
+/// boundaries.
 pub(crate) fn counted(document: &Document) -> Option<Vec<(usize, usize)>> {
     let places = Places::of(&document.text);
     let place = |byte: usize| places.0.binary_search(&byte).ok();
@@ -65,29 +67,30 @@ pub(crate) fn counted(document: &Document) -> Option<Vec<(usize, usize)>> {
         .collect()
 }
 
-/// An annotation as a file has it.
+/// An annotation as the file has it.
 pub(crate) struct Claim {
     /// Its name, for messages.
     pub(crate) which: String,
-    /// The line it stands in, from 1.
+    /// Its line, from 1.
     pub(crate) line: usize,
     /// Start and end of each part, in code points.
     pub(crate) parts: Vec<(usize, usize)>,
     /// Its label.
     pub(crate) label: String,
-    /// The text that it says it marks, parts joined by a blank.
+    /// The text that it quotes, its parts joined by a space.
     pub(crate) text: Option<String>,
     /// A prediction's score.
     pub(crate) score: Option<f32>,
 }
 
-/// Turns annotations into marks of `text`, by the first of the readings under which every one of them marks the text
-/// that it says.
+/// Converts annotations to spans of `text`, by the first way of counting under which every annotation matches
+/// the text that it quotes.
 ///
-/// Parts with nothing but white space between them are one mark (brat cuts at line ends); others are a mark each.
+/// Parts with only white space between them become one span (brat cuts at line ends); others become a span
+/// each.
 ///
 /// # Errors
-/// [`CorpusError::Place`] for the first annotation that fails under the first reading.
+/// [`CorpusError::Place`] for the first annotation that fails under the first way of counting.
 pub(crate) fn settle(
     path: &Path,
     text: &str,
@@ -142,7 +145,7 @@ fn marks(path: &Path, text: &str, places: &Places, claims: &[Claim]) -> Result<V
     Ok(marks)
 }
 
-/// Parts in order, those with only white space between them made one.
+/// Sorts parts, and joins those with only white space between them.
 fn joined(text: &str, mut parts: Vec<Span>) -> Vec<Span> {
     parts.sort();
     let mut out: Vec<Span> = Vec::with_capacity(parts.len());
@@ -160,8 +163,8 @@ fn blank_between(text: &str, before: Span, after: Span) -> bool {
     gap.is_ok_and(|gap| gap.get(text).is_some_and(|gap| gap.trim().is_empty()))
 }
 
-/// Equality after what XML does to an attribute's value (XML 1.0, 2.11 and 3.3.3): a line end is one character, and
-/// line ends and tabs are blanks. brat's text column is written so as well.
+/// Compares texts after XML's normalisation of attribute values (XML 1.0, 2.11 and 3.3.3): a line end is one
+/// character, and line ends and tabs are spaces. brat writes its text column in the same way.
 fn same(said: &str, found: &str) -> bool {
     said == found || flat(said).eq(flat(found))
 }
@@ -213,7 +216,7 @@ mod tests {
         let refused = found(text, &readings, &[claim(&[(5, 9)], "Ruiz")]);
         assert_eq!(
             refused.unwrap_err().to_string(),
-            "a, line 7: tag 1 (5..9 in code points): the text it gives is not the text at these offsets"
+            "a, line 7: tag 1 (5..9 in code points): its text does not match the text at these offsets"
         );
     }
 
@@ -242,7 +245,7 @@ mod tests {
             let error = found(text, &[Places::of(text)], &[claim(&[part], "Ana")]).unwrap_err();
             let message = error.to_string();
             assert!(
-                message.contains("not a span of a text of 3 code points"),
+                message.contains("not a span of the text, which has 3 code points"),
                 "{message}"
             );
         }

@@ -1,4 +1,5 @@
-//! Other names for labels, so that corpora that were annotated apart can be learned and scored together.
+//! New names for labels, so that corpora with different annotation schemes can be trained on and scored
+//! together.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,15 +8,15 @@ use serde::Deserialize;
 
 use crate::Document;
 
-/// What labels are to be called. Read from TOML: a table `labels` of new names by old ones; a label with an empty new
-/// name is left out, one that the table does not have keeps its name.
+/// New names for labels, read from TOML: a table `labels` that maps old names to new ones. A label with an
+/// empty new name is dropped; one that is not in the table keeps its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rename {
     labels: BTreeMap<String, String>,
 }
 
-/// Why a file has no names for labels.
+/// Why a file of label names cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenameError {
@@ -24,15 +25,15 @@ pub enum RenameError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// It is not a table of names.
-    #[error("{}: {source}; a table `labels` of new names by old ones is wanted", path.display())]
+    #[error("{}: {source}; expected a table `labels` that maps old names to new ones", path.display())]
     Toml {
         /// The file.
         path: PathBuf,
-        /// Where, and what.
+        /// The parser's error, with its position.
         source: Box<toml::de::Error>,
     },
 }
@@ -41,7 +42,7 @@ impl Rename {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`RenameError`], naming the file.
+    /// [`RenameError`], which names the file.
     pub fn read(path: &Path) -> Result<Self, RenameError> {
         let text = std::fs::read_to_string(path).map_err(|source| RenameError::Io {
             path: path.to_owned(),
@@ -53,18 +54,18 @@ impl Rename {
         })
     }
 
-    /// Whether it says what becomes of a label, or gives labels this name.
+    /// Returns whether the table has this label, as an old name or as a new one.
     pub fn knows(&self, label: &str) -> bool {
         self.labels.contains_key(label) || self.labels.values().any(|new| new == label)
     }
 
-    /// The names that it gives.
+    /// Returns the new names.
     pub fn new_names(&self) -> impl Iterator<Item = &str> {
         let names = self.labels.values().filter(|name| !name.is_empty());
         names.map(String::as_str)
     }
 
-    /// Renames the labels of documents' marks. Marks that come to be the same are one.
+    /// Renames the labels of all annotations, and removes duplicates that this creates.
     pub fn apply(&self, documents: &mut [Document]) {
         for document in documents {
             for mark in &mut document.marks {

@@ -4,19 +4,20 @@ use std::collections::HashSet;
 
 use crate::Mark;
 
-/// Hits and misses, added up over documents (micro average).
+/// True positives, false positives and false negatives, summed over documents (micro average).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Predictions that gold has.
+    /// True positives.
     pub hits: u64,
-    /// Predictions that gold has not.
+    /// False positives: predictions that are not in gold.
     pub spurious: u64,
-    /// Gold that no prediction hits.
+    /// False negatives: gold that was not predicted.
     pub missed: u64,
 }
 
 impl Counts {
-    /// Counts one document: both sides as sets of (label, start, end), as MEDDOCAN's second sub-task does.
+    /// Scores one document, with both sides as sets of (label, start, end), as MEDDOCAN's second sub-task
+    /// does.
     pub fn strict(gold: &[Mark], predicted: &[Mark]) -> Self {
         let set = |marks: &[Mark]| -> HashSet<(String, usize, usize)> {
             marks
@@ -33,17 +34,17 @@ impl Counts {
         }
     }
 
-    /// Hits among predictions; 0 where nothing was predicted.
+    /// Returns the precision; 0 without predictions.
     pub fn precision(self) -> f64 {
         ratio(self.hits, self.hits + self.spurious)
     }
 
-    /// Hits among gold; 0 where gold has nothing.
+    /// Returns the recall; 0 without gold.
     pub fn recall(self) -> f64 {
         ratio(self.hits, self.hits + self.missed)
     }
 
-    /// Harmonic mean of precision and recall; 0 where both are.
+    /// Returns the harmonic mean of precision and recall; 0 if both are 0.
     pub fn f1(self) -> f64 {
         ratio(2 * self.hits, 2 * self.hits + self.spurious + self.missed)
     }

@@ -1,7 +1,7 @@
-//! What the XML layouts share: elements, their attributes and their text, each with its line.
+//! The common part of the XML layouts: elements, their attributes and their text, each with its line.
 //!
-//! A thin layer over quick-xml's events. It hands on no message of the parser, since those may quote the file, and keeps
-//! two counts of the text's characters: as XML counts them and as the bytes do (see [`crate::places`]).
+//! A thin layer over quick-xml's events. It drops the parser's messages, since those may quote the file, and
+//! counts the text's characters in two ways: as XML does, and as bytes (see [`crate::places`]).
 
 use std::path::Path;
 
@@ -12,17 +12,17 @@ use quick_xml::events::{BytesStart, Event};
 use crate::error::CorpusError;
 use crate::places::Places;
 
-/// An element's start.
+/// The start of an element.
 pub(crate) struct Element {
     /// Its name.
     pub(crate) name: String,
-    /// The line it begins in, from 1.
+    /// Its line, from 1.
     pub(crate) line: usize,
     attributes: Vec<(String, String)>,
 }
 
 impl Element {
-    /// An attribute's value, references resolved.
+    /// Returns an attribute's value with references resolved.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let found = self.attributes.iter().find(|(key, _)| key == name)?;
         Some(&found.1)
@@ -35,7 +35,7 @@ pub(crate) enum Piece<'a> {
     Open(Element),
     /// The innermost open element ends.
     Close,
-    /// Characters as they stand in the file.
+    /// Characters as in the file.
     Literal(&'a str),
     /// A character that was written as a reference.
     Character(char),
@@ -43,18 +43,19 @@ pub(crate) enum Piece<'a> {
     End,
 }
 
-/// Reads a file's pieces.
+/// Reads a file piece by piece.
 pub(crate) struct Xml<'a> {
     path: &'a Path,
     source: &'a str,
     reader: Reader<&'a [u8]>,
     depth: usize,
-    /// A byte, and the line it is in.
+    /// A byte, and its line.
     counted: (usize, usize),
 }
 
 impl<'a> Xml<'a> {
-    /// Reads `source`, the content of `path`. A byte order mark at the file's very start is its encoding's and no text.
+    /// Reads `source`, the content of `path`. A byte order mark at the start belongs to the encoding, not to
+    /// the text.
     pub(crate) fn new(path: &'a Path, source: &'a str) -> Self {
         let source = source.strip_prefix('\u{feff}').unwrap_or(source);
         let mut reader = Reader::from_str(source);
@@ -68,7 +69,7 @@ impl<'a> Xml<'a> {
         }
     }
 
-    /// The line that the reader has come to.
+    /// Returns the current line.
     pub(crate) fn line(&mut self) -> usize {
         let at = usize::try_from(self.reader.buffer_position()).unwrap_or(usize::MAX);
         self.line_of(at)
@@ -83,16 +84,16 @@ impl<'a> Xml<'a> {
         line + breaks
     }
 
-    /// An error at the line that the reader has come to.
+    /// Returns an error at the current line.
     pub(crate) fn error(&mut self, what: &'static str) -> CorpusError {
         let line = self.line();
         CorpusError::layout(self.path, line, what)
     }
 
-    /// The next piece that is neither comment nor instruction.
+    /// Returns the next piece that is neither a comment nor an instruction.
     ///
     /// # Errors
-    /// [`CorpusError::Place`] where the file is not well formed or not in UTF-8.
+    /// [`CorpusError::Place`] if the file is not well formed or not UTF-8.
     pub(crate) fn next(&mut self) -> Result<Piece<'a>, CorpusError> {
         loop {
             let line = self.line();
@@ -132,7 +133,7 @@ impl<'a> Xml<'a> {
                         })
                     });
                     if !utf8 && !self.source.is_ascii() {
-                        return Err(wrong("declared in another encoding than UTF-8; convert the file"));
+                        return Err(wrong("the declared encoding is not UTF-8; convert the file"));
                     }
                 }
                 Event::Comment(_) | Event::PI(_) | Event::DocType(_) => {}
@@ -142,11 +143,11 @@ impl<'a> Xml<'a> {
         }
     }
 
-    /// The next element, or `None` where the innermost open one ends, or the file. Text between elements is passed over
-    /// if it is blank.
+    /// Returns the next element, or `None` at the end of the innermost open element or of the file. Blank
+    /// text between elements is skipped.
     ///
     /// # Errors
-    /// As [`Xml::next`]; text that is not blank.
+    /// As for [`Xml::next`]; also text that is not blank.
     pub(crate) fn child(&mut self) -> Result<Option<Element>, CorpusError> {
         loop {
             match self.next()? {
@@ -154,16 +155,16 @@ impl<'a> Xml<'a> {
                 Piece::Close | Piece::End => return Ok(None),
                 Piece::Literal(text) if text.trim().is_empty() => {}
                 Piece::Literal(_) | Piece::Character(_) => {
-                    return Err(self.error("text where only elements stand"));
+                    return Err(self.error("text where only elements are allowed"));
                 }
             }
         }
     }
 
-    /// Passes over the rest of the innermost open element.
+    /// Skips the rest of the innermost open element.
     ///
     /// # Errors
-    /// As [`Xml::next`].
+    /// As for [`Xml::next`].
     pub(crate) fn skip(&mut self) -> Result<(), CorpusError> {
         let depth = self.depth;
         while self.depth >= depth {
@@ -175,15 +176,13 @@ impl<'a> Xml<'a> {
 
 const ENTITY: &str = "a reference to an entity that XML does not define; write `&` as `&amp;`";
 
-/// The parser's finding without what it quotes.
+/// Returns the parser's finding without quoting the file.
 fn reason(error: &quick_xml::Error) -> &'static str {
     use quick_xml::Error;
     match error {
         Error::Escape(_) => ENTITY,
-        Error::IllFormed(_) => "not well-formed XML: elements do not end as they begin, or a bare `&`",
-        Error::Syntax(_) => {
-            "not well-formed XML: a `<` that begins nothing, or something begun and never ended"
-        }
+        Error::IllFormed(_) => "not well-formed XML: mismatched end tag, or a bare `&`",
+        Error::Syntax(_) => "not well-formed XML: a stray `<`, or something left open",
         _ => "not well-formed XML",
     }
 }
@@ -200,7 +199,7 @@ fn element(start: &BytesStart<'_>, line: usize) -> Result<Element, &'static str>
     let mut attributes = Vec::new();
     for attribute in start.attributes() {
         let attribute =
-            attribute.map_err(|_| "not well-formed XML: an attribute without quotes, or given twice")?;
+            attribute.map_err(|_| "not well-formed XML: an attribute without quotes, or a duplicate one")?;
         let raw = text(&attribute.value)?;
         let value = unescape(&raw).map_err(|_| ENTITY)?.into_owned();
         attributes.push((text(attribute.key.as_ref())?, value));
@@ -212,7 +211,7 @@ fn element(start: &BytesStart<'_>, line: usize) -> Result<Element, &'static str>
     })
 }
 
-/// Text as it is put together from pieces: as XML hands it on, line ends made LF (XML 1.0, 2.11).
+/// Text assembled from pieces as XML specifies, with line ends as LF (XML 1.0, 2.11).
 #[derive(Default)]
 pub(crate) struct Text {
     text: String,
@@ -221,7 +220,7 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Adds characters of the file.
+    /// Appends characters of the file.
     pub(crate) fn literal(&mut self, literal: &str) {
         let mut characters = literal.chars().peekable();
         while let Some(c) = characters.next() {
@@ -232,18 +231,19 @@ impl Text {
         }
     }
 
-    /// Adds one character, whatever it is: a CR that was written as a reference stays one.
+    /// Appends one character unchanged: a CR written as a reference stays a CR.
     pub(crate) fn character(&mut self, c: char) {
         self.raw.push(self.text.len());
         self.text.push(c);
     }
 
-    /// Bytes so far.
+    /// Returns the number of bytes so far.
     pub(crate) const fn len(&self) -> usize {
         self.text.len()
     }
 
-    /// The text, and what offsets may count: its code points, or those of the file, or UTF-16 units.
+    /// Returns the text, and the possible ways to count offsets: its code points, those of the file, or
+    /// UTF-16 units.
     pub(crate) fn finish(mut self) -> (String, Vec<Places>) {
         self.raw.push(self.text.len());
         let mut readings = vec![Places::of(&self.text)];

@@ -172,7 +172,11 @@ mod tests {
             ("\"end\":11", "\"end\":6", "span 1 (6..6"),
             ("PATIENT", "Secret", "span 1: label set `i2b2-2014`"),
             ("\"start\":6", "\"start\":\"Secret\"", "Data error"),
-            ("\"label\"", "\"text\":\"Secret\",\"label\"", "the text it gives"),
+            (
+                "\"label\"",
+                "\"text\":\"Secret\",\"label\"",
+                "its text does not match",
+            ),
         ] {
             assert!(GOOD.contains(from));
             let message = read(&GOOD.replace(from, to)).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Folders, guesses, and what every format gives back of what was written.
+//! Tests of folders, format detection, and what each format reads of what it wrote.
 
 use lethe_core::Span;
 use proptest::prelude::*;
@@ -67,7 +67,7 @@ fn a_folder_of_two_formats_or_of_none_is_refused_unless_one_is_named() {
     assert!(
         ids(&[("a.txt", "Ana")], None)
             .unwrap_err()
-            .contains("no file of a format")
+            .contains("no file that can be read")
     );
     assert!(
         ids(&[("a.txt", "x"), ("b.txt", "x"), ("b.ann", "")], None)
@@ -85,7 +85,7 @@ fn a_file_that_is_not_there_or_of_no_format_is_refused_by_name() {
     assert!(missing.contains("none.xml"), "{missing}");
     let unknown = read(&folder.path().join("a.csv"), None).unwrap_err().to_string();
     assert!(
-        unknown.contains("a.csv: neither XML") && !unknown.contains("Secret"),
+        unknown.contains("a.csv: unknown format") && !unknown.contains("Secret"),
         "{unknown}"
     );
 }
@@ -108,11 +108,12 @@ fn an_id_that_is_no_file_name_is_not_written() {
             marks: Vec::new(),
         };
         let error = write_brat(target.path(), &[document]).unwrap_err().to_string();
-        assert!(error.contains("its id is no file name"), "{error}");
+        assert!(error.contains("its id is not a file name"), "{error}");
     }
 }
 
-/// Texts of pieces that formats stumble over, with marks that begin and end with something visible.
+/// Generates texts of pieces that are difficult for formats, with annotations that begin and end with a
+/// visible character.
 fn document() -> impl Strategy<Value = Document> {
     let piece = proptest::sample::select(vec![
         "\u{feff}", "\r\n", "\n", "\r", "\t", " ", "a", "Ruiz", "é", "e\u{301}", "👩🏽", "𝔸", "]]>", "]]", ">",
