@@ -1,4 +1,5 @@
-//! Percentile intervals by resampling documents or patients (Efron 1979): counts are resampled, nothing is rescored.
+//! Percentile intervals by resampling documents or patients (Efron 1979). Only counts are resampled; nothing
+//! is scored again.
 
 use lethe_corpus::Counts;
 use rand_chacha::ChaCha8Rng;
@@ -6,7 +7,7 @@ use rand_chacha::rand_core::{RngCore, SeedableRng as _};
 
 use crate::report::Interval;
 
-/// Counts by unit (row: a document or a patient) and by measure (column).
+/// Counts by unit (row: a document or a patient) and measure (column).
 pub(crate) struct Matrix {
     columns: usize,
     counts: Vec<Counts>,
@@ -24,13 +25,13 @@ impl Matrix {
         self.counts.chunks_exact(self.columns)
     }
 
-    /// Adds a row of as many counts as there are columns.
+    /// Adds a row, with one count per column.
     pub(crate) fn push(&mut self, row: &[Counts]) {
         debug_assert_eq!(row.len(), self.columns);
         self.counts.extend_from_slice(row);
     }
 
-    /// The rows of one unit added up: unit `of[i]` gets row `i`.
+    /// Sums the rows of each unit; row `i` belongs to unit `of[i]`.
     pub(crate) fn clustered(&self, of: &[usize]) -> Self {
         let units = of.iter().max().map_or(0, |last| last + 1);
         let mut counts = vec![Counts::default(); units * self.columns];
@@ -52,12 +53,12 @@ impl Matrix {
         }
     }
 
-    /// Column sums.
+    /// Returns the column sums.
     pub(crate) fn total(&self) -> Vec<Counts> {
         self.weighted(&vec![1; self.rows().len()])
     }
 
-    /// Column sums with row `i` counted `weights[i]` times.
+    /// Returns the column sums with row `i` counted `weights[i]` times.
     fn weighted(&self, weights: &[u32]) -> Vec<Counts> {
         let mut sums = vec![Counts::default(); self.columns];
         for (row, &weight) in self.rows().zip(weights).filter(|(_, weight)| **weight > 0) {
@@ -71,8 +72,8 @@ impl Matrix {
         sums
     }
 
-    /// Sums over `resamples` draws of as many rows as there are, with replacement. The same seed and number of rows
-    /// give the same draws, so that systems are resampled together.
+    /// Returns the sums over `resamples` draws, each of as many rows as the matrix has, with replacement. The
+    /// same seed and number of rows give the same draws, so that systems are resampled together.
     pub(crate) fn resample(&self, resamples: usize, seed: u64) -> Samples {
         let rows = self.rows().len();
         let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -92,19 +93,19 @@ impl Matrix {
     }
 }
 
-/// What [`Matrix::resample`] gives: sums by resample and column.
+/// The result of [`Matrix::resample`]: sums by resample and column.
 pub(crate) struct Samples {
     columns: usize,
     counts: Vec<Counts>,
 }
 
 impl Samples {
-    /// One column's sums, in the order of the draws.
+    /// Returns one column's sums in the order of the draws.
     pub(crate) fn column(&self, column: usize) -> impl Iterator<Item = Counts> {
         self.counts.chunks_exact(self.columns).map(move |row| row[column])
     }
 
-    /// The 95 % interval of a measure. Resamples in which it is not defined (`None`) are left out.
+    /// Returns the 95 % interval of a measure, without the resamples in which it is undefined (`None`).
     pub(crate) fn interval(
         &self,
         column: usize,
@@ -114,7 +115,7 @@ impl Samples {
     }
 }
 
-/// The 2.5 % and 97.5 % quantiles; none of nothing.
+/// Returns the 2.5 % and 97.5 % quantiles; `None` without values.
 pub(crate) fn interval(mut values: Vec<f64>) -> Option<Interval> {
     values.sort_by(f64::total_cmp);
     Some(Interval {
@@ -123,8 +124,8 @@ pub(crate) fn interval(mut values: Vec<f64>) -> Option<Interval> {
     })
 }
 
-/// The `share` quantile of ascending values, with linear interpolation between neighbours: Hyndman and Fan's (1996)
-/// definition 7, numpy's default, to the last digit. None of no values.
+/// Returns the `share` quantile of ascending values, with linear interpolation between neighbours: definition
+/// 7 of Hyndman and Fan (1996), numpy's default, to the last digit. `None` without values.
 pub fn quantile(ascending: &[f64], share: f64) -> Option<f64> {
     let at = share * (ascending.len().checked_sub(1)? as f64);
     let below = at.floor();
@@ -133,7 +134,7 @@ pub fn quantile(ascending: &[f64], share: f64) -> Option<f64> {
         *ascending.get(at.ceil() as usize)?,
     );
     let part = at - below;
-    // Two forms, as numpy has them, so that the result lies between the neighbours whatever the rounding.
+    // The two forms that numpy has, so that rounding cannot move the result beyond its neighbours.
     Some(if part >= 0.5 {
         high - (high - low) * (1.0 - part)
     } else {
@@ -141,8 +142,8 @@ pub fn quantile(ascending: &[f64], share: f64) -> Option<f64> {
     })
 }
 
-/// A number below `limit`, all equally likely to within 2^-64 of each other. Written out so that another version of
-/// a library does not change the intervals.
+/// Returns a number below `limit`; all are equally likely to within 2^-64. It is written out so that a new
+/// version of a library does not change the intervals.
 fn below(random: &mut impl RngCore, limit: usize) -> usize {
     ((u128::from(random.next_u64()) * limit as u128) >> 64) as usize
 }
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
     use crate::measure::of;
 
-    /// Twelve documents' (hits, gold, predicted), invented.
+    /// Twelve invented documents as (hits, gold, predicted).
     const DOCUMENTS: [(u64, u64, u64); 12] = [
         (9, 10, 10),
         (4, 5, 4),
@@ -226,7 +227,8 @@ mod tests {
 
     #[test]
     fn the_draws_of_a_seed_are_the_same_on_every_machine_and_in_every_version() {
-        // ChaCha with 8 rounds, seeded and drawn from in numpy: the first draw is 4, 0, 7, 2, 3, 8, 5, 1, 10, 8, 5, 6.
+        // ChaCha with 8 rounds, seeded and drawn from with numpy: the first draw is 4, 0, 7, 2, 3, 8, 5, 1,
+        // 10, 8, 5, 6.
         let interval = matrix().resample(2_000, 1).interval(0, f1).unwrap();
         assert_eq!((interval.low, interval.high), (0.75, 0.9111111111111111));
     }

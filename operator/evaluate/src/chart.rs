@@ -1,4 +1,5 @@
-//! Curves and points as inline SVG, coloured by the page's style, for the pages and pictures of every report.
+//! Curves and points as inline SVG for the pages and pictures of all reports, with colours from the page's
+//! style.
 
 use crate::html::markup::escape;
 use crate::html::svg;
@@ -10,19 +11,19 @@ const RIGHT: f64 = 24.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 48.0;
 
-/// What every chart needs beside the page's style sheet. The colour of a series is its own: `ink-CLASS` is the stroke of its
-/// curve, `dot-CLASS` the fill of its points and intervals.
+/// The style that charts need in addition to the page's style sheet. Each series has its own colours:
+/// `ink-CLASS` is the stroke of its curve, `dot-CLASS` the fill of its points and intervals.
 pub const CHART_STYLE: &str = "\
 svg .curve { fill: none; stroke-width: 2.2; }
 svg .band { opacity: .16; stroke: none; }
 svg .mark { stroke: var(--ink); stroke-dasharray: 5 4; }
 ";
 
-/// One curve, or points where `joined` is false.
+/// One curve, or single points if `joined` is false.
 pub struct Series {
     /// Its name in the legend.
     pub name: &'static str,
-    /// What its classes of style end in.
+    /// The suffix of its style classes.
     pub class: &'static str,
     /// Whether a line runs through the points.
     pub joined: bool,
@@ -33,44 +34,44 @@ pub struct Series {
 /// One point.
 #[derive(Default)]
 pub struct Dot {
-    /// Its place on the lower axis.
+    /// The horizontal position.
     pub x: f64,
     /// A share, 0 to 1.
     pub y: f64,
-    /// How far it may be off: a band along a curve, a bar at a single point.
+    /// Its interval: a band along a curve, a bar at a single point.
     pub interval: Option<(f64, f64)>,
-    /// Shown where it is pointed at.
+    /// Shown on hover.
     pub title: String,
 }
 
-/// What stands on the lower axis.
+/// The values of the horizontal axis.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Of {
-    /// Whole numbers, each of them written.
+    /// Whole numbers, each with a label.
     Counts,
     /// Numbers.
     Numbers,
-    /// Shares, written in per cent.
+    /// Shares, shown in per cent.
     Shares,
     /// Names, at 1, 2 and so on.
     Names(&'static [&'static str]),
 }
 
-/// How axes are written.
+/// The axes of a chart.
 pub struct Axes {
-    /// What the chart shows.
+    /// The title.
     pub what: &'static str,
-    /// The lower axis' name.
+    /// The horizontal axis' name.
     pub x: &'static str,
-    /// The left axis' name.
+    /// The vertical axis' name.
     pub y: &'static str,
-    /// What stands on the lower axis.
+    /// The values of the horizontal axis.
     pub x_is: Of,
-    /// Where an upright line is drawn, if one is.
+    /// The position of a vertical line, if any.
     pub mark: Option<f64>,
 }
 
-/// Series on axes that are as wide as they are. Nothing without a point.
+/// Draws series on axes that span their values; an empty string without points.
 pub fn chart(axes: &Axes, series: &[Series]) -> String {
     let dots = || series.iter().flat_map(|one| &one.points);
     let reach = dots().flat_map(|dot| {
@@ -151,7 +152,7 @@ pub fn chart(axes: &Axes, series: &[Series]) -> String {
     svg(WIDTH, HEIGHT, axes.what, &out)
 }
 
-/// A band along a curve, a bar at each single point; nothing where no point has an interval.
+/// Draws a band along a curve, or a bar at each single point, for points that have an interval.
 fn intervals(out: &mut String, series: &Series, across: &Scale, up: &Scale) {
     let ends = series
         .points
@@ -190,7 +191,7 @@ fn frame(out: &mut String, axes: &Axes, across: &Scale, up: &Scale) {
         let written = match axes.x_is {
             Of::Shares => short(100.0 * tick),
             Of::Counts | Of::Numbers => short(tick),
-            // The places left and right of the names have none.
+            // The positions left and right of the names have no label.
             Of::Names(names) => names
                 .get((tick.round() as usize).wrapping_sub(1))
                 .copied()
@@ -231,7 +232,7 @@ fn frame(out: &mut String, axes: &Axes, across: &Scale, up: &Scale) {
     );
 }
 
-/// From values to px.
+/// Converts values to px.
 struct Scale {
     low: f64,
     high: f64,
@@ -241,7 +242,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// A scale with round ends over these values; none without a value.
+    /// Returns a scale with round ends over these values; `None` without values.
     fn over(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Option<Self> {
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
             (low.min(value), high.max(value))
@@ -249,7 +250,7 @@ impl Scale {
         if low > high {
             return None;
         }
-        // A range of no width would put every point nowhere.
+        // A range of zero width would divide by zero.
         let wide = if high - low < 1e-9 {
             1.0_f64.max(high.abs())
         } else {
@@ -273,7 +274,7 @@ impl Scale {
         })
     }
 
-    /// The same by ones.
+    /// Returns the same scale with steps of one.
     fn by_ones(self) -> Self {
         Self {
             step: 1.0,
@@ -283,7 +284,7 @@ impl Scale {
         }
     }
 
-    /// The same from 0 to one beyond so many names.
+    /// Returns the same scale from 0 to one beyond the names.
     fn of_names(self, names: usize) -> Self {
         Self {
             step: 1.0,
@@ -303,7 +304,7 @@ impl Scale {
     }
 }
 
-/// Three digits after the point at most, none that say nothing.
+/// Formats a value with at most three decimals and no trailing zeros.
 fn short(value: f64) -> String {
     let written = format!("{value:.3}");
     written.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -356,7 +357,7 @@ mod tests {
         assert!(curve.contains("<polygon class=\"band dot-c\"") && !curve.contains("whisker"));
         assert_eq!(points.matches("class=\"whisker\"").count(), 2);
         assert!(curve.contains("one &amp; two") && curve.contains("class=\"mark\""));
-        // The axis has room for 10 to 90 %, by steps of 20, though every point is at 50.
+        // The axis spans 10 to 90 %, in steps of 20, though every point is at 50.
         assert!(curve.contains(">0</text>") && curve.contains(">100</text>"));
     }
 }

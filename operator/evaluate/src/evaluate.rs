@@ -19,17 +19,18 @@ use crate::significance::{approximate_randomisation, paired_t_test, wilcoxon};
 /// How to evaluate.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
-    /// The weight of recall in F-beta; 2 unless set, as a missed identifier weighs more than a word too many.
+    /// The weight of recall in F-beta; 2 by default, since a missed identifier is worse than an extra
+    /// redaction.
     pub beta: f64,
-    /// Resamples behind each interval; 2,000 unless set, 0 for no intervals.
+    /// Resamples for each interval; 2,000 by default, 0 for no intervals.
     pub resamples: usize,
-    /// Shuffles of a randomisation test; 10,000 unless set.
+    /// Shuffles of a randomisation test; 10,000 by default.
     pub shuffles: usize,
-    /// The seed of both; the same seed gives the same figures on every machine.
+    /// The seed of both. The same seed gives the same figures on every machine.
     pub seed: u64,
     /// Maps labels to categories and HIPAA identifiers.
     pub labels: Option<&'a LabelSet>,
-    /// What the systems were trained on, for recall on seen and unseen spans.
+    /// The systems' training documents, for recall on seen and unseen spans.
     pub training: Option<&'a [Document]>,
 }
 
@@ -46,12 +47,12 @@ impl Default for Options<'_> {
     }
 }
 
-/// Holds systems (name, documents) against gold. A document that a system lacks is one in which it found nothing;
-/// predicted documents may come without their text.
+/// Scores systems (name, documents) against gold. A document that a system lacks counts as one without
+/// predictions; predicted documents may come without their text.
 ///
 /// # Errors
-/// [`EvaluateError`] where gold is empty, an id or a name stands twice, a system has a document that gold lacks or one
-/// of another text, a span is empty or not one of its text, or beta is not above 0.
+/// [`EvaluateError`] if gold is empty, an id or a name occurs twice, a system has a document that gold lacks
+/// or one with another text, a span is empty or does not lie in its text, or beta is not above 0.
 pub fn evaluate(
     gold: &[Document],
     systems: &[(String, Vec<Document>)],
@@ -107,14 +108,14 @@ pub fn evaluate(
     })
 }
 
-/// A system's report and what comparisons need of it.
+/// A system's report and the values that comparisons need.
 struct Scored {
     system: System,
     strict: Vec<Counts>,
     samples: [Option<Vec<f64>>; 2],
 }
 
-/// What is the same for every system.
+/// The inputs that all systems share.
 struct Context<'a> {
     options: &'a Options<'a>,
     training: Option<Training>,
@@ -177,7 +178,7 @@ impl Context<'_> {
             column += sums.len() + 1;
             groups
         });
-        // Every label is in the first grouping, which is always there.
+        // The first grouping has every label, and it always exists.
         let labels = groups.next().unwrap_or_else(|| Groups {
             micro: figures.score(STRICT),
             groups: Vec::new(),
@@ -263,8 +264,8 @@ impl Context<'_> {
     }
 }
 
-/// The mean of precision, of recall and of F1, each over all; 0 of none. Where there is neither gold nor prediction,
-/// all three are 1.
+/// Returns the means of precision, of recall and of F1; 0 without counts. All three are 1 if there is neither
+/// gold nor a prediction.
 fn mean(all: impl Iterator<Item = Counts>) -> Ratios {
     let (mut sum, mut n) = (
         Ratios {

@@ -1,39 +1,40 @@
-//! How figures are written, in the table and on the page.
+//! The format of figures in the table and on the page.
 
 use std::collections::BTreeMap;
 
 use crate::report::{ErrorClass, ErrorKind, Estimate, Interval, Report, Shape, Test};
 
-/// A share in per cent, two digits.
+/// Formats a share in per cent with two decimals.
 pub fn percent(share: f64) -> String {
     format!("{:.2}", 100.0 * share)
 }
 
-/// An interval in per cent; a dash where there is none.
+/// Formats an interval in per cent; a missing one as a dash.
 pub(crate) fn range(interval: Option<Interval>) -> String {
     interval.map_or_else(dash, |interval| {
         format!("{} to {}", percent(interval.low), percent(interval.high))
     })
 }
 
-/// The interval over patients where there is one, else over documents: the wider claim to other notes.
+/// Returns the interval over patients if it exists, else over documents: it is the wider claim about other
+/// notes.
 pub(crate) fn widest(estimate: &Estimate) -> Option<Interval> {
     estimate.by_patient.or(estimate.interval)
 }
 
-/// A difference in points, with its sign.
+/// Formats a difference in points, with its sign.
 pub(crate) fn points(difference: f64) -> String {
     format!("{:+.2}", 100.0 * difference)
 }
 
-/// A difference's interval in points.
+/// Formats a difference's interval in points.
 pub(crate) fn points_range(interval: Option<Interval>) -> String {
     interval.map_or_else(dash, |interval| {
         format!("{} to {}", points(interval.low), points(interval.high))
     })
 }
 
-/// A test's p; a dash where there is none.
+/// Formats a test's p; a missing one as a dash.
 pub(crate) fn p_value(test: &Test) -> String {
     match test.p {
         None => dash(),
@@ -42,7 +43,7 @@ pub(crate) fn p_value(test: &Test) -> String {
     }
 }
 
-/// 12,345.
+/// Formats a number with separators: 12,345.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
@@ -55,7 +56,7 @@ pub fn thousands(number: u64) -> String {
     grouped
 }
 
-/// `1 document`, `12,345 documents`.
+/// Formats a count with its noun: `1 document`, `12,345 documents`.
 pub fn counted(number: u64, thing: &str) -> String {
     format!(
         "{} {thing}{}",
@@ -64,12 +65,12 @@ pub fn counted(number: u64, thing: &str) -> String {
     )
 }
 
-/// F-beta's name: `F2`, `F0.5`.
+/// Returns F-beta's name: `F2`, `F0.5`.
 pub(crate) fn f_name(beta: f64) -> String {
     format!("F{beta}")
 }
 
-/// A HIPAA letter with what it stands for; anything else as it is.
+/// Adds the meaning to a HIPAA letter; returns anything else unchanged.
 pub(crate) fn hipaa_name(letter: &str) -> String {
     let words = match letter {
         "A" => "names",
@@ -95,7 +96,8 @@ pub(crate) fn hipaa_name(letter: &str) -> String {
     format!("{letter} {words}")
 }
 
-/// Strict F1 of each label by system, none where neither gold nor the system has it. Rows are labels, sorted.
+/// Returns the strict F1 of each label by system, `None` if neither gold nor the system has it. Rows are
+/// labels, sorted.
 pub(crate) fn across(report: &Report) -> Vec<(&str, Vec<Option<f64>>)> {
     let mut rows: BTreeMap<&str, Vec<Option<f64>>> = BTreeMap::new();
     for (i, system) in report.systems.iter().enumerate() {
@@ -109,27 +111,27 @@ pub(crate) fn across(report: &Report) -> Vec<(&str, Vec<Option<f64>>)> {
     rows.into_iter().collect()
 }
 
-/// A class of errors in a reader's words.
+/// Returns the name of an error class.
 pub(crate) fn class_name(class: ErrorClass) -> &'static str {
     match class {
         ErrorClass::Boundary => "boundary",
         ErrorClass::Label => "label",
-        ErrorClass::FalseNegative => "missed",
-        ErrorClass::FalsePositive => "made up",
+        ErrorClass::FalseNegative => "false negative",
+        ErrorClass::FalsePositive => "false positive",
     }
 }
 
-/// How a predicted span lies to gold's, in a reader's words.
+/// Returns the name of a predicted span's position relative to gold.
 pub(crate) fn shape_name(shape: Shape) -> &'static str {
     match shape {
         Shape::Same => "same span",
         Shape::Short => "too short",
         Shape::Long => "too long",
-        Shape::Across => "across an end",
+        Shape::Across => "across a boundary",
     }
 }
 
-/// A sort of error: `too short 7`, `as CITY 3`.
+/// Formats a kind of error: `too short 7`, `as CITY 3`.
 pub(crate) fn kind(kind: &ErrorKind) -> String {
     let what = match (kind.shape, &kind.predicted) {
         (_, Some(label)) => format!("as {label}"),

@@ -1,4 +1,4 @@
-//! Labels that are scored together: each alone, by category, by HIPAA identifier.
+//! Groups of labels that are scored together: single labels, categories, HIPAA identifiers.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::input::Item;
 use crate::measure::{covered_tokens, relaxed, sets};
 use crate::report::Ratios;
 
-/// What a label the set lacks is called where there is no name for it.
+/// The group of labels that the set lacks.
 const UNKNOWN: &str = "-";
 
 /// Groups of labels, sorted by name.
@@ -20,12 +20,12 @@ pub(crate) struct Grouping {
 }
 
 impl Grouping {
-    /// Every label for itself.
+    /// Groups every label alone.
     pub(crate) fn labels(labels: &[String]) -> Self {
         Self::new(labels.to_vec())
     }
 
-    /// By the set's categories; a label that the set lacks is one of its own.
+    /// Groups by the set's categories; a label that the set lacks is a group of its own.
     pub(crate) fn categories(labels: &[String], set: &LabelSet) -> Self {
         let category = |label: &String| match set.by_name(label) {
             Some(id) => set.label(id).category.clone(),
@@ -34,7 +34,7 @@ impl Grouping {
         Self::new(labels.iter().map(category).collect())
     }
 
-    /// By HIPAA letter; labels that the set lacks are `-`.
+    /// Groups by HIPAA letter; labels that the set lacks are `-`.
     pub(crate) fn hipaa(labels: &[String], set: &LabelSet) -> Self {
         let letter = |label: &String| match set.by_name(label) {
             Some(id) => set.label(id).hipaa.letter().to_string(),
@@ -57,7 +57,7 @@ impl Grouping {
         Self { names, of }
     }
 
-    /// The marks with groups for labels: a sorted set again.
+    /// Replaces labels by groups; the result is a sorted set again.
     fn map(&self, items: &[Item]) -> Vec<Item> {
         let mut mapped: Vec<Item> = items
             .iter()
@@ -71,7 +71,7 @@ impl Grouping {
         mapped
     }
 
-    /// Counts one document, by group.
+    /// Counts one document by group.
     pub(crate) fn count(&self, tokens: &[Span], gold: &[Item], predicted: &[Item]) -> Vec<Grouped> {
         let (gold, predicted) = (self.map(gold), self.map(predicted));
         let tokens_of = |items: &[Item]| covered_tokens(tokens, items.iter().map(|item| item.span));
@@ -91,7 +91,7 @@ impl Grouping {
     }
 }
 
-/// One group's marks among sorted ones.
+/// Returns one group's part of sorted annotations.
 fn run(items: &[Item], group: usize) -> &[Item] {
     let start = items.partition_point(|item| item.label < group);
     let end = items.partition_point(|item| item.label <= group);
@@ -103,14 +103,14 @@ fn run(items: &[Item], group: usize) -> &[Item] {
 pub(crate) struct Grouped {
     pub(crate) strict: Counts,
     pub(crate) relaxed: Counts,
-    /// The group's gold tokens against all predicted ones: its recall counts.
+    /// The group's gold tokens against all predicted tokens, for its recall.
     found: Counts,
-    /// All gold tokens against the group's predicted ones: its precision counts.
+    /// All gold tokens against the group's predicted tokens, for its precision.
     right: Counts,
 }
 
 impl Grouped {
-    /// Kim 2020, table 6, right half.
+    /// Returns the measures of Kim 2020, table 6, right half.
     pub(crate) fn token(&self) -> Ratios {
         let (precision, recall) = (self.right.precision(), self.found.recall());
         let sum = precision + recall;
@@ -179,7 +179,8 @@ mod tests {
 
     #[test]
     fn token_recall_of_a_label_looks_at_any_prediction_and_its_precision_at_any_gold() {
-        // Gold: a doctor of two tokens. Predicted: a patient on the first, a doctor on a third that is no PHI.
+        // Gold: a doctor of two tokens. Predicted: a patient on the first, a doctor on a third that is not
+        // PHI.
         let tokens = [Span::between(0, 3), Span::between(4, 8), Span::between(9, 12)];
         let counts =
             Grouping::labels(&labels()).count(&tokens, &[item(0, 0, 8)], &[item(0, 9, 12), item(1, 0, 3)]);

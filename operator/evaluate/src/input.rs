@@ -1,4 +1,4 @@
-//! Gold and predictions side by side: checked, document by document, as sets.
+//! Gold and predictions, checked and aligned document by document, as sets.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -14,28 +14,28 @@ pub(crate) struct Item {
     pub(crate) span: Span,
 }
 
-/// What is scored. Everything is in gold's order; marks are sorted sets.
+/// The documents to score. Everything is in gold's order; annotations are sorted sets.
 pub(crate) struct Input<'a> {
     pub(crate) documents: &'a [Document],
     /// Every label that gold or a system uses, sorted.
     pub(crate) labels: Vec<String>,
-    /// A document's gold.
+    /// Gold by document.
     pub(crate) gold: Vec<Vec<Item>>,
-    /// A document's tokens.
+    /// Tokens by document.
     pub(crate) tokens: Vec<Vec<Span>>,
     pub(crate) systems: Vec<Predictions<'a>>,
 }
 
-/// One system's marks.
+/// One system's predictions.
 pub(crate) struct Predictions<'a> {
     pub(crate) name: &'a str,
-    /// How many of gold's documents it gave, empty ones included.
+    /// The number of gold's documents that it has, empty ones included.
     pub(crate) given: usize,
     pub(crate) marks: Vec<Vec<Item>>,
 }
 
 impl<'a> Input<'a> {
-    /// Checks and aligns. A document that a system lacks is one in which it found nothing.
+    /// Checks and aligns documents. A document that a system lacks counts as one without predictions.
     pub(crate) fn new(
         gold: &'a [Document],
         systems: &'a [(String, Vec<Document>)],
@@ -100,7 +100,7 @@ impl<'a> Predictions<'a> {
                 });
             }
             let text = &gold[at].text;
-            // Stand-off predictions may come without their text.
+            // Stand-off predictions may come without a text.
             if !document.text.is_empty() && document.text != *text {
                 return Err(EvaluateError::OtherText {
                     system: name.to_owned(),
@@ -120,7 +120,7 @@ impl<'a> Predictions<'a> {
     }
 }
 
-/// Whether all marks are spans of `text` that cover something.
+/// Checks that all annotations are spans of `text` and not empty.
 pub(crate) fn check(side: &str, id: &str, marks: &[Mark], text: &str) -> Result<(), EvaluateError> {
     for (index, mark) in marks.iter().enumerate() {
         let (side, id) = (|| side.to_owned(), || id.to_owned());
@@ -189,15 +189,15 @@ mod tests {
         for (predicted, expected) in [
             (
                 vec![document("n2", "", &[])],
-                "rules has predictions for document `n2`, which gold has not",
+                "rules has predictions for document `n2`, which is not in gold",
             ),
             (
                 vec![document("n1", "", &[]), document("n1", "", &[])],
-                "rules holds document `n1` twice",
+                "rules has two documents with the id `n1`",
             ),
             (
                 vec![document("n1", "Vega", &[])],
-                "rules, document `n1`: its text (4 bytes) is not gold's (12 bytes)",
+                "rules, document `n1`: its text (4 bytes) differs from gold's (12 bytes)",
             ),
             (
                 vec![document("n1", "", &long)],
@@ -220,10 +220,10 @@ mod tests {
             assert!(message.contains(expected), "{message}");
             assert!(!message.contains("Vega"), "{message}");
         }
-        assert_eq!(refusal(Vec::new(), Vec::new()), "gold holds no document");
+        assert_eq!(refusal(Vec::new(), Vec::new()), "gold has no documents");
         assert_eq!(
             refusal(vec![document("n1", "", &[]), document("n1", "", &[])], Vec::new()),
-            "gold holds document `n1` twice"
+            "gold has two documents with the id `n1`"
         );
     }
 

@@ -1,10 +1,10 @@
-//! How good predictions are: scores, intervals, tests of significance, error analysis, and reports of them.
+//! Evaluation of predictions: scores, intervals, significance tests, error analysis, and reports.
 //!
-//! [`evaluate`] holds any number of systems against gold and gives a [`Report`], which is plain numbers and
-//! coordinates: it prints as a table ([`Report::table`]), serialises as JSON (the fields of [`Report`] are the format),
-//! and [`page`] makes one HTML file of it.
+//! [`evaluate`] scores any number of systems against gold and returns a [`Report`] of numbers and
+//! coordinates. It prints as a table ([`Report::table`]), serialises as JSON (the fields of [`Report`] are
+//! the format), and [`page`] renders it as one HTML file.
 //!
-//! Invariant: note text goes into the page's contexts and nowhere else, and there only if the caller lets it.
+//! Invariant: note text appears only in the page's contexts, and there only if the caller allows it.
 
 mod bootstrap;
 mod chart;
@@ -34,7 +34,7 @@ pub use report::{
 };
 pub use significance::{approximate_randomisation, paired_t_test, wilcoxon};
 
-/// What this page is made of, for the pages of other reports, so that all look alike.
+/// The building blocks of the page, so that other reports look alike.
 pub mod sheet {
     pub use crate::chart::{Axes, CHART_STYLE, Dot, Of, Series, chart};
     pub use crate::figure::{counted, percent, thousands};

@@ -1,4 +1,4 @@
-//! What is counted in one document, and what counts add up to.
+//! The counts of one document, and the measures that follow from sums of counts.
 
 use lethe_core::Span;
 use lethe_corpus::Counts;
@@ -47,7 +47,7 @@ pub(crate) fn sets<T: Ord>(gold: &[T], predicted: &[T]) -> Counts {
     of(hits, gold.len() as u64, predicted.len() as u64)
 }
 
-/// Overlaps with the same label, one to one and as many as there can be.
+/// Counts overlaps with the same label, paired one to one with as many pairs as possible.
 pub(crate) fn relaxed(gold: &[Item], predicted: &[Item]) -> Counts {
     let with = |items: &[Item], label: usize| -> Vec<Span> {
         items
@@ -64,7 +64,7 @@ pub(crate) fn relaxed(gold: &[Item], predicted: &[Item]) -> Counts {
     of(hits, gold.len() as u64, predicted.len() as u64)
 }
 
-/// Indices of the tokens that share a byte with one of the spans: a sorted set.
+/// Returns the indices of the tokens that share a byte with one of the spans, as a sorted set.
 pub(crate) fn covered_tokens(tokens: &[Span], spans: impl Iterator<Item = Span>) -> Vec<usize> {
     let mut covered = Vec::new();
     for span in spans {
@@ -77,7 +77,7 @@ pub(crate) fn covered_tokens(tokens: &[Span], spans: impl Iterator<Item = Span>)
     covered
 }
 
-/// Counts of gold, predicted and common members.
+/// Creates counts from the numbers of gold, predicted and common elements.
 pub(crate) fn of(hits: u64, gold: u64, predicted: u64) -> Counts {
     Counts {
         hits,
@@ -86,7 +86,8 @@ pub(crate) fn of(hits: u64, gold: u64, predicted: u64) -> Counts {
     }
 }
 
-/// `(1 + beta²) hits / ((1 + beta²) hits + beta² missed + spurious)`; 0 where nothing is hit. For `beta` 1 this is F1.
+/// Returns `(1 + beta²) hits / ((1 + beta²) hits + beta² missed + spurious)`; 0 without hits. For `beta` 1
+/// this is F1.
 pub(crate) fn f_beta(counts: Counts, beta: f64) -> f64 {
     let square = beta * beta;
     let hits = (1.0 + square) * counts.hits as f64;
@@ -97,7 +98,8 @@ pub(crate) fn f_beta(counts: Counts, beta: f64) -> f64 {
     }
 }
 
-/// A document's F1 as the paired tests see it: as usual, but 1 where there was nothing to find and nothing was found.
+/// Returns a document's F1 for the paired tests: as usual, but 1 if there are neither gold nor predicted
+/// spans.
 pub(crate) fn document_f1(counts: Counts) -> f64 {
     if counts == Counts::default() {
         1.0
@@ -113,7 +115,8 @@ fn spans(items: &[Item]) -> Vec<Span> {
     spans
 }
 
-/// Code points under some span, whatever its label; and whether a letter or digit of gold is under none predicted.
+/// Counts code points covered by any span, whatever its label, and returns whether a letter or digit of gold
+/// is uncovered.
 fn characters(text: &str, gold: &[Item], predicted: &[Item]) -> (Counts, bool) {
     const GOLD: u8 = 1;
     const PREDICTED: u8 = 2;

@@ -1,5 +1,5 @@
-//! Which errors were made: boundary, label, false negative and false positive (Yang 2019), and which label was taken for
-//! which (Kim 2020, table 7).
+//! Classifies errors as boundary, label, false negative and false positive (Yang 2019), and counts which
+//! label was predicted for which (Kim 2020, table 7).
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::input::{Input, Item, Predictions};
 use crate::overlap::overlapping;
 use crate::report::{Cell, ErrorCase, ErrorClass, ErrorKind, Errors, LabelErrors, Pointed, Shape};
 
-/// A gold and a predicted mark that belong together, or one without the other.
+/// A gold and a predicted span that are paired, or one that is unpaired.
 #[derive(Clone, Copy, PartialEq)]
 struct Pair {
     gold: Option<Item>,
@@ -46,11 +46,11 @@ impl Pair {
     }
 }
 
-/// Every mark of both sides in exactly one pair, by place.
+/// Pairs the spans of both sides, so that each is in exactly one pair; sorted by position.
 fn pairs(gold: &[Item], predicted: &[Item]) -> Vec<Pair> {
     let mut pairs = Vec::new();
     let mut left = (gold.to_vec(), predicted.to_vec());
-    // Each rule sees what those before it left.
+    // Each rule sees the spans that earlier rules left over.
     take(&mut left, &mut pairs, |gold, predicted| {
         let find = |item| {
             Some((
@@ -94,7 +94,7 @@ fn pairs(gold: &[Item], predicted: &[Item]) -> Vec<Pair> {
     pairs
 }
 
-/// Moves what `rule` pairs (indices into both sides) from what is left to the pairs.
+/// Moves the spans that `rule` pairs (indices into both sides) from the rest to the pairs.
 fn take(
     left: &mut (Vec<Item>, Vec<Item>),
     pairs: &mut Vec<Pair>,
@@ -133,7 +133,7 @@ fn overlaps(gold: &[Item], predicted: &[Item], of: impl Fn(&Item) -> bool) -> Ve
         .collect()
 }
 
-/// Whether a letter or digit of `span` is under none of the predictions.
+/// Returns whether a letter or digit of `span` is uncovered.
 fn leaks(document: &Document, span: Span, predicted: &[Item]) -> bool {
     let open = |at: usize| {
         !predicted
@@ -148,7 +148,7 @@ fn leaks(document: &Document, span: Span, predicted: &[Item]) -> bool {
 
 type Kinds = BTreeMap<(ErrorClass, Option<Shape>, Option<usize>), u64>;
 
-/// All of one system's errors.
+/// Returns all errors of one system.
 pub(crate) fn errors(input: &Input<'_>, system: &Predictions<'_>) -> Errors {
     let name = |label: usize| input.labels[label].clone();
     let point = |item: Item| Pointed {
@@ -168,7 +168,7 @@ pub(crate) fn errors(input: &Input<'_>, system: &Predictions<'_>) -> Errors {
                 pair.predicted.map(|item| item.label),
             );
             *cells.entry(labels).or_default() += 1;
-            // Every pair has one side at least.
+            // Every pair has at least one side.
             let Some(row) = labels.0.or(labels.1) else {
                 continue;
             };
@@ -244,7 +244,7 @@ fn label_errors(labels: &[String], label: usize, kinds: Kinds, hits: u64) -> Lab
             count,
         })
         .collect();
-    // Stable: kinds of equal count stay in the order of their class.
+    // The sort is stable: kinds with equal counts stay in the order of their class.
     kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
     LabelErrors {
         label: labels[label].clone(),

@@ -1,13 +1,14 @@
-//! One-to-one pairs of overlapping spans, as many as there can be.
+//! Pairs overlapping spans one to one, with as many pairs as possible.
 
 use lethe_core::Span;
 
-/// The largest possible set of pairs (index into `gold`, index into `predicted`) whose spans share a byte, each span in
-/// one pair at most. Spans must not be empty.
+/// Returns the largest set of pairs (index into `gold`, index into `predicted`) whose spans share a byte,
+/// each span in at most one pair. Spans must not be empty.
 ///
-/// Spans are gone through by their end. All spans that overlap the one that ends first hold its last byte, so it is
-/// paired with that of them which ends first: any other pairing of as many pairs can be turned into one that has this
-/// pair, because whatever the taken span was paired with also overlaps the span that it was taken from.
+/// The algorithm goes through spans by their end. All spans that overlap the one that ends first contain its
+/// last byte, so it is paired with the one of them that ends first. Any other pairing of the same size can be
+/// turned into one that has this pair, because the previous partner of that span also overlaps the span that
+/// lost it.
 pub(crate) fn overlapping(gold: &[Span], predicted: &[Span]) -> Vec<(usize, usize)> {
     let side = |spans: &[Span], is_gold: bool| -> Vec<(Span, bool, usize)> {
         spans
@@ -52,7 +53,7 @@ mod tests {
             .collect()
     }
 
-    /// The same by trying everything.
+    /// Returns the size of the largest set by exhaustive search.
     fn most(gold: &[Span], predicted: &[Span]) -> usize {
         let Some((first, rest)) = gold.split_first() else {
             return 0;

@@ -1,39 +1,40 @@
-//! What an evaluation says. Serialised, these structs are the JSON format `lethe-evaluation`, version 1: fields are
-//! added, never renamed or given another meaning, without a higher version.
+//! The result of an evaluation. Serialised, these structs are the JSON format `lethe-evaluation`, version 1:
+//! new fields may appear, but no field is renamed or changes its meaning without a higher version.
 //!
-//! Shares and scores run from 0 to 1. Numbers, names, ids and byte offsets only: nothing here holds note text.
+//! Shares and scores range from 0 to 1. Reports hold only numbers, names, ids and byte offsets, never note
+//! text.
 
 use serde::{Deserialize, Serialize};
 
-/// Systems against gold.
+/// The evaluation of systems against gold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// `lethe-evaluation`.
     pub format: String,
-    /// Goes up when a field changes its meaning.
+    /// Increases if a field changes its meaning.
     pub version: u32,
-    /// What the figures depend on beside gold and predictions.
+    /// Settings that the figures depend on, in addition to gold and predictions.
     pub settings: Settings,
-    /// Documents of gold.
+    /// Gold documents.
     pub documents: u64,
     /// Distinct patients that gold names, if it names any.
     pub patients: Option<u64>,
-    /// Gold spans, as sets of (label, start, end) by document.
+    /// Gold spans: distinct (label, start, end) per document.
     pub spans: u64,
     /// Labels that the label set lacks; each is a category of its own. Empty without a label set.
     pub unmapped: Vec<String>,
-    /// One a system, in the order given.
+    /// One per system, in the given order.
     pub systems: Vec<System>,
-    /// Every two systems, the earlier one as `a`.
+    /// Every pair of systems, the earlier one as `a`.
     pub comparisons: Vec<Comparison>,
 }
 
-/// What the figures depend on beside gold and predictions.
+/// Settings that the figures depend on, in addition to gold and predictions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// The weight of recall in `f_beta`.
     pub beta: f64,
-    /// Resamples behind an interval; 0 gives none.
+    /// Resamples per interval; 0 for no intervals.
     pub resamples: u64,
     /// Shuffles of an approximate randomisation test.
     pub shuffles: u64,
@@ -56,26 +57,27 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// A figure and how sure it is.
+/// A figure with its intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The figure over all documents.
     pub value: f64,
     /// Its interval over documents.
     pub interval: Option<Interval>,
-    /// Its interval over patients, whose documents are drawn together; where some patient has several documents.
+    /// Its interval over patients, whose documents are drawn together; present if a patient has several
+    /// documents.
     pub by_patient: Option<Interval>,
 }
 
-/// Counts and what they give, micro-averaged. Precision is 0 where nothing was predicted, recall where gold has
-/// nothing, F where nothing was hit.
+/// Counts and their micro-averaged measures. Precision is 0 without predictions, recall without gold, F
+/// without hits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
-    /// Members of gold: spans, tokens or characters.
+    /// Elements of gold: spans, tokens or characters.
     pub gold: u64,
-    /// Members predicted.
+    /// Predicted elements.
     pub predicted: u64,
-    /// Members common to both.
+    /// Elements in both.
     pub hits: u64,
     /// `hits / predicted`.
     pub precision: Estimate,
@@ -90,9 +92,9 @@ pub struct Score {
 /// Precision, recall and F1 without intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratios {
-    /// Right among predicted.
+    /// The share of predictions that are right.
     pub precision: f64,
-    /// Found among gold.
+    /// The share of gold that was found.
     pub recall: f64,
     /// Their harmonic mean.
     pub f1: f64,
@@ -101,25 +103,25 @@ pub struct Ratios {
 /// The five measures, over all labels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measures {
-    /// Label, start and end are gold's: sets of such triples by document, as MEDDOCAN's second sub-task and the i2b2
-    /// tracks define it.
+    /// Equal label, start and end, as sets of triples per document; the definition of MEDDOCAN's second
+    /// sub-task and of the i2b2 tracks.
     pub strict: Score,
-    /// Start and end are gold's, whatever the label: sets of (start, end) by document.
+    /// Equal start and end, whatever the label, as sets of (start, end) per document.
     pub span: Score,
-    /// Same label, at least one byte in common; one to one, as many pairs as there can be.
+    /// Equal label and at least one common byte; paired one to one with as many pairs as possible.
     pub relaxed: Score,
-    /// PHI or not, a token at a time (Kim 2020, table 6); a token is PHI if a span shares a byte with it.
+    /// PHI or not, by token (Kim 2020, table 6); a token is PHI if a span shares a byte with it.
     pub token: Score,
-    /// PHI or not, a code point at a time.
+    /// PHI or not, by code point.
     pub character: Score,
 }
 
-/// Strict scores averaged without regard to size.
+/// Macro averages of strict scores.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Macro {
-    /// Over the labels that gold has, each counting the same.
+    /// Over the labels of gold, with equal weights.
     pub labels: Ratios,
-    /// Over documents, each counting the same; one without gold and predictions counts 1.
+    /// Over documents, with equal weights; one without gold and predictions counts 1.
     pub documents: Ratios,
 }
 
@@ -130,57 +132,57 @@ pub struct Share {
     pub count: u64,
     /// The whole.
     pub of: u64,
-    /// `count / of`, 0 of nothing.
+    /// `count / of`; 0 if `of` is 0.
     pub share: Estimate,
 }
 
-/// What of gold no prediction of any label covers.
+/// Gold that no prediction of any label covers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Leak {
     /// Code points of gold.
     pub characters: Share,
-    /// Documents, among those with PHI, in which a letter or digit of gold is left.
+    /// Documents with an uncovered letter or digit of gold, among documents with PHI.
     pub documents: Share,
-    /// Patients, among those with PHI, with such a document; where gold names patients. A document whose patient it
-    /// does not name counts as a patient's only one. `by_patient` is its interval.
+    /// Patients with such a document, among patients with PHI, if gold names patients. A document without a
+    /// patient counts as a patient of its own. `by_patient` is the interval.
     pub patients: Option<Share>,
 }
 
-/// Labels that stand together: one label, one category, one HIPAA identifier. Labels are mapped first and scored then,
-/// so that a doctor taken for a patient is right as a name.
+/// Labels that are scored together: one label, one category, one HIPAA identifier. Labels are mapped before
+/// scoring, so that a doctor predicted as a patient is right as a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Group {
-    /// The label, the category, or the HIPAA letter; `-` where the label set lacks the label.
+    /// The label, the category, or the HIPAA letter; `-` if the label set lacks the label.
     pub name: String,
     /// As [`Measures::strict`].
     pub strict: Score,
     /// As [`Measures::relaxed`].
     pub relaxed: Ratios,
-    /// Kim 2020, table 6: recall is over gold tokens of this group that any prediction covers, precision over
-    /// predicted tokens of this group that any gold span covers.
+    /// As in Kim 2020, table 6: recall over this group's gold tokens that any prediction covers, precision
+    /// over this group's predicted tokens that any gold span covers.
     pub token: Ratios,
 }
 
-/// A grouping's members and their sum.
+/// The groups of a grouping and their sum.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Groups {
-    /// Strict, all groups together.
+    /// Strict score over all groups.
     pub micro: Score,
-    /// Sorted by name; those that neither gold nor the system has are left out.
+    /// Sorted by name, without those that neither gold nor the system has.
     pub groups: Vec<Group>,
 }
 
-/// Strict recall on spans that training held and on those that it did not.
+/// Strict recall on spans that occur in the training documents and on others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Gold spans whose words training marks with the same label somewhere, letters' case and the length of white
-    /// space aside. `count` are found.
+    /// Gold spans whose text is annotated with the same label in training, ignoring case and the length of
+    /// white space. `count` is the number found.
     pub seen: Share,
-    /// All other gold spans. `count` are found.
+    /// All other gold spans. `count` is the number found.
     pub unseen: Share,
 }
 
-/// One document's strict counts: what the paired tests are run on.
+/// One document's strict counts, the input of the paired tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DocumentScore {
     /// The document.
@@ -189,24 +191,24 @@ pub struct DocumentScore {
     pub gold: u64,
     /// Predicted spans.
     pub predicted: u64,
-    /// Common ones.
+    /// Spans in both.
     pub hits: u64,
-    /// F1; 1 where there are neither gold nor predicted spans.
+    /// F1; 1 if there are neither gold nor predicted spans.
     pub f1: f64,
 }
 
-/// One system against gold.
+/// The evaluation of one system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct System {
-    /// As the caller calls it.
+    /// The name that the caller chose.
     pub name: String,
-    /// Gold documents that it gave nothing for: counted as found empty.
+    /// Gold documents that it lacks; they count as empty.
     pub missing_documents: u64,
-    /// Over all labels, micro.
+    /// Micro averages over all labels.
     pub measures: Measures,
-    /// Strict, macro.
+    /// Macro averages of strict scores.
     pub averages: Macro,
-    /// What stays readable.
+    /// Uncovered gold.
     pub leak: Leak,
     /// By label.
     pub labels: Groups,
@@ -214,11 +216,11 @@ pub struct System {
     pub categories: Option<Groups>,
     /// By HIPAA identifier, `A` to `R`.
     pub hipaa: Option<Groups>,
-    /// Where training documents were given.
+    /// Present if training documents were given.
     pub seen: Option<Seen>,
-    /// What went wrong.
+    /// The errors.
     pub errors: Errors,
-    /// In gold's order.
+    /// By document, in gold's order.
     pub documents: Vec<DocumentScore>,
 }
 
@@ -228,15 +230,15 @@ pub struct System {
 pub enum ErrorClass {
     /// The right label, but not gold's start and end.
     Boundary,
-    /// Found, but under another label; start and end may differ too.
+    /// The wrong label; start and end may differ too.
     Label,
-    /// Gold that nothing is paired with.
+    /// Unpaired gold.
     FalseNegative,
-    /// A prediction that nothing is paired with.
+    /// An unpaired prediction.
     FalsePositive,
 }
 
-/// How a predicted span lies to the gold span that it is paired with.
+/// The position of a predicted span relative to the gold span that it is paired with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
@@ -246,11 +248,11 @@ pub enum Shape {
     Short,
     /// Around gold.
     Long,
-    /// Over one of gold's ends.
+    /// Across one boundary of gold.
     Across,
 }
 
-/// A label and where.
+/// A label and its position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pointed {
     /// The label.
@@ -264,32 +266,32 @@ pub struct Pointed {
 /// One error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCase {
-    /// The document, by its place in gold, from 0.
+    /// The index of the document in gold, from 0.
     pub document: u64,
     /// The document's id.
     pub id: String,
     /// Its class.
     pub class: ErrorClass,
-    /// The gold span, but for a false positive.
+    /// The gold span, except for a false positive.
     pub gold: Option<Pointed>,
-    /// The predicted span, but for a false negative.
+    /// The predicted span, except for a false negative.
     pub predicted: Option<Pointed>,
-    /// How the two lie to each other, where there are two.
+    /// The relation of the two spans, if there are two.
     pub shape: Option<Shape>,
-    /// Whether some letter or digit of the gold span is under no prediction at all.
+    /// Whether a letter or digit of the gold span is uncovered.
     pub leaks: bool,
 }
 
-/// A sort of error and how often it is made.
+/// A kind of error and its frequency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorKind {
     /// The class.
     pub class: ErrorClass,
-    /// How the spans lie, for a boundary error.
+    /// The relation of the spans, for a boundary error.
     pub shape: Option<Shape>,
     /// The label predicted instead, for a label error.
     pub predicted: Option<String>,
-    /// How often.
+    /// The frequency.
     pub count: u64,
 }
 
@@ -306,56 +308,57 @@ pub struct LabelErrors {
     pub boundary: u64,
     /// Its gold spans predicted as another label.
     pub mislabelled: u64,
-    /// Its gold spans that nothing is paired with.
+    /// Its unpaired gold spans.
     pub false_negative: u64,
-    /// Predictions of this label that nothing is paired with.
+    /// Unpaired predictions of this label.
     pub false_positive: u64,
     /// The most frequent first.
     pub kinds: Vec<ErrorKind>,
 }
 
-/// A cell of the confusion table.
+/// A cell of the confusion matrix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
-    /// The gold label, none for false positives.
+    /// The gold label; `None` for false positives.
     pub gold: Option<String>,
-    /// The predicted label, none for false negatives.
+    /// The predicted label; `None` for false negatives.
     pub predicted: Option<String>,
-    /// Pairs, boundary errors among those on the diagonal.
+    /// Pairs; the diagonal includes boundary errors.
     pub count: u64,
 }
 
-/// What went wrong. Strict hits are set aside; the rest is paired one to one: first same span with another label, then
-/// overlap with the same label, then overlap with another. What is left over is a false negative or positive.
+/// All errors. Strict hits are removed first; the remaining spans are paired one to one: first equal spans
+/// with different labels, then overlapping spans with the same label, then other overlapping spans. Unpaired
+/// spans are false negatives and false positives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Errors {
     /// Boundary errors.
     pub boundary: u64,
-    /// Boundary errors inside gold: part of it is left.
+    /// Boundary errors inside gold, which leave a part of it.
     pub boundary_short: u64,
-    /// Boundary errors around gold: more than it is taken.
+    /// Boundary errors around gold, which cover more.
     pub boundary_long: u64,
-    /// Boundary errors over one of gold's ends.
+    /// Boundary errors across one boundary of gold.
     pub boundary_across: u64,
     /// Label errors.
     pub label: u64,
-    /// Label errors whose span differs too.
+    /// Label errors whose span differs as well.
     pub label_other_span: u64,
     /// False negatives.
     pub false_negative: u64,
     /// False positives.
     pub false_positive: u64,
-    /// Errors on gold spans that leave a letter or digit uncovered.
+    /// Errors on gold spans with an uncovered letter or digit.
     pub leaking: u64,
     /// Sorted by label.
     pub labels: Vec<LabelErrors>,
-    /// Sorted by gold, then predicted label; cells of 0 are left out.
+    /// Sorted by gold, then predicted label, without zeros.
     pub confusion: Vec<Cell>,
-    /// Each error, by document and place.
+    /// Every error, by document and position.
     pub cases: Vec<ErrorCase>,
 }
 
-/// How a test came to its `p`.
+/// The computation of a test's `p`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
@@ -372,24 +375,25 @@ pub enum Method {
 /// A two-sided test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Test {
-    /// t, the smaller rank sum, or the difference of micro-F1; none where it is not a number.
+    /// t, the smaller rank sum, or the difference of micro-F1; `None` if it is not a number.
     pub statistic: Option<f64>,
-    /// The chance of as large a difference between systems that are equally good; none where no document differs.
+    /// The probability of a difference at least as large between equally good systems; `None` if no document
+    /// differs.
     pub p: Option<f64>,
-    /// Pairs of documents, those without a difference among them.
+    /// Pairs of documents, including those without a difference.
     pub pairs: u64,
-    /// How `p` was found.
+    /// The computation of `p`.
     pub method: Method,
 }
 
-/// Two systems on strict F1. `p` is not corrected for the number of comparisons.
+/// A comparison of two systems' strict F1. `p` is not corrected for the number of comparisons.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The first system.
     pub a: String,
     /// The second.
     pub b: String,
-    /// Micro-F1 of `a` less that of `b`; the two are resampled together.
+    /// Micro-F1 of `a` minus that of `b`; the two are resampled together.
     pub difference: Estimate,
     /// Over documents' F1: `scipy.stats.ttest_rel`.
     pub t_test: Test,

@@ -1,4 +1,4 @@
-//! The figures that counts give: over all documents, and with intervals over documents and patients.
+//! Computes figures from counts: over all documents, and with intervals over documents and patients.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::group::{Grouped, Grouping};
 use crate::measure::f_beta;
 use crate::report::{Estimate, Group, Groups, Leak, Ratios, Score, Share};
 
-/// Columns of the matrix that is resampled; each label's, category's and identifier's strict counts follow.
+/// Columns of the resampled matrix; the strict counts of labels, categories and identifiers follow.
 pub(crate) const STRICT: usize = 0;
 pub(crate) const SPAN: usize = 1;
 pub(crate) const RELAXED: usize = 2;
@@ -21,13 +21,13 @@ pub(crate) const SEEN: usize = 6;
 pub(crate) const UNSEEN: usize = 7;
 pub(crate) const FIXED: usize = 8;
 
-/// Which documents are whose.
+/// The patients of documents.
 pub(crate) struct Patients {
-    /// A document's unit: its patient, or itself where gold does not say.
+    /// A document's unit: its patient, or the document itself if gold names none.
     pub(crate) of: Vec<usize>,
     /// Distinct patients, if there are any.
     pub(crate) named: Option<usize>,
-    /// Whether some patient has several documents: only then do patients tell more than documents.
+    /// Whether a patient has several documents; only then do intervals over patients differ.
     several: bool,
 }
 
@@ -50,14 +50,14 @@ impl Patients {
     }
 }
 
-/// Sums and resampled sums, and the figures that they give.
+/// Sums and resampled sums, from which the figures follow.
 pub(crate) struct Figures {
     beta: f64,
     total: Vec<Counts>,
     documents: Samples,
-    /// Where some patient has several documents.
+    /// Present if a patient has several documents.
     patients: Option<Samples>,
-    /// Patients' intact counts, summed and resampled: a patient is intact if all of their documents are.
+    /// Patients' intact counts, summed and resampled; a patient is intact if all of their documents are.
     intact: (Counts, Samples),
 }
 
@@ -117,7 +117,7 @@ impl Figures {
         }
     }
 
-    /// Hits among gold.
+    /// Returns the share of gold that was found.
     pub(crate) fn found(&self, column: usize) -> Share {
         let counts = self.total[column];
         Share {
@@ -129,7 +129,7 @@ impl Figures {
         }
     }
 
-    /// Misses among gold.
+    /// Returns the share of gold that was missed.
     fn lost(&self, column: usize) -> Share {
         let counts = self.total[column];
         Share {
@@ -158,7 +158,7 @@ impl Figures {
         }
     }
 
-    /// A grouping's figures; its strict counts begin at `column` and end with their sum.
+    /// Returns a grouping's figures; its strict counts begin at `column` and end with their sum.
     pub(crate) fn groups(&self, grouping: &Grouping, sums: &[Grouped], column: usize) -> Groups {
         let group = |(i, sum): (usize, &Grouped)| Group {
             name: grouping.names[i].clone(),
@@ -179,7 +179,7 @@ impl Figures {
         }
     }
 
-    /// Strict F1 by resample: of documents, and of patients.
+    /// Returns the strict F1 by resample, of documents and of patients.
     pub(crate) fn strict_f1(&self) -> [Option<Vec<f64>>; 2] {
         let f1 = |samples: &Samples| samples.column(STRICT).map(Counts::f1).collect();
         [Some(f1(&self.documents)), self.patients.as_ref().map(f1)]

@@ -1,4 +1,5 @@
-//! Recall on what training has shown against what it has not: whether a system has learned or remembered.
+//! Compares recall on spans that occur in training with recall on others, which separates generalisation from
+//! memory.
 
 use std::collections::HashSet;
 
@@ -8,7 +9,7 @@ use lethe_corpus::{Counts, Document};
 use crate::EvaluateError;
 use crate::input::{Input, Item, check};
 
-/// What training marks, by label and words.
+/// The annotations of the training documents, by label and text.
 pub(crate) struct Training(HashSet<(String, String)>);
 
 impl Training {
@@ -23,7 +24,7 @@ impl Training {
         Ok(Self(marked))
     }
 
-    /// One document's gold: recall counts of the seen and of the unseen spans.
+    /// Returns one document's recall counts of seen and of unseen spans.
     pub(crate) fn count(&self, input: &Input<'_>, at: usize, predicted: &[Item]) -> (Counts, Counts) {
         let (mut seen, mut unseen) = (Counts::default(), Counts::default());
         for item in &input.gold[at] {
@@ -45,7 +46,7 @@ impl Training {
     }
 }
 
-/// The text under a span, in lower case, with single blanks for white space.
+/// Returns the text of a span in lower case, with white space as single spaces.
 fn words(text: &str, span: Span) -> String {
     let mut words = String::with_capacity(span.len());
     for word in span.of(text).split_whitespace() {

@@ -1,6 +1,7 @@
-//! Whether one system is better than another, or was lucky: three tests over documents.
+//! Three significance tests over documents for the difference between two systems.
 //!
-//! The first two look at each document's F1 (any finite numbers) and give what scipy 1.17 gives; the third looks at micro-F1 itself.
+//! The first two compare each document's F1 (any finite numbers) and match scipy 1.17; the third compares
+//! micro-F1 itself.
 
 use lethe_corpus::Counts;
 use rand_chacha::ChaCha8Rng;
@@ -10,11 +11,12 @@ use statrs::function::gamma::gamma_ur;
 
 use crate::report::{Method, Test};
 
-/// The paired t-test, two-sided: `scipy.stats.ttest_rel(x, y)`.
+/// Computes the paired t-test, two-sided: `scipy.stats.ttest_rel(x, y)`.
 ///
-/// `t` is the mean of the differences over their standard error (sample variance, `n - 1`), with `n - 1` degrees of
-/// freedom. Where no pair differs or there are fewer than two pairs, scipy's NaN is `None` here; where all pairs
-/// differ by the same amount `t` is infinite (`None`) and `p` is 0. Pairs beyond the shorter side are not looked at.
+/// `t` is the mean of the differences over their standard error (sample variance, `n - 1`), with `n - 1`
+/// degrees of freedom. If no pair differs or there are fewer than two pairs, scipy returns NaN and this
+/// function `None`; if all pairs differ by the same amount, `t` is infinite (`None`) and `p` is 0. Values
+/// beyond the length of the shorter side are ignored.
 pub fn paired_t_test(x: &[f64], y: &[f64]) -> Test {
     let differences: Vec<f64> = x.iter().zip(y).map(|(x, y)| x - y).collect();
     let pairs = differences.len();
@@ -45,13 +47,13 @@ pub fn paired_t_test(x: &[f64], y: &[f64]) -> Test {
     )
 }
 
-/// Wilcoxon's signed-rank test, two-sided: `scipy.stats.wilcoxon(x, y)` with its defaults.
+/// Computes Wilcoxon's signed-rank test, two-sided: `scipy.stats.wilcoxon(x, y)` with its defaults.
 ///
-/// Pairs that do not differ are dropped, ties share their mean rank, and the statistic is the smaller of the two rank
-/// sums. `p` is exact (all `2^n` signs) for up to 50 pairs without ties and zeros, and for up to 13 pairs with them;
-/// otherwise it is the normal approximation with the variance corrected for ties and no continuity correction. As in
-/// scipy, the limits count the pairs that do not differ, and ties are ties of the floating-point differences. Where no
-/// pair differs, `p` is `None` (scipy: NaN above 13 pairs, 1 up to there).
+/// Pairs that do not differ are dropped, ties share their mean rank, and the statistic is the smaller of the
+/// two rank sums. `p` is exact (all `2^n` signs) for up to 50 pairs without ties and zeros, and for up to 13
+/// pairs with them; otherwise it is the normal approximation with a variance corrected for ties and without
+/// continuity correction. As in scipy, the limits count pairs that do not differ, and ties are ties of the
+/// floating-point differences. If no pair differs, `p` is `None` (scipy: NaN above 13 pairs, else 1).
 pub fn wilcoxon(x: &[f64], y: &[f64]) -> Test {
     let pairs = x.len().min(y.len());
     let mut differences: Vec<f64> = x
@@ -91,14 +93,15 @@ pub fn wilcoxon(x: &[f64], y: &[f64]) -> Test {
     let mean = n * (n + 1.0) / 4.0;
     let variance = (n * (n + 1.0) * (2.0 * n + 1.0) - tie_sum / 2.0) / 24.0;
     let z = (smaller as f64 / 2.0 - mean) / variance.sqrt();
-    // Both tails of the normal distribution, erfc(|z| / sqrt 2), by the incomplete gamma function: the library's own
-    // erfc is right to ten digits only.
+    // Both tails of the normal distribution, erfc(|z| / sqrt 2), by the incomplete gamma function: the
+    // library's own erfc has only ten correct digits.
     let square = z * z / 2.0;
     let p = if square > 0.0 { gamma_ur(0.5, square) } else { 1.0 };
     test(statistic, Some(p), Method::Normal)
 }
 
-/// Twice the share of sign choices whose rank sum is at most `sum`, but at most 1. Both in doubled ranks, at most 50.
+/// Returns twice the share of sign choices whose rank sum is at most `sum`, but at most 1. Ranks and sum are
+/// doubled; there are at most 50 ranks.
 fn exact(ranks: &[usize], sum: usize) -> f64 {
     let mut ways = vec![0u64; ranks.iter().sum::<usize>() + 1];
     ways[0] = 1;
@@ -111,11 +114,12 @@ fn exact(ranks: &[usize], sum: usize) -> f64 {
     (2.0 * below as f64 / 2f64.powi(ranks.len() as i32)).min(1.0)
 }
 
-/// Approximate randomisation on micro-F1, two-sided (Noreen 1989; Yeh 2000 for F1).
+/// Computes approximate randomisation on micro-F1, two-sided (Noreen 1989; Yeh 2000 for F1).
 ///
-/// Each of `shuffles` times, every document's counts change sides with probability one half; `p` is the share of
-/// shuffles whose two micro-F1 lie at least as far apart as the real ones, both numerator and denominator raised by
-/// one. Distances are compared as fractions, without rounding. `statistic` is the real difference, `a` less `b`.
+/// In each of `shuffles` rounds, every document's counts are swapped with probability one half. `p` is the
+/// share of rounds whose two micro-F1 differ at least as much as the real ones, with numerator and
+/// denominator raised by one. Differences are compared as fractions, without rounding. `statistic` is the
+/// real difference, `a` minus `b`.
 pub fn approximate_randomisation(a: &[Counts], b: &[Counts], shuffles: usize, seed: u64) -> Test {
     let pairs: Vec<(Counts, Counts)> = a.iter().copied().zip(b.iter().copied()).collect();
     let sum = |counts: &mut dyn Iterator<Item = Counts>| {
@@ -128,7 +132,7 @@ pub fn approximate_randomisation(a: &[Counts], b: &[Counts], shuffles: usize, se
         sum(&mut pairs.iter().map(|pair| pair.1)),
     );
     let real = Distance::between(all_a, all_b);
-    // Documents in which both did the same move nothing.
+    // Swapping equal counts changes nothing.
     let moving: Vec<(Counts, Counts)> = pairs.iter().copied().filter(|(a, b)| a != b).collect();
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut as_far = 0u64;
@@ -160,7 +164,7 @@ fn exchange(sum: &mut Counts, gone: Counts, come: Counts) {
     sum.missed = sum.missed - gone.missed + come.missed;
 }
 
-/// How far apart two micro-F1 are, as a fraction.
+/// The distance of two micro-F1, as a fraction.
 #[derive(Clone, Copy)]
 struct Distance {
     numerator: u128,
@@ -171,7 +175,7 @@ impl Distance {
     fn between(a: Counts, b: Counts) -> Self {
         let fraction = |counts: Counts| {
             let whole = 2 * counts.hits + counts.spurious + counts.missed;
-            // No spans at all: an F1 of 0, as everywhere.
+            // Without spans F1 is 0, as everywhere.
             (2 * u128::from(counts.hits), u128::from(whole.max(1)))
         };
         let ((top_a, bottom_a), (top_b, bottom_b)) = (fraction(a), fraction(b));
@@ -181,7 +185,7 @@ impl Distance {
         }
     }
 
-    /// Products stay within 128 bits for corpora of up to a thousand million spans.
+    /// Products fit 128 bits for corpora of up to a thousand million spans.
     fn at_least(self, other: Self) -> bool {
         self.numerator * other.denominator >= other.numerator * self.denominator
     }
@@ -192,7 +196,7 @@ mod tests {
     use super::*;
     use crate::measure::of;
 
-    /// As `scipy.stats` 1.17.1 has it, to twelve digits (its exact `p` sums rounded shares, ours counts).
+    /// Compares with `scipy.stats` 1.17.1 to twelve digits (its exact `p` sums rounded shares, ours counts).
     fn check(found: Test, statistic: f64, p: f64) {
         let near = |found: Option<f64>, expected: f64| {
             found.is_some_and(|found| (found - expected).abs() <= 1e-12 * expected.abs())
@@ -235,7 +239,7 @@ mod tests {
 
     #[test]
     fn wilcoxon_ties_of_floating_point_differences_are_scipys() {
-        // scipy.stats.wilcoxon(X, Y): some differences that look equal are not, to a float.
+        // scipy.stats.wilcoxon(X, Y): some differences that look equal are not equal as floats.
         check(wilcoxon(&X, &Y), 3.0, 0.009765625);
     }
 

@@ -1,4 +1,4 @@
-//! The report as plain text, for a terminal of 100 columns.
+//! The report as plain text for a terminal of 100 columns.
 
 use crate::figure::{
     across, counted, f_name, hipaa_name, kind, p_value, percent, points, points_range, range, thousands,
@@ -7,20 +7,21 @@ use crate::figure::{
 use crate::report::{Groups, Interval, Report, Share, System};
 
 const WIDTH: usize = 100;
-/// Names are cut to this many characters where other columns need the room.
+/// The width of names where other columns need the space.
 const NAME: usize = 20;
-/// Labels are cut to this many: the longest that ship have as many.
+/// The width of labels, which is that of the longest built-in one.
 const LABEL: usize = 32;
-/// Sorts of errors shown for a label.
+/// Kinds of errors shown per label.
 const KINDS: usize = 5;
 
 impl Report {
-    /// The report as aligned plain text, lines of at most 100 characters: the overview and each system's details.
+    /// Returns the report as aligned plain text with lines of at most 100 characters: the overview and each
+    /// system's details.
     pub fn table(&self) -> String {
         self.overview() + &self.details()
     }
 
-    /// What compares systems: their measures, leaks and errors, and the differences between them.
+    /// Compares systems: measures, leaks, errors, and pairwise differences.
     pub fn overview(&self) -> String {
         let mut out = self.title();
         self.strict(&mut out);
@@ -33,7 +34,7 @@ impl Report {
         out
     }
 
-    /// Each system by label, category and identifier, and its most frequent errors.
+    /// Lists each system's scores by label, category and identifier, and its most frequent errors.
     pub fn details(&self) -> String {
         let mut out = String::new();
         for system in &self.systems {
@@ -81,14 +82,14 @@ impl Report {
         }
         for system in self.systems.iter().filter(|system| system.missing_documents > 0) {
             out.push_str(&format!(
-                "{} has nothing for {}: counted as found empty.\n",
+                "{} lacks {}; counted as empty.\n",
                 cut(&system.name, 2 * NAME),
                 counted(system.missing_documents, "document"),
             ));
         }
         for label in &self.unmapped {
             out.push_str(&format!(
-                "The label set lacks {}: a category of its own.\n",
+                "The label set lacks {}; it is a category of its own.\n",
                 cut(label, 2 * NAME)
             ));
         }
@@ -177,7 +178,15 @@ impl Report {
 
     fn errors(&self, out: &mut String) {
         let head = [
-            "system", "boundary", "short", "long", "across", "label", "missed", "made up", "leaking",
+            "system",
+            "boundary",
+            "short",
+            "long",
+            "across",
+            "label",
+            "false neg.",
+            "false pos.",
+            "leaking",
         ];
         let mut grid = Grid::new(&head);
         for system in &self.systems {
@@ -198,7 +207,7 @@ impl Report {
         }
         grid.write(
             out,
-            "Errors (short, long, across: of the boundary errors; leaking: of all)",
+            "Errors (short, long, across: boundary errors; leaking: all errors)",
         );
     }
 
@@ -218,7 +227,7 @@ impl Report {
             }
             grid.row(row);
         }
-        grid.write(out, "Strict recall on spans that training held, and on others");
+        grid.write(out, "Strict recall on spans seen and not seen in training");
     }
 
     fn differences(&self, out: &mut String) {
@@ -252,7 +261,7 @@ impl Report {
         grid.write(out, &title);
     }
 
-    /// Where there are several systems, and few enough for their columns.
+    /// Shows strict F1 by label and system, if there are several systems whose columns fit.
     fn across(&self, out: &mut String) {
         const COLUMN: usize = 10;
         if !(2..=5).contains(&self.systems.len()) {
@@ -301,7 +310,7 @@ fn groups(out: &mut String, title: &str, what: &str, groups: &Groups, name: fn(&
     grid.write(out, &cut(title, WIDTH));
 }
 
-/// Each label's most frequent errors, a line or two a label.
+/// Lists each label's most frequent errors in a line or two.
 fn frequent(out: &mut String, system: &System) {
     let rows: Vec<_> = system
         .errors
@@ -339,7 +348,8 @@ fn frequent(out: &mut String, system: &System) {
     }
 }
 
-/// At most `width` characters; an ellipsis says that some are gone. Control characters cannot move the cursor.
+/// Truncates to `width` characters with an ellipsis. Control characters are replaced, since they could move
+/// the cursor.
 fn cut(name: &str, width: usize) -> String {
     let clean = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
     if name.chars().count() <= width {
@@ -349,7 +359,7 @@ fn cut(name: &str, width: usize) -> String {
     }
 }
 
-/// Columns as wide as their widest cell: the first to the left, all others to the right.
+/// Columns as wide as their widest cell: the first left-aligned, all others right-aligned.
 struct Grid {
     rows: Vec<Vec<String>>,
 }
@@ -365,7 +375,7 @@ impl Grid {
         self.rows.push(row);
     }
 
-    /// Nothing at all if there is only a head.
+    /// Writes the table, unless it has only a head.
     fn write(&self, out: &mut String, title: &str) {
         if self.rows.len() < 2 {
             return;
@@ -383,7 +393,7 @@ impl Grid {
         for row in &self.rows {
             let mut line = String::from(" ");
             for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
-                // The second name of a comparison is a name, too.
+                // The second name of a comparison is also left-aligned.
                 if column == 0 {
                     line.push_str(&format!(" {cell:<width$}"));
                 } else if column == 1 && self.rows[0][1] == "second" {

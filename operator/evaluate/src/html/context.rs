@@ -1,4 +1,4 @@
-//! Each error in its context: the one place where note text leaves a document.
+//! Errors with the surrounding text: the only place where note text leaves a document.
 
 use lethe_core::Span;
 use lethe_corpus::Document;
@@ -10,7 +10,7 @@ use crate::report::{ErrorCase, ErrorClass, Pointed};
 /// Characters shown on either side of an error.
 const WINDOW: usize = 80;
 
-/// One error as a list item; with its words if a document is given.
+/// Formats one error as a list item, with its text if a document is given.
 pub(super) fn item(case: &ErrorCase, document: Option<&Document>) -> String {
     let mut out = format!("<li><p class=\"what\">{}</p>", what(case));
     if let Some(text) = document.and_then(|document| passage(case, &document.text)) {
@@ -20,7 +20,7 @@ pub(super) fn item(case: &ErrorCase, document: Option<&Document>) -> String {
     out
 }
 
-/// What happened and where, without words of the note.
+/// Describes an error without words of the note.
 fn what(case: &ErrorCase) -> String {
     let place = |at: &Pointed| format!("{} at {} to {}", escape(&at.label), at.start, at.end);
     let mut out = format!("{} · {}", escape(&case.id), class_name(case.class));
@@ -39,7 +39,8 @@ fn what(case: &ErrorCase) -> String {
     out
 }
 
-/// The words around the error, gold and prediction set off. None if the offsets are none of the text.
+/// Returns the text around the error with gold and prediction highlighted; `None` if the offsets do not fit
+/// the text.
 fn passage(case: &ErrorCase, text: &str) -> Option<String> {
     let span = |at: &Option<Pointed>| match at {
         Some(at) => Span::checked(text, at.start as usize, at.end as usize)
@@ -72,7 +73,7 @@ fn passage(case: &ErrorCase, text: &str) -> Option<String> {
     let mut out = String::from(if start > 0 { "… " } else { "" });
     for ends in cuts.windows(2) {
         let piece = Span::new(ends[0], ends[1]).ok()?;
-        // The carriage return of a line's end would show as a broken character.
+        // The carriage return of a line end would show as a broken character.
         let words = escape(&piece.get(text)?.replace('\r', "")).replace('\n', "↵ ");
         let inside = |span: Option<Span>| span.is_some_and(|span| span.contains(piece));
         match (inside(gold), inside(predicted)) {

@@ -1,7 +1,7 @@
-//! Text into markup, and nothing but through here.
+//! The one place where text becomes markup.
 
-/// Text with everything escaped that could be markup, in content and in quoted attributes. Characters that no XML
-/// document may hold become U+FFFD.
+/// Escapes everything that could be markup, in content and in quoted attributes. Characters that XML forbids
+/// become U+FFFD.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     for character in text.chars() {
@@ -27,12 +27,12 @@ pub struct CellOf {
     class: &'static str,
 }
 
-/// A plain cell.
+/// Returns a plain cell.
 pub fn cell(text: impl AsRef<str>) -> CellOf {
     classed(text, "")
 }
 
-/// A cell with a class of the style sheet.
+/// Returns a cell with a class of the style sheet.
 pub fn classed(text: impl AsRef<str>, class: &'static str) -> CellOf {
     CellOf {
         content: escape(text.as_ref()),
@@ -40,7 +40,7 @@ pub fn classed(text: impl AsRef<str>, class: &'static str) -> CellOf {
     }
 }
 
-/// A table; nothing without rows.
+/// Returns a table; an empty string without rows.
 pub fn table(head: &[&str], rows: Vec<Vec<CellOf>>) -> String {
     if rows.is_empty() {
         return String::new();
@@ -48,7 +48,7 @@ pub fn table(head: &[&str], rows: Vec<Vec<CellOf>>) -> String {
     let mut out = String::from("<div class=\"wide\"><table><thead><tr>");
     let class = |column: usize| rows[0].get(column).map_or("", |cell| cell.class);
     for (column, name) in head.iter().enumerate() {
-        // A column of words has its head where the words begin.
+        // Left-aligned columns have left-aligned heads.
         let left = if matches!(class(column), "left" | "long") {
             " class=\"left\""
         } else {

@@ -1,5 +1,6 @@
-//! The report as one HTML page that needs nothing else: no script, no font, no picture from elsewhere. Its content
-//! security policy forbids what it does not need. It is well-formed XML but for its first line, which a test relies on.
+//! The report as one self-contained HTML page, without scripts, fonts or external images. Its content
+//! security policy forbids everything that it does not use. It is well-formed XML except for its first line,
+//! which a test relies on.
 
 mod context;
 pub(crate) mod markup;
@@ -16,14 +17,15 @@ use crate::figure::{
 };
 use crate::report::{Report, Share, System};
 
-/// What the page shows.
+/// Options of the page.
 #[derive(Clone, Debug)]
 pub struct PageOptions {
     /// Its title.
     pub title: String,
-    /// Whether errors are shown with the words around them. Then the page holds note text, and says so at its top.
+    /// Whether errors are shown with the surrounding text. The page then contains note text, and its top says
+    /// so.
     pub contexts: bool,
-    /// Errors listed for a system, at most; the page says how many it leaves out.
+    /// The most errors to list per system; the page counts those that it leaves out.
     pub cases: usize,
 }
 
@@ -37,7 +39,8 @@ impl Default for PageOptions {
     }
 }
 
-/// The page. `gold` is what [`evaluate`](crate::evaluate) was given: contexts are cut from its texts.
+/// Renders the page. `gold` must be the documents given to [`evaluate`](crate::evaluate), since contexts are
+/// cut from their texts.
 pub fn page(report: &Report, gold: &[Document], options: &PageOptions) -> String {
     let mut out = String::new();
     head(&mut out, report, options);
@@ -52,8 +55,8 @@ pub fn page(report: &Report, gold: &[Document], options: &PageOptions) -> String
     frame(&options.title, "", &out)
 }
 
-/// A page around its body: title, style sheet and more style, no script and nothing from elsewhere. `body` and `style`
-/// are markup.
+/// Wraps a body in a page with title, style sheet and additional style, without scripts or external content.
+/// `body` and `style` are markup.
 pub fn frame(title: &str, style: &str, body: &str) -> String {
     let title = escape(title);
     let mut out =
@@ -85,9 +88,9 @@ fn head(out: &mut String, report: &Report, options: &PageOptions) {
         counted(report.systems.len() as u64, "system")
     ));
     out.push_str(if options.contexts {
-        "<p class=\"warning\"><strong>This page shows words of the notes</strong> around each error. Keep it as you keep the notes.</p>\n"
+        "<p class=\"warning\"><strong>This page contains note text</strong> around each error. Protect it as you protect the notes.</p>\n"
     } else {
-        "<p class=\"calm\">This page shows no words of the notes: errors are given by document and byte.</p>\n"
+        "<p class=\"calm\">This page contains no note text: errors are listed by document and byte offset.</p>\n"
     });
     for system in report
         .systems
@@ -95,7 +98,7 @@ fn head(out: &mut String, report: &Report, options: &PageOptions) {
         .filter(|system| system.missing_documents > 0)
     {
         out.push_str(&format!(
-            "<p class=\"note\">{} has nothing for {}: counted as found empty.</p>\n",
+            "<p class=\"note\">{} lacks {}; counted as empty.</p>\n",
             escape(&system.name),
             counted(system.missing_documents, "document")
         ));
@@ -103,7 +106,7 @@ fn head(out: &mut String, report: &Report, options: &PageOptions) {
     if !report.unmapped.is_empty() {
         let labels = escape(&report.unmapped.join(", "));
         out.push_str(&format!(
-            "<p class=\"note\">The label set lacks {labels}: each is a category of its own.</p>\n"
+            "<p class=\"note\">The label set lacks {labels}; each is a category of its own.</p>\n"
         ));
     }
     out.push_str("<nav>");
@@ -248,7 +251,7 @@ fn overview(out: &mut String, report: &Report) {
         })
         .collect();
     if !rows.is_empty() {
-        out.push_str("<h3>Strict recall on spans that training held, and on others</h3>\n");
+        out.push_str("<h3>Strict recall on spans seen and not seen in training</h3>\n");
         let names = [
             "System",
             "Seen spans",
@@ -262,7 +265,7 @@ fn overview(out: &mut String, report: &Report) {
     }
 }
 
-/// Each label's strict F1 by system, the best in bold.
+/// Lists each label's strict F1 by system, the best in bold.
 fn by_label(out: &mut String, report: &Report) {
     if report.systems.len() < 2 {
         return;
@@ -288,7 +291,7 @@ fn differences(out: &mut String, report: &Report) {
     if report.comparisons.is_empty() {
         return;
     }
-    out.push_str("<h2>Differences</h2>\n<p>Strict micro-F1 of the first system less that of the second, in points, and the chance (p) of as large a difference between equally good systems, by three tests.");
+    out.push_str("<h2>Differences</h2>\n<p>Strict micro-F1 of the first system minus that of the second, in points, and the probability (p) of a difference at least as large between equally good systems, by three tests.");
     if report.comparisons.len() > 1 {
         out.push_str(&format!(
             " p is not corrected for {} comparisons.",
@@ -323,7 +326,7 @@ fn differences(out: &mut String, report: &Report) {
     out.push_str(&table(&names, rows.collect()));
 }
 
-/// A drawing with its caption; nothing without a drawing.
+/// Appends a drawing with its caption, if there is a drawing.
 pub fn figure(out: &mut String, drawing: &str, caption: &str) {
     if !drawing.is_empty() {
         out.push_str(&format!(
@@ -359,5 +362,5 @@ fn footer(out: &mut String, report: &Report) {
     out.push_str(&format!("<footer>{}.</footer>\n", escape(&parts.join("; "))));
 }
 
-/// What each figure means.
+/// The explanation of every figure.
 const GUIDE: &str = include_str!("guide.html");

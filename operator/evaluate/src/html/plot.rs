@@ -1,4 +1,4 @@
-//! Small drawings: inline SVG, coloured by the page's style sheet.
+//! Small inline SVG drawings with colours from the page's style sheet.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use super::markup::escape;
 use crate::figure::{percent, range, thousands, widest};
 use crate::report::{Errors, Estimate, Group, System};
 
-/// Where a name ends and a drawing begins, in px.
+/// The boundary between names and drawing, in px.
 const NAMES: f64 = 250.0;
 const WIDTH: f64 = 960.0;
-/// Room for figures at the right.
+/// The width reserved for figures at the right.
 const FIGURES: f64 = 110.0;
-/// Characters of a name that fit before the drawing.
+/// The characters of a name that fit before the drawing.
 const NAME: usize = 34;
 
-/// Precision, recall and F1 of each label (strict), F1 with its interval. The most frequent label first.
+/// Draws the strict precision, recall and F1 of each label, F1 with its interval, most frequent labels first.
 pub(super) fn labels(groups: &[&Group]) -> String {
     const ROW: f64 = 36.0;
     let height = ROW * groups.len() as f64 + 44.0;
@@ -70,7 +70,7 @@ pub(super) fn labels(groups: &[&Group]) -> String {
     close(out)
 }
 
-/// Systems by strict F1, each with its interval, on an axis as wide as the intervals.
+/// Draws systems by strict F1, each with its interval, on an axis that spans the intervals.
 pub(super) fn systems(systems: &[System]) -> String {
     const ROW: f64 = 26.0;
     let mut order: Vec<&System> = systems.iter().collect();
@@ -83,7 +83,7 @@ pub(super) fn systems(systems: &[System]) -> String {
     let (low, high) = reach.fold((1.0f64, 0.0f64), |(low, high), value| {
         (low.min(value), high.max(value))
     });
-    // A range of no width would put every point nowhere.
+    // A range of zero width would divide by zero.
     let (low, high) = if high - low < 1e-6 {
         (0.0, 1.0)
     } else {
@@ -126,12 +126,13 @@ pub(super) fn systems(systems: &[System]) -> String {
     close(out)
 }
 
-/// Gold labels (rows) against predicted ones (columns); darker is more frequent. Labels without an error are left out.
+/// Draws gold labels (rows) against predicted labels (columns); darker is more frequent. Labels without an
+/// error are left out.
 pub(super) fn confusion(errors: &Errors) -> String {
     const CELL: f64 = 27.0;
     const HEAD: f64 = 190.0;
-    const MISSED: &str = "missed";
-    const SPURIOUS: &str = "made up";
+    const MISSED: &str = "false negative";
+    const SPURIOUS: &str = "false positive";
     let wrong = |cell: &&crate::report::Cell| cell.gold != cell.predicted;
     let shown: BTreeMap<&str, usize> = (errors.confusion.iter().filter(wrong))
         .flat_map(|cell| [&cell.gold, &cell.predicted])
@@ -154,7 +155,7 @@ pub(super) fn confusion(errors: &Errors) -> String {
         .max()
         .unwrap_or(1);
     let side = (labels.len() + 1) as f64 * CELL;
-    // The last column's name leans out to the right.
+    // The last column's slanted name extends to the right.
     let mut out = open(
         NAMES + side + HEAD * 0.6,
         HEAD + side + 4.0,
@@ -187,7 +188,7 @@ pub(super) fn confusion(errors: &Errors) -> String {
         };
         let (x, y) = (NAMES + CELL * column as f64, HEAD + CELL * row as f64);
         let (class, opacity) = if wrong(&cell) {
-            // The root keeps single errors visible beside hundreds.
+            // The square root keeps single errors visible next to hundreds.
             ("cell", 0.12 + 0.68 * (cell.count as f64 / most as f64).sqrt())
         } else {
             ("right", 0.25)
@@ -265,7 +266,7 @@ fn figure(out: &mut String, figure: &str, y: f64) {
     ));
 }
 
-/// Escaped, and cut to so many characters.
+/// Truncates a name to a number of characters, and escapes it.
 fn shorten(name: &str, width: usize) -> String {
     if name.chars().count() <= width {
         escape(name)
@@ -274,14 +275,15 @@ fn shorten(name: &str, width: usize) -> String {
     }
 }
 
-/// An SVG of this size in px around `drawing`, which is markup; `what` says what it shows.
+/// Wraps `drawing`, which is markup, in an SVG of this size in px; `what` is its title.
 pub fn svg(width: f64, height: f64, what: &str, drawing: &str) -> String {
     let mut out = open(width, height, what);
     out.push_str(drawing);
     close(out)
 }
 
-/// A drawing of [`svg`] as a file of its own, in the style of the pages and with `style` besides.
+/// Turns a drawing of [`svg`] into a file of its own, in the style of the pages and with the additional
+/// `style`.
 pub fn alone(drawing: &str, style: &str) -> String {
     let style = format!(
         ">\n<style>\n{}svg {{ background: var(--ground); }}\n{style}</style>\n",

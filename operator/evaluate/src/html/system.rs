@@ -9,7 +9,7 @@ use super::{PageOptions, context, figure, plot};
 use crate::figure::{counted, f_name, hipaa_name, kind, percent, range, thousands, widest};
 use crate::report::{ErrorCase, ErrorClass, Group, Groups, Report, Score, System};
 
-/// One system: its labels, and its errors in their contexts.
+/// Writes the labels and errors of one system.
 pub(super) fn section(
     out: &mut String,
     report: &Report,
@@ -30,7 +30,7 @@ pub(super) fn section(
         figure(
             out,
             &plot::labels(&frequent),
-            "Strict; the line on F1 is its 95 % interval; at the right F1 and the number of gold spans.",
+            "Strict; the line on F1 is its 95 % interval; F1 and the number of gold spans are at the right.",
         );
     }
     groups(out, "Label", &system.labels, &f, str::to_owned);
@@ -94,7 +94,7 @@ fn mistakes(out: &mut String, system: &System, gold: &[Document], options: &Page
         return;
     }
     out.push_str(&format!(
-        "<p>{} boundary ({} too short, {} too long, {} across an end), {} label, {} missed, {} made up; {} of them leave a letter or digit of gold in the open.</p>\n",
+        "<p>{} boundary ({} too short, {} too long, {} across a boundary), {} label, {} false negatives, {} false positives; {} of them leave a letter or digit of gold uncovered.</p>\n",
         thousands(errors.boundary),
         thousands(errors.boundary_short),
         thousands(errors.boundary_long),
@@ -107,7 +107,7 @@ fn mistakes(out: &mut String, system: &System, gold: &[Document], options: &Page
     figure(
         out,
         &plot::confusion(errors),
-        "Rows: gold. Columns: predicted. Labels without an error are left out; on the diagonal are right labels, boundary errors among them.",
+        "Rows: gold. Columns: predicted. Labels without an error are left out; the diagonal has right labels, including boundary errors.",
     );
     let rows = errors
         .labels
@@ -132,8 +132,8 @@ fn mistakes(out: &mut String, system: &System, gold: &[Document], options: &Page
         "Right",
         "Boundary",
         "Label",
-        "Missed",
-        "Made up",
+        "False negatives",
+        "False positives",
         "Most frequent",
     ];
     out.push_str(&table(&names, rows.collect()));
@@ -147,7 +147,7 @@ fn mistakes(out: &mut String, system: &System, gold: &[Document], options: &Page
         by_label.entry(label).or_default().push(case);
     }
     if options.contexts {
-        out.push_str("<p class=\"note text\"><span class=\"g\">Underlined</span>: gold. <span class=\"p\">Marked</span>: predicted. ↵: a line's end.</p>\n");
+        out.push_str("<p class=\"note text\"><span class=\"g\">Underlined</span>: gold. <span class=\"p\">Marked</span>: predicted. ↵: line end.</p>\n");
     }
     for (label, cases) in by_label {
         let leaking = cases.iter().filter(|case| case.leaks).count() as u64;
@@ -156,14 +156,14 @@ fn mistakes(out: &mut String, system: &System, gold: &[Document], options: &Page
             .filter(|case| case.class == ErrorClass::FalsePositive)
             .count() as u64;
         out.push_str(&format!(
-            "<details><summary><b>{}</b> · {}, {} leaking, {} made up</summary>\n<ol class=\"cases\">\n",
+            "<details><summary><b>{}</b> · {}, {} leaking, {} false positives</summary>\n<ol class=\"cases\">\n",
             escape(label),
             counted(cases.len() as u64, "error"),
             thousands(leaking),
             thousands(made_up)
         ));
         for case in cases {
-            // Offsets are those of this document only.
+            // Offsets apply to this document only.
             let document = gold
                 .get(case.document as usize)
                 .filter(|document| options.contexts && document.id == case.id);

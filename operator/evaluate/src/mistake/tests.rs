@@ -1,4 +1,4 @@
-//! Small documents, and the errors that are in them.
+//! Tests of error classes on small documents.
 
 use lethe_corpus::Mark;
 use proptest::prelude::*;
@@ -157,7 +157,7 @@ proptest! {
         let alone = |pair: &&Pair| pair.gold.is_none() || pair.predicted.is_none();
         let hits = pairs.iter().filter(|pair| pair.class().is_none()).count() as u64;
         prop_assert_eq!(hits, crate::measure::sets(&gold, &predicted).hits);
-        // What is left alone on one side overlaps nothing that is left alone on the other.
+        // No unpaired gold span overlaps an unpaired prediction.
         for one in pairs.iter().filter(alone) {
             for other in pairs.iter().filter(alone) {
                 if let (Some(gold), Some(predicted)) = (one.gold, other.predicted) {

@@ -1,4 +1,4 @@
-//! An independent scorer of a few lines agrees with the crate to the last digit, on random documents.
+//! Compares the crate with an independent brute-force scorer on random documents; the results must be equal.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn found<'a>(predicted: &'a [Document], id: &str) -> Option<&'a Document> {
     predicted.iter().find(|document| document.id == id)
 }
 
-/// Sums |gold|, |predicted| and |both| over documents, of the sets that `of` makes.
+/// Sums |gold|, |predicted| and |both| over documents, of the sets that `of` returns.
 fn brute<T: Ord>(
     gold: &[Document],
     predicted: &[Document],
@@ -61,7 +61,8 @@ fn bytes(marks: &BTreeSet<Triple>) -> BTreeSet<usize> {
     marks.iter().flat_map(|(_, start, end)| *start..*end).collect()
 }
 
-/// Words of one to four characters, some of two bytes, and where each begins and ends.
+/// Builds a text of words of one to four characters, some of two bytes, and returns where each begins and
+/// ends.
 fn note(words: &[u8]) -> (String, Vec<usize>) {
     let (mut text, mut edges) = (String::new(), Vec::new());
     for word in words {
@@ -102,7 +103,7 @@ proptest! {
     ) {
         let gold: Vec<Document> =
             notes.iter().enumerate().map(|(i, (words, gold, ..))| document(i, words, gold)).collect();
-        // Some predictions keep gold's marks, so that there are hits; some documents are missing.
+        // Some predictions copy gold, so that there are hits; some documents are missing.
         let predicted: Vec<Document> = notes
             .iter()
             .enumerate()
@@ -158,7 +159,7 @@ proptest! {
         }
         prop_assert_eq!(&system.labels.micro, &system.measures.strict);
 
-        // Error classes share out what is not hit, on both sides.
+        // Error classes partition the non-hits of both sides.
         let errors = &system.errors;
         let paired = errors.boundary + errors.label;
         prop_assert_eq!(strict[2] + paired + errors.false_negative, strict[0]);

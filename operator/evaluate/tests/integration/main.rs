@@ -1,4 +1,4 @@
-//! Tests of evaluation over whole corpora. One binary, so that it is linked once.
+//! Tests of evaluation over whole corpora, in one binary so that it is linked once.
 
 mod brute_force;
 mod page;

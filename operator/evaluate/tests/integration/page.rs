@@ -1,4 +1,4 @@
-//! The page: whole, closed in itself, and silent about the notes if asked to be.
+//! Tests that the page is complete, self-contained, and free of note text if requested.
 
 use lethe_core::{LabelSet, Span};
 use lethe_corpus::{Document, Mark};
@@ -56,8 +56,8 @@ fn rendered(options: &PageOptions) -> String {
     page(&report, &gold, options)
 }
 
-/// Names of tags in order; fails where one is not closed, an attribute is not quoted or set twice, or a character that
-/// is markup stands bare.
+/// Returns the names of tags in order; fails if one is not closed, an attribute is not quoted or occurs
+/// twice, or a markup character is not escaped.
 fn tags(page: &str) -> Vec<String> {
     let body = page.strip_prefix("<!DOCTYPE html>\n").expect("a document type");
     let (mut open, mut all) = (Vec::new(), Vec::new());
@@ -114,7 +114,7 @@ fn the_page_is_well_formed_and_needs_nothing_from_elsewhere() {
     for elsewhere in ["src=", "url(", "@import", "javascript:"] {
         assert!(!page.contains(elsewhere), "{elsewhere}");
     }
-    // Addresses: the name spaces alone.
+    // The only addresses are name spaces.
     let addresses = page
         .match_indices("http")
         .filter(|(at, _)| !page.get(*at..).is_some_and(|rest| rest.starts_with("http-equiv")));
@@ -145,7 +145,7 @@ fn markup_in_notes_names_labels_and_ids_is_shown_and_not_obeyed() {
 #[test]
 fn a_page_with_contexts_says_so_first_and_sets_off_gold_and_prediction() {
     let page = rendered(&PageOptions::default());
-    let warning = page.find("This page shows words of the notes").unwrap();
+    let warning = page.find("This page contains note text").unwrap();
     assert!(warning < page.find("<table>").unwrap());
     assert!(page.contains("<span class=\"g p\">Eva</span><span class=\"g\"> &amp; Ríos</span>"));
 }
@@ -160,7 +160,7 @@ fn a_page_without_contexts_holds_no_word_of_a_note() {
     for word in ["Ríos", "Paz", "Lugo", "alert"] {
         assert!(!page.contains(word), "{word}");
     }
-    assert!(page.contains("This page shows no words of the notes"));
+    assert!(page.contains("This page contains no note text"));
     assert!(page.contains("gold DOCTOR at"));
 }
 
@@ -171,7 +171,7 @@ fn errors_beyond_the_limit_are_counted_on_the_page() {
         ..PageOptions::default()
     });
     tags(&page);
-    // Three and a made-up one in the first note, one in the second, three in the third.
+    // Four in the first note (one a false positive), one in the second, three in the third.
     assert!(page.contains("6 more are not listed"), "{page}");
 }
 

@@ -1,4 +1,4 @@
-//! What a report says of a small ward, in plain figures, and that no word of a note is in it.
+//! Tests the report of a small ward against known figures, and that it contains no word of a note.
 
 use lethe_core::{LabelSet, Span};
 use lethe_corpus::{Document, Mark};
@@ -131,7 +131,7 @@ fn errors_have_the_four_classes_and_the_confusion_table_names_who_was_taken_for_
         ),
         (1, 1, 2, 1)
     );
-    // The date's day, and both spans of the fourth document.
+    // The day of the date, and both spans of the fourth document.
     assert_eq!((errors.boundary_short, errors.leaking), (1, 3));
     let taken = errors
         .confusion
@@ -145,7 +145,7 @@ fn errors_have_the_four_classes_and_the_confusion_table_names_who_was_taken_for_
 fn macro_scores_weigh_labels_and_documents_alike() {
     let report = report(&Options::default());
     let averages = report.systems[0].averages;
-    // PATIENT 2 of 3 found by 3; CITY 1 of 2 by 2; DATE and DOCTOR none.
+    // PATIENT: 2 of 3 found with 3 predictions; CITY: 1 of 2 with 2; DATE and DOCTOR: none.
     assert!((averages.labels.f1 - (2.0 / 3.0 + 0.5) / 4.0).abs() < 1e-15);
     assert!((averages.documents.f1 - (0.5 + 2.0 / 3.0) / 4.0).abs() < 1e-15);
     assert_eq!(report.systems[1].averages.documents.f1, 1.0);
@@ -179,7 +179,8 @@ fn two_systems_are_compared_once_and_with_themselves_never() {
     );
     assert_eq!(comparison.difference.value, 6.0 / 13.0 - 1.0);
     assert!(comparison.difference.interval.unwrap().low <= comparison.difference.value);
-    // Documents' F1 are 0.5, 2/3, 0, 0 against 1: all four differ, the third and fourth alike.
+    // The documents' F1 are 0.5, 2/3, 0, 0 against 1: all four differ, the third and fourth by the same
+    // amount.
     assert_eq!(comparison.wilcoxon.statistic, Some(0.0));
     assert_eq!(comparison.wilcoxon.p, Some(0.125));
 }
