@@ -1,9 +1,9 @@
-//! What learners of a pair said, kept.
+//! Cached predictions of a pair's learners.
 
 use lethe_core::NoteBatch;
 use lethe_learn::{Marginals, TagSet};
 
-/// What a member said of one batch, so that it is not asked again.
+/// A member's predictions for one batch, cached so that the member does not run twice.
 pub(crate) struct Told {
     pub(crate) tags: TagSet,
     pub(crate) rows: Vec<Vec<f32>>,

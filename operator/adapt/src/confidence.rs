@@ -1,9 +1,10 @@
-//! How much of its own words a learner is believed, told like the weight: from what arrives, before it is learnt.
+//! Scales down an overconfident learner by a factor that is estimated like the weight: from new documents,
+//! before they are learnt.
 //!
-//! Naive Bayes takes its features for independent and is far surer than it is right. A mixture would then pay with the
-//! weight, which has to hold both how good a learner is and how loud.
+//! Naive Bayes assumes independent features, so its probabilities are far too extreme. Without this factor,
+//! the weight would have to correct the confidence as well as measure the quality.
 
-/// The factors that are tried on what a learner says, from a 32nd to twice, each √2 times the one before.
+/// The candidate factors, from 1/32 to 2 in steps of √2.
 pub(crate) const CONFIDENCES: [f32; 13] = [
     0.031_25,
     0.044_194_174,
@@ -20,21 +21,21 @@ pub(crate) const CONFIDENCES: [f32; 13] = [
     2.0,
 ];
 
-/// The logarithmic loss so far of each of [`CONFIDENCES`].
+/// The sum of the logarithmic loss under each of [`CONFIDENCES`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Confidence {
     losses: [f64; CONFIDENCES.len()],
 }
 
 impl Confidence {
-    /// Adds a batch's losses, one for each confidence.
+    /// Adds a batch's losses, one per confidence.
     pub(crate) fn add(&mut self, losses: &[f64]) {
         for (sum, loss) in self.losses.iter_mut().zip(losses) {
             *sum += loss;
         }
     }
 
-    /// The confidence of the least loss; 1 before anything tells.
+    /// Returns the confidence with the lowest loss; 1 without evidence.
     pub(crate) fn best(&self) -> f32 {
         let all = self.losses.iter().zip(CONFIDENCES);
         let least = all.min_by(|a, b| a.0.total_cmp(b.0));

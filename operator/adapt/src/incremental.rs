@@ -1,9 +1,9 @@
-//! Learning by increments: a model, and beside it soft rules that learn from what arrives; the weight between them is told
+//! Incremental learning: a model and naive Bayes, which keeps learning, mixed with a weight that is estimated
 //! from each batch before the batch is learnt (Singh 2020, section III).
 //!
-//! In this order for every batch: it is held against what both learners and their mixture say of it, which none of them has
-//! seen; how much naive Bayes is to be believed, and then the weight, are told anew from it; the learners learn it. So the
-//! weight that runs beside the learners after a batch was told from that batch, of the learners before it.
+//! The order for every batch is: score both learners and their mixture on it, since none of them has seen it;
+//! estimate the confidence in naive Bayes, and then the weight; train the learners on it. So the weight after
+//! a batch was estimated from that batch, with the learners from before it.
 
 use std::sync::Arc;
 
@@ -16,31 +16,31 @@ use crate::common::Told;
 use crate::learner::{AdaptError, First, Ground, Said, Soft, marks};
 use crate::weight::{Weigher, Weighing};
 
-/// Names of the two in a mixture.
+/// The names of the two in a mixture.
 pub(crate) const NAMES: [&str; 2] = ["first", "naive-bayes"];
 
-/// Strict counts of both learners and of their mixture over the same documents. A learner that has seen nothing finds
-/// nothing.
+/// Strict counts of both learners and of their mixture over the same documents. A learner without data has no
+/// predictions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scores {
     /// The model's.
     pub first: Counts,
     /// Naive Bayes'.
     pub second: Counts,
-    /// Both together.
+    /// The mixture's.
     pub mixture: Counts,
 }
 
-/// What was told of a batch before it was learnt.
+/// Measures of a batch before it was learnt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// The batch with the weight from before it; what nobody had seen.
+    /// Scores on the unseen batch, with the weight from before it.
     pub scores: Scores,
-    /// The model's weight from now on, by each of [`Weighing::ALL`].
+    /// The model's new weight, for each of [`Weighing::ALL`].
     pub weights: [f64; Weighing::ALL.len()],
 }
 
-/// The pair, its weight, and what is needed to go on.
+/// The pair, its weight, and the evidence for later weights.
 #[derive(Clone)]
 pub struct Incremental {
     ground: Ground,
@@ -48,22 +48,22 @@ pub struct Incremental {
     first: Option<First>,
     second: Soft,
     weigher: Weigher,
-    /// By each of [`Weighing::ALL`]; a half before anything tells.
+    /// For each of [`Weighing::ALL`]; one half without evidence.
     weights: [f64; Weighing::ALL.len()],
 }
 
-/// What both say of a batch, under the tags of both; `None` of a learner that has seen nothing.
+/// The predictions of both for a batch, under the tags of both; `None` for a learner without data.
 pub(crate) struct Pair {
     tags: TagSet,
     first: Option<Arc<Said>>,
     second: Option<Arc<Said>>,
 }
 
-/// What a learner said of a batch the last time it was asked of it.
+/// A learner's last predictions for a batch.
 pub(crate) type Memory = Option<(Arc<dyn Learned>, TagSet, Arc<Said>)>;
 
 impl Incremental {
-    /// Begins: without `first`, naive Bayes is alone.
+    /// Creates a pair; without `first`, naive Bayes runs alone.
     pub fn new(first: Option<First>, second: Soft, ground: Ground, weighing: Weighing) -> Self {
         Self {
             ground,
@@ -75,12 +75,12 @@ impl Incremental {
         }
     }
 
-    /// The model's weight in the mixture that runs: all where naive Bayes has seen nothing, none where there is no model.
+    /// Returns the model's weight in the mixture: 1 while naive Bayes has no data, 0 without a model.
     pub fn weight(&self) -> f64 {
         self.weight_by(self.weighing)
     }
 
-    /// The same by any way to tell it.
+    /// Returns the weight under any weighing.
     pub fn weight_by(&self, how: Weighing) -> f64 {
         match (self.model(), self.second.member()) {
             (None, _) => 0.0,
@@ -92,17 +92,17 @@ impl Incremental {
         }
     }
 
-    /// The model beside naive Bayes, if it has seen anything.
+    /// Returns the model, if it has any data.
     pub fn model(&self) -> Option<&Arc<dyn Learned>> {
         self.first.as_ref().and_then(First::member)
     }
 
-    /// Naive Bayes.
+    /// Returns naive Bayes.
     pub const fn soft(&self) -> &Soft {
         &self.second
     }
 
-    /// The mixture as a member; the one learner where there is one alone, none where neither has seen anything.
+    /// Returns the mixture as a member; the only learner if there is one, `None` if neither has any data.
     ///
     /// # Errors
     /// [`AdaptError::Weighted`] or [`AdaptError::Tags`].
@@ -126,7 +126,7 @@ impl Incremental {
         Ok(Some(Arc::new(mixture)))
     }
 
-    /// Takes up a batch: holds it against what is known, tells the weight from it, learns it.
+    /// Processes a batch: scores it, estimates the weight from it, learns it.
     ///
     /// # Errors
     /// [`AdaptError`].
@@ -136,7 +136,7 @@ impl Incremental {
         Ok(step)
     }
 
-    /// The first half of [`Incremental::take`].
+    /// Does the first half of [`Incremental::take`].
     ///
     /// # Errors
     /// [`AdaptError`].
@@ -165,7 +165,7 @@ impl Incremental {
         })
     }
 
-    /// The second half of [`Incremental::take`].
+    /// Does the second half of [`Incremental::take`].
     ///
     /// # Errors
     /// [`AdaptError`].
@@ -176,8 +176,8 @@ impl Incremental {
         self.second.learn(documents, &self.ground)
     }
 
-    /// Asks both learners of a batch; the model is not asked again where it is the one of `memory`, which is of the same
-    /// batch.
+    /// Runs both learners on a batch; takes the model's predictions from `memory` if they are of the same
+    /// model. `memory` must be of the same batch.
     pub(crate) fn ask(&self, batch: &NoteBatch, memory: &mut Memory) -> Result<Pair, AdaptError> {
         let members = [self.model(), self.second.member()];
         let tags = match members {
@@ -211,7 +211,7 @@ impl Incremental {
 }
 
 impl Pair {
-    /// Hands each row's probabilities and gold tags to `add`; says whether both learners had any.
+    /// Passes each row's probabilities and gold tags to `add`; returns whether both learners have any.
     pub(crate) fn tell(
         &self,
         batch: &NoteBatch,
@@ -229,22 +229,22 @@ impl Pair {
         true
     }
 
-    /// What the model marks in each row; nothing of one that has seen nothing.
+    /// Returns the model's predictions by row; empty for a model without data.
     pub(crate) fn first_marks(&self) -> &[Vec<Mark>] {
         self.first.as_ref().map_or(&[], |said| &said.marks)
     }
 
-    /// The same of naive Bayes.
+    /// Returns naive Bayes' predictions by row.
     pub(crate) fn second_marks(&self) -> &[Vec<Mark>] {
         self.second.as_ref().map_or(&[], |said| &said.marks)
     }
 
-    /// Whether either has seen anything.
+    /// Returns whether neither has any data.
     pub(crate) const fn is_empty(&self) -> bool {
         self.first.is_none() && self.second.is_none()
     }
 
-    /// What the mixture marks in each row.
+    /// Returns the mixture's predictions by row.
     pub(crate) fn mixed(
         &self,
         weight: f64,
@@ -281,7 +281,7 @@ pub(crate) fn batch(documents: &[Document]) -> Result<NoteBatch, AdaptError> {
     Ok(NoteBatch::from_texts(texts)?)
 }
 
-/// Strict counts of what was marked in each document; without a row, nothing was.
+/// Returns the strict counts of predictions by document; a document without a row has none.
 pub(crate) fn strict(documents: &[Document], marks: &[Vec<Mark>]) -> Counts {
     let mut counts = Counts::default();
     for (i, document) in documents.iter().enumerate() {
@@ -300,7 +300,7 @@ mod tests {
     use super::*;
     use crate::Refitted;
 
-    /// Notes of a form: `shift` chooses other words, as another institute has.
+    /// Returns form-like notes; `shift` chooses other words, as in another institute.
     fn documents(count: usize, shift: usize) -> Vec<Document> {
         let names = ["Ana", "Luis", "Marta", "Pedro", "Elena", "Jorge"];
         let leads = ["Nombre", "Paciente", "Atendido"];
@@ -350,10 +350,10 @@ mod tests {
         assert!(pair.member("m").unwrap().is_none());
         let batch = documents(12, 0);
         let step = pair.take(&batch).unwrap();
-        // Nobody had seen anything.
+        // Neither learner had any data.
         assert_eq!(step.scores.mixture.hits, 0);
         assert_eq!(step.scores.mixture.missed, 24);
-        // The same notes again: now known.
+        // The same notes again, which are now known.
         let step = pair.take(&batch).unwrap();
         assert!(
             step.scores.first.f1() > 0.9 && step.scores.mixture.f1() > 0.9,
@@ -381,7 +381,7 @@ mod tests {
         let f1 = |marks: &[Vec<Mark>]| strict(&own, marks).f1();
         let mixed = asked.mixed(pair.weight(), &batch, &pair.ground().labels).unwrap();
         assert!(f1(&mixed) >= f1(asked.first_marks()).max(f1(asked.second_marks())) - 1e-9);
-        // The member that runs says the same.
+        // The resulting member makes the same predictions.
         let member = pair.member("m").unwrap().unwrap();
         assert_eq!(
             marks(member.as_ref(), &batch, &pair.ground().labels).unwrap(),
@@ -421,7 +421,7 @@ mod tests {
             marks: Vec::new(),
         };
         pair.take(&[bare("Sin nada."), bare("")]).unwrap();
-        // Naive Bayes has learnt that nothing is marked; the model has nothing to be fitted to.
+        // Naive Bayes has learnt that nothing is annotated; a model cannot be fitted.
         assert!(pair.model().is_none() && pair.soft().member().is_some());
         assert_eq!(pair.weight(), 0.0);
         pair.take(&documents(6, 0)).unwrap();

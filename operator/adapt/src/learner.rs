@@ -1,5 +1,5 @@
-//! The two learners of the pair: one that is a model, from elsewhere or of what has arrived, and soft rules that learn on
-//! (Singh 2020: a random field and incremental naive Bayes).
+//! The two learners of a pair: a model, from elsewhere or trained on what has arrived, and naive Bayes that
+//! learns incrementally (Singh 2020: a random field and incremental naive Bayes).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use lethe_members::{Learned, WeightedError, Widened};
 
 use crate::confidence::{CONFIDENCES, Confidence};
 
-/// Why learning by increments failed. Carries no text of a document.
+/// Why incremental learning failed. It holds no text of a document.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdaptError {
-    /// A training.
+    /// Training failed.
     #[error(transparent)]
     Train(#[from] TrainError),
-    /// A training that goes on from a model's weights.
+    /// Fine-tuning a model failed.
     #[error(transparent)]
     GoOn(#[from] GoOnError),
-    /// A model does not open, or one that was just trained does not run.
+    /// A model cannot be opened, or a newly trained one cannot run.
     #[error(transparent)]
     Member(#[from] MemberError),
-    /// Texts make no batch.
+    /// Texts do not form a batch.
     #[error(transparent)]
     Batch(#[from] BatchError),
     /// Two learners cannot be mixed.
@@ -37,53 +37,53 @@ pub enum AdaptError {
     /// A learner failed on a document.
     #[error("document {index} of a batch (counted from 1): {source}")]
     Tag {
-        /// Its place.
+        /// Its index.
         index: usize,
-        /// Why.
+        /// The cause.
         source: TagError,
     },
-    /// A learner's tags are not among the pair's.
-    #[error("`{learner}` has labels, or parts of spans, that the pair does not tell")]
+    /// A learner's tags are not in the pair's tag set.
+    #[error("`{learner}` has tags that are not in the pair's tag set")]
     Tags {
         /// The learner.
         learner: String,
     },
-    /// There is too little to learn from.
-    #[error("{units} units make no batch of {batch} beside one to tell the weight from")]
+    /// There is too little data.
+    #[error("{units} units are too few for batches of {batch}: one to learn and one to estimate the weight")]
     Short {
-        /// Sentences or documents that there are.
+        /// The number of sentences or documents.
         units: usize,
-        /// How many a batch has.
+        /// The batch size.
         batch: usize,
     },
 }
 
-/// What learners share: features, the lists behind them, and the labels that members run under.
+/// The inputs that learners share: features, the dictionary, and the labels that members run under.
 #[derive(Clone)]
 pub struct Ground {
-    /// Which features.
+    /// The features.
     pub features: FeatureConfig,
-    /// The lists behind them.
+    /// The dictionary.
     pub dictionary: Arc<Dictionary>,
-    /// The labels that members run under; they are what naive Bayes can learn.
+    /// The labels that members run under, and that naive Bayes can learn.
     pub labels: Arc<LabelSet>,
-    /// Where chance comes from.
+    /// The random seed.
     pub seed: u64,
 }
 
-/// A model, and whether it learns on.
+/// A model, and how it learns.
 #[derive(Clone)]
 pub enum First {
-    /// Stays as it came.
+    /// Does not learn.
     Still(Arc<dyn Learned>),
-    /// Is fitted again to all that it has seen whenever something arrives.
+    /// Is trained from the start on all data so far, at every increment.
     Refitted(Refitted),
-    /// Goes on from the weights that it came with, with all that has arrived, whenever something does.
+    /// Is fine-tuned from its original weights on all data so far, at every increment.
     GoingOn(GoingOn),
 }
 
 impl First {
-    /// The model; none before anything marked was seen.
+    /// Returns the model; `None` before any annotated data.
     pub fn member(&self) -> Option<&Arc<dyn Learned>> {
         match self {
             Self::Still(member) => Some(member),
@@ -92,7 +92,7 @@ impl First {
         }
     }
 
-    /// Learns documents, if it does.
+    /// Learns documents, unless the model is fixed.
     ///
     /// # Errors
     /// [`AdaptError`].
@@ -105,7 +105,8 @@ impl First {
     }
 }
 
-/// A learner that is fitted anew to everything so far: how one that cannot learn on is kept up (Singh 2020, section III B).
+/// A learner that is retrained on all data so far, for models that cannot learn incrementally (Singh 2020,
+/// section III B).
 #[derive(Clone)]
 pub struct Refitted {
     learner: Learner,
@@ -114,7 +115,7 @@ pub struct Refitted {
 }
 
 impl Refitted {
-    /// Has seen nothing.
+    /// Creates a learner without data.
     pub const fn new(learner: Learner) -> Self {
         Self {
             learner,
@@ -123,7 +124,7 @@ impl Refitted {
         }
     }
 
-    /// Has seen a first institute's documents.
+    /// Creates a learner trained on a first institute's documents.
     ///
     /// # Errors
     /// [`AdaptError`].
@@ -133,10 +134,10 @@ impl Refitted {
         Ok(refitted)
     }
 
-    /// Fits to all that was seen and to these.
+    /// Trains on all data so far and on these documents.
     fn learn(&mut self, documents: &[Document], ground: &Ground) -> Result<(), AdaptError> {
         self.seen.extend_from_slice(documents);
-        // Nothing marked yet: nothing can be fitted, and the next batch may have something.
+        // Without annotations nothing can be fitted; the next batch may have some.
         if self.seen.iter().all(|document| document.marks.is_empty()) {
             return Ok(());
         }
@@ -156,8 +157,9 @@ impl Refitted {
     }
 }
 
-/// A model from elsewhere that is fine-tuned to everything that has arrived here. It goes on from the weights that it came
-/// with each time, not from the last time's: what is in one batch then counts once, not again with every later batch.
+/// A model from elsewhere that is fine-tuned on everything that has arrived here. It starts from its original
+/// weights each time, not from the last result: so each batch counts once, and not again with every later
+/// batch.
 #[derive(Clone)]
 pub struct GoingOn {
     folder: PathBuf,
@@ -166,7 +168,7 @@ pub struct GoingOn {
 }
 
 impl GoingOn {
-    /// Opens a model's folder, which must stay where it is.
+    /// Opens a model's folder, which must not move.
     ///
     /// # Errors
     /// [`AdaptError::Member`].
@@ -199,7 +201,7 @@ impl GoingOn {
     }
 }
 
-/// Naive Bayes as it stands.
+/// Naive Bayes in its current state.
 #[derive(Clone)]
 pub struct Soft {
     bayes: Bayes,
@@ -208,10 +210,10 @@ pub struct Soft {
 }
 
 impl Soft {
-    /// Has seen nothing; can learn the ground's labels.
+    /// Creates naive Bayes without data; it can learn the ground's labels.
     ///
     /// # Errors
-    /// [`AdaptError::Train`] for settings of another learner, or too many labels.
+    /// [`AdaptError::Train`] for settings of another learner, or for too many labels.
     pub fn new(ground: &Ground) -> Result<Self, AdaptError> {
         let labels = ground.labels.labels().iter().map(|label| label.name.clone());
         Ok(Self {
@@ -221,7 +223,7 @@ impl Soft {
         })
     }
 
-    /// Goes on from a model that has learnt already.
+    /// Continues with a trained model.
     ///
     /// # Errors
     /// [`AdaptError`].
@@ -235,12 +237,12 @@ impl Soft {
         Ok(soft)
     }
 
-    /// The member; none before anything was learnt.
+    /// Returns the member; `None` before anything was learnt.
     pub fn member(&self) -> Option<&Arc<dyn Learned>> {
         self.member.as_ref()
     }
 
-    /// What is written and goes on learning when it is opened again.
+    /// Returns the model, which can be saved and learns further after it is opened again.
     pub const fn bayes(&self) -> &Bayes {
         &self.bayes
     }
@@ -257,7 +259,7 @@ impl Soft {
         Ok(())
     }
 
-    /// Tells from documents that are not learnt yet how much it is to be believed.
+    /// Estimates the confidence from documents that are not learnt yet.
     ///
     /// # Errors
     /// [`AdaptError`].
@@ -283,17 +285,17 @@ impl Soft {
     }
 }
 
-/// What a learner says of a batch.
+/// A learner's predictions for a batch.
 #[derive(Clone)]
 pub(crate) struct Said {
-    /// For each row its tokens' probabilities, under the pair's tags.
+    /// Probabilities per token under the pair's tags, by row.
     pub(crate) rows: Vec<Vec<f32>>,
-    /// For each row its spans.
+    /// Spans by row.
     pub(crate) marks: Vec<Vec<Mark>>,
 }
 
 impl Said {
-    /// Asks a learner.
+    /// Runs a learner on a batch.
     pub(crate) fn of(
         member: &Arc<dyn Learned>,
         batch: &NoteBatch,
@@ -309,7 +311,7 @@ impl Said {
     }
 }
 
-/// What a member marks in each row.
+/// Returns a member's spans by row.
 pub(crate) fn marks(
     member: &dyn Tagger,
     batch: &NoteBatch,

@@ -1,10 +1,12 @@
-//! Members that adapt to a new institute, given a few labelled notes that trickle in (Singh 2020), or none (Liao 2021).
+//! Members that adapt to a new institute with a few labelled notes that arrive over time (Singh 2020), or
+//! with none (Liao 2021).
 //!
-//! [`Incremental`] is a model beside naive Bayes that learns on, and the weight between them; [`study`] runs it many times
-//! over a corpus in different orders and says how good each was at every increment; [`corrections`] is the same in production,
-//! where notes that somebody has corrected become versions of a bundle.
+//! [`Incremental`] mixes a model with naive Bayes, which keeps learning, and estimates the weight between
+//! them; [`study`] runs it over a corpus in many orders and reports the quality at every increment;
+//! [`corrections`] does the same in production, where corrected notes become versions of a bundle.
 //!
-//! Invariant: what is learnt from a batch is told only after the batch was scored.
+//! Invariant: weights are estimated from a batch before it is learnt, and scores on a batch use the weight
+//! from before it.
 
 mod common;
 mod confidence;

@@ -1,5 +1,5 @@
-//! What self-training (Liao 2021) has beside the losses of the members: an ensemble that teaches one of them, and what became
-//! of the words and entities that were wrong before.
+//! The parts of self-training (Liao 2021) outside the members' losses: an ensemble as the teacher, and an
+//! analysis of the words and entities that were wrong before.
 
 mod analysis;
 mod plots;

@@ -1,9 +1,9 @@
-//! The study of Singh 2020: one stream in many orders, and after every increment what both learners and their mixture find in
-//! documents that nothing is fitted to.
+//! The study of Singh 2020: one stream in many orders, with the scores of both learners and their mixture on
+//! a held-out set after every increment.
 //!
-//! A point of a curve is what runs after so many increments: the learners that have learnt them, and the weight that the next
-//! batch tells of these learners before it is learnt (section IV C). After the last increment no batch is left, and the
-//! weight stays.
+//! A point of a curve is the state after a number of increments: the learners that have learnt them, and the
+//! weight that the next batch gives for these learners before it is learnt (section IV C). After the last
+//! increment no batch is left, and the weight stays.
 
 mod page;
 mod plots;
@@ -28,41 +28,41 @@ use crate::learner::{AdaptError, First, Ground, Soft};
 use crate::units::{Cut, sentences};
 use crate::weight::{Evidence, Loss, Weighing};
 
-/// How many ways to tell the weight there are.
+/// The number of weighings.
 const WAYS: usize = Weighing::ALL.len();
 
-/// The share of the stream that is learnt in the stationary setup; the rest tells the weight (the paper: 60 and 20 % of a
-/// corpus whose last 20 % is the test).
+/// The share of the stream that is learnt in the stationary setup; the weight is estimated from the rest (the
+/// paper: 60 and 20 % of a corpus whose last 20 % is the test).
 const LEARNT: f64 = 0.75;
 
-/// Weights in the landscape, from 0 to 1.
+/// The number of steps between weight 0 and 1 in the landscape.
 const STEPS: u32 = 20;
 
-/// How the stream arrives.
+/// The plan of the stream.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Units that arrive at a time.
+    /// Units per batch.
     pub batch: usize,
-    /// Increments at most; the whole stream if not given.
+    /// The maximum number of increments; by default the whole stream.
     pub increments: Option<usize>,
-    /// Orders.
+    /// The number of orders.
     pub repeats: usize,
-    /// Where orders come from.
+    /// The seed of the orders.
     pub seed: u64,
-    /// Repeats that run at a time.
+    /// Repeats that run in parallel.
     pub jobs: usize,
 }
 
-/// Documents that nothing is fitted to, as learners read them.
+/// The held-out documents, in the form that learners read.
 pub struct Test {
     documents: Vec<Document>,
-    /// The piece, and of which document.
+    /// Each piece, and the index of its document.
     pieces: Vec<(usize, Cut)>,
     batch: NoteBatch,
 }
 
 impl Test {
-    /// Whole documents.
+    /// Creates a test of whole documents.
     ///
     /// # Errors
     /// [`AdaptError::Batch`].
@@ -71,7 +71,7 @@ impl Test {
         Self::of(documents, pieces)
     }
 
-    /// Documents that are read sentence by sentence, and scored whole.
+    /// Creates a test of documents that are read sentence by sentence, and scored as a whole.
     ///
     /// # Errors
     /// [`AdaptError::Batch`].
@@ -92,7 +92,7 @@ impl Test {
         })
     }
 
-    /// Strict micro-F1 of what was marked in each piece; of nothing if there are no rows.
+    /// Returns the strict micro-F1 of predictions by piece; without rows, there are none.
     fn f1(&self, marks: &[Vec<Mark>]) -> f64 {
         let mut whole = vec![Vec::new(); self.documents.len()];
         for ((document, piece), marks) in self.pieces.iter().zip(marks) {
@@ -102,31 +102,31 @@ impl Test {
     }
 }
 
-/// What is studied.
+/// The inputs of a study.
 pub struct Study<'a> {
-    /// What arrives: sentences or documents, in any order.
+    /// The stream: sentences or documents, in any order.
     pub units: &'a [Document],
-    /// What nothing is fitted to.
+    /// The held-out documents.
     pub test: &'a Test,
-    /// The model beside naive Bayes, as every repeat begins with it.
+    /// The model at the start of every repeat.
     pub first: First,
-    /// What learners share.
+    /// The inputs that learners share.
     pub ground: Ground,
-    /// How the stream arrives.
+    /// The plan of the stream.
     pub plan: Plan,
 }
 
 impl Study<'_> {
-    /// How many increments a repeat has.
+    /// Returns the number of increments per repeat.
     pub fn increments(&self) -> usize {
         let all = self.units.len().div_ceil(self.plan.batch);
         self.plan.increments.map_or(all, |most| most.min(all))
     }
 
-    /// Runs every repeat; `step` is called after each increment of any of them.
+    /// Runs every repeat; calls `step` after each increment.
     ///
     /// # Errors
-    /// [`AdaptError`]: of repeats that fail, the first one's.
+    /// [`AdaptError`] of the first repeat that fails.
     pub fn run(&self, setup: Setup, step: &(dyn Fn() + Sync)) -> Result<Report, AdaptError> {
         if self.increments() < 2 {
             return Err(AdaptError::Short {
@@ -163,11 +163,11 @@ impl Study<'_> {
         Ok(report::of(self, setup, &repeats?))
     }
 
-    /// The stream in one order.
+    /// Runs the stream in one order.
     fn repeat(&self, repeat: usize, step: &(dyn Fn() + Sync)) -> Result<Repeat, AdaptError> {
         let mut order: Vec<usize> = (0..self.units.len()).collect();
         let mut random = ChaCha8Rng::seed_from_u64(self.plan.seed);
-        // One generator, a stream a repeat: orders of one seed differ and are no others' orders.
+        // One generator with a stream per repeat, so that the orders of one seed differ.
         random.set_stream(repeat as u64);
         order.shuffle(&mut random);
         let increments = self.increments();
@@ -208,13 +208,13 @@ impl Study<'_> {
         }
         Ok(Repeat {
             points,
-            // The turn lies among the points.
+            // The turn is always one of the points.
             stationary: told.unwrap_or_default(),
             turn,
         })
     }
 
-    /// What the pair finds in the test as it stands, and whether it has seen anything.
+    /// Scores the pair's current state on the test, and returns whether it has any data.
     fn point(&self, pair: &Incremental, memory: &mut Memory) -> Result<(Point, bool), AdaptError> {
         let asked = pair.ask(&self.test.batch, memory)?;
         let mut point = Point {
@@ -231,8 +231,8 @@ impl Study<'_> {
         Ok((point, !asked.is_empty()))
     }
 
-    /// The pair as it stands with the weight that the rest of the stream tells (figure 2); with `landscape`, also what other
-    /// weights would do (figure 7).
+    /// Scores the pair's current state with the weight that the rest of the stream gives (figure 2); with
+    /// `landscape`, also with other weights (figure 7).
     fn stationary(
         &self,
         pair: &Incremental,
@@ -275,7 +275,7 @@ impl Study<'_> {
     }
 }
 
-/// Equation 5 over one note.
+/// Computes equation 5 over one note.
 fn brier(first: &[f32], second: &[f32], gold: &[u16], tags: usize, weight: f64) -> f64 {
     let rows = first.chunks_exact(tags).zip(second.chunks_exact(tags)).zip(gold);
     rows.map(|((p, q), &gold)| {
@@ -294,7 +294,7 @@ fn brier(first: &[f32], second: &[f32], gold: &[u16], tags: usize, weight: f64) 
 struct Repeat {
     points: Vec<Point>,
     stationary: Settled,
-    /// Increments learnt in the stationary setup.
+    /// The number of increments learnt in the stationary setup.
     turn: usize,
 }
 
@@ -305,17 +305,17 @@ struct Point {
     second: f64,
     mixed: [f64; WAYS],
     weights: [f64; WAYS],
-    /// F1 of the next batch, before it is learnt, with the weight from before it.
+    /// F1 of the next batch before it is learnt, with the weight from before it.
     unseen: Option<[f64; 3]>,
     known: bool,
 }
 
-/// The stationary setup of one order.
+/// The stationary setup in one order.
 #[derive(Default)]
 struct Settled {
     first: f64,
     second: f64,
-    /// With the weight by the Brier loss, and by the logarithmic one.
+    /// With the weight of the Brier loss, and of the logarithmic loss.
     mixed: [f64; 2],
     weights: [f64; 2],
     landscape: Vec<LandscapePoint>,

@@ -1,7 +1,7 @@
-//! What arrives at a time: sentences, as documents of their own, with the way back.
+//! Units of a stream: sentences as documents of their own, with the way back to the original.
 //!
-//! A sentence of a stream keeps its marks whole: where one reaches over a sentence's end, both sentences are one. What is
-//! predicted on must not be cut by its gold, so there only the text decides.
+//! Sentences of a stream must not cut annotations: sentences that an annotation joins become one unit. Text
+//! to predict on must not be cut according to its gold, so there only the text decides.
 
 use lethe_core::{BatchError, NoteBatch, Span};
 use lethe_corpus::{Document, Mark};
@@ -9,17 +9,18 @@ use lethe_corpus::{Document, Mark};
 /// A piece of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cut {
-    /// The piece, its marks counted from its own start.
+    /// The piece, with annotations relative to its start.
     pub document: Document,
-    /// Where it begins in the document that it was cut from, in bytes.
+    /// Its start in the original document, in bytes.
     pub start: usize,
 }
 
-/// The sentences of a document, with the ends that members see. With `whole_marks`, sentences that a mark joins stay
-/// together; without, a mark that reaches over a sentence's end is in no piece. Text between sentences is in no piece.
+/// Splits a document into sentences with the boundaries that members see. With `whole_marks`, sentences that
+/// an annotation joins stay together; without, an annotation across sentences is in no piece. Text between
+/// sentences is in no piece.
 ///
 /// # Errors
-/// [`BatchError`] where the text makes no batch.
+/// [`BatchError`] if the text does not form a batch.
 pub fn sentences(document: &Document, whole_marks: bool) -> Result<Vec<Cut>, BatchError> {
     let batch = NoteBatch::from_texts([document.text.as_str()])?;
     let mut spans: Vec<Span> = Vec::new();
@@ -54,18 +55,18 @@ pub fn sentences(document: &Document, whole_marks: bool) -> Result<Vec<Cut>, Bat
 }
 
 impl Cut {
-    /// A document as one piece.
+    /// Wraps a document as one piece.
     pub fn whole(document: Document) -> Self {
         Self { document, start: 0 }
     }
 
-    /// Marks of the piece as those of the document that it was cut from.
+    /// Converts annotations of the piece to those of the original document.
     pub fn back(&self, marks: &[Mark]) -> impl Iterator<Item = Mark> {
         marks.iter().map(|mark| moved(mark, self.start, true))
     }
 }
 
-/// A mark moved by so many bytes, back or forth. It lies within its text before and after, whose length fits.
+/// Moves an annotation forward or back. It lies within its text before and after, whose length fits.
 fn moved(mark: &Mark, by: usize, forth: bool) -> Mark {
     let at = |byte: usize| (if forth { byte + by } else { byte - by }) as u32;
     Mark {

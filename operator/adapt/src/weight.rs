@@ -1,17 +1,19 @@
-//! The weight of two learners, told from what both said of documents that neither had seen: by the Brier loss in closed form
-//! (Singh 2020, equation 6), and by the logarithmic loss with Newton's method (appendix B).
+//! Estimates the weight of two learners from their predictions for documents that neither had seen: by the
+//! Brier loss in closed form (Singh 2020, equation 6), and by the logarithmic loss with Newton's method
+//! (appendix B).
 //!
-//! The paper tells the weight of each increment from the batch that has just arrived alone, which is what stands first here.
-//! A batch is small, and the weight jumps with it: the same from everything that has arrived so far, each batch with what the
-//! learners said of it then, is told beside it.
+//! The paper estimates each weight from the latest batch alone. A batch is small, and the weight jumps with
+//! it; so the weight is also estimated from all batches so far, each with the predictions from the time when
+//! it arrived.
 
 use lethe_members::Brier;
 use serde::Serialize;
 
-/// A probability below this counts as this: a token that both hold impossible must not rule out every weight.
+/// The minimum probability: a token that both learners consider impossible must not rule out every weight.
 const LEAST: f64 = 1e-9;
 
-/// What the logarithmic loss needs: for each token what either learner gave its gold tag.
+/// The data of the logarithmic loss: for each token the probabilities that the two learners gave to its gold
+/// tag.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LogLoss {
     pairs: Vec<(f64, f64)>,
@@ -24,14 +26,15 @@ impl LogLoss {
         for ((first, second), &gold) in rows.zip(gold) {
             let at = |row: &[f32]| f64::from(row[usize::from(gold)]).max(LEAST);
             let (p, q) = (at(first), at(second));
-            // Where both say the same no weight is better than another.
+            // Equal probabilities do not depend on the weight.
             if p != q {
                 self.pairs.push((p, q));
             }
         }
     }
 
-    /// Slope and curvature of the loss `-Σ ln(w p + (1 - w) q)` at a weight. It is convex: the curvature is never negative.
+    /// Returns the slope and curvature of the loss `-Σ ln(w p + (1 - w) q)` at a weight. The loss is convex:
+    /// the curvature is never negative.
     fn derivatives(&self, weight: f64) -> (f64, f64) {
         self.pairs.iter().fold((0.0, 0.0), |(slope, curvature), (p, q)| {
             let share = (p - q) / (weight * p + (1.0 - weight) * q);
@@ -39,11 +42,11 @@ impl LogLoss {
         })
     }
 
-    /// The first learner's weight, 0 to 1; a half where nothing tells.
+    /// Returns the first learner's weight, 0 to 1; one half without evidence.
     ///
-    /// Newton's method from the middle. A step that would leave the interval in which the slope changes its sign halves that
-    /// interval instead, so that it ends whatever the pairs are; where the slope does not change its sign between 0 and 1,
-    /// the nearer end is best.
+    /// Uses Newton's method, starting from the middle. A step that would leave the interval in which the
+    /// slope changes its sign bisects that interval instead, so that the method ends for all data; if the
+    /// slope does not change its sign between 0 and 1, the nearer end is best.
     pub fn weight(&self) -> f64 {
         if self.pairs.is_empty() {
             return 0.5;
@@ -55,7 +58,7 @@ impl LogLoss {
             return 1.0;
         }
         let (mut low, mut high, mut weight) = (0.0, 1.0, 0.5);
-        // Halving alone would be through after 53 steps.
+        // Bisection alone would end after 53 steps.
         for _ in 0..200 {
             let (slope, curvature) = self.derivatives(weight);
             if slope > 0.0 {
@@ -79,7 +82,7 @@ impl LogLoss {
     }
 }
 
-/// By which loss a weight is best.
+/// The loss that the weight minimises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loss {
@@ -89,7 +92,7 @@ pub enum Loss {
     Log,
 }
 
-/// Over which documents.
+/// The documents to estimate the weight from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
@@ -99,18 +102,18 @@ pub enum Over {
     All,
 }
 
-/// A way to tell the weight.
+/// A way to estimate the weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Weighing {
-    /// By which loss.
+    /// The loss.
     pub loss: Loss,
-    /// Over which documents.
+    /// The documents.
     pub over: Over,
 }
 
 impl Weighing {
-    /// Every way. The first is what runs: a batch of a few dozen sentences has few names, and the weight that it tells alone,
-    /// as the paper's does (the second), changes from batch to batch more than the learners do.
+    /// All weighings. The first is the default: a batch of a few dozen sentences has few names, and a weight
+    /// from one batch, as in the paper (the second), varies more between batches than the learners do.
     pub const ALL: [Self; 4] = [
         Self::of(Loss::Brier, Over::All),
         Self::of(Loss::Brier, Over::Latest),
@@ -122,7 +125,7 @@ impl Weighing {
         Self { loss, over }
     }
 
-    /// In a reader's words.
+    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match (self.loss, self.over) {
             (Loss::Brier, Over::Latest) => "Brier, latest batch",
@@ -139,7 +142,7 @@ impl Default for Weighing {
     }
 }
 
-/// Both losses over the same documents.
+/// The data of both losses over the same documents.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     brier: Brier,
@@ -147,13 +150,13 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Adds a note: `first` and `second` have `tags` probabilities a token, `gold` one tag a token.
+    /// Adds a note: `first` and `second` have `tags` probabilities per token, `gold` one tag per token.
     pub fn add(&mut self, first: &[f32], second: &[f32], gold: &[u16], tags: usize) {
         self.brier.add(first, second, gold, tags);
         self.log.add(first, second, gold, tags);
     }
 
-    /// The first learner's weight by a loss.
+    /// Returns the first learner's weight under a loss.
     pub fn weight(&self, loss: Loss) -> f64 {
         match loss {
             Loss::Brier => self.brier.weight(),
@@ -162,7 +165,7 @@ impl Evidence {
     }
 }
 
-/// What batch after batch tells of the weight.
+/// The evidence of all batches for the weight.
 #[derive(Clone, Debug, Default)]
 pub struct Weigher {
     latest: Evidence,
@@ -170,7 +173,7 @@ pub struct Weigher {
 }
 
 impl Weigher {
-    /// Begins a new batch.
+    /// Starts a new batch.
     pub fn next_batch(&mut self) {
         self.latest = Evidence::default();
     }
@@ -181,7 +184,7 @@ impl Weigher {
         self.all.add(first, second, gold, tags);
     }
 
-    /// The first learner's weight.
+    /// Returns the first learner's weight.
     pub fn weight(&self, how: Weighing) -> f64 {
         match how.over {
             Over::Latest => self.latest.weight(how.loss),
@@ -198,7 +201,7 @@ mod tests {
 
     const TAGS: usize = 4;
 
-    /// Where a convex function of a weight is least between 0 and 1, given its slope: by halving, in full precision.
+    /// Returns the minimum of a convex function on 0 to 1, given its slope, by bisection to full precision.
     fn least(slope: impl Fn(f64) -> f64) -> f64 {
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..200 {
@@ -212,7 +215,7 @@ mod tests {
         f64::midpoint(low, high)
     }
 
-    /// Probabilities of a token's tags, some of them sure, as learners are.
+    /// Generates the probabilities of a token's tags, some of them extreme, as learners return them.
     fn token() -> impl Strategy<Value = Vec<f32>> {
         (proptest::collection::vec(0.0..1.0_f32, TAGS), 0..=TAGS).prop_map(|(mut raw, sure)| {
             if let Some(value) = raw.get_mut(sure) {
@@ -234,7 +237,7 @@ mod tests {
             for (p, q, gold) in &tokens {
                 evidence.add(p, q, &[*gold], TAGS);
             }
-            // Equation 5, derived by the weight, over every token and tag.
+            // The derivative of equation 5 by the weight, over every token and tag.
             let slope = |w: f64| -> f64 {
                 tokens.iter().flat_map(|(p, q, gold)| (0..TAGS).map(move |tag| {
                     let (p, q) = (f64::from(p[tag]), f64::from(q[tag]));
@@ -282,7 +285,7 @@ mod tests {
             [Loss::Brier, Loss::Log].map(|loss| evidence.weight(loss)),
             [0.5; 2]
         );
-        // Both hold the second token's tag impossible, and the same: it tells nothing.
+        // Both learners consider the second token's tag impossible, so it is no evidence.
         evidence.add(&[0.9, 0.1, 0.0, 1.0], &[0.6, 0.4, 0.0, 1.0], &[0, 0], 2);
         assert_eq!(
             [Loss::Brier, Loss::Log].map(|loss| evidence.weight(loss)),

@@ -1,4 +1,4 @@
-//! The views that ship: every label of their sets has a place in them.
+//! Tests that the built-in views map every label of their label sets.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ fn view(name: &str) -> Rename {
     Rename::read(&folder.join(format!("{name}.toml"))).unwrap()
 }
 
-/// What a label becomes; nothing where it is left out.
+/// Returns a label's new name; `None` if the views drop it.
 fn renamed(label: &str, views: &[Rename]) -> Option<String> {
     let mut documents = [Document {
         id: "a".to_owned(),

@@ -139,7 +139,7 @@ fn what_cannot_be_studied_is_said() {
     study(&here, &here, &out, &[])
         .end()
         .expect(2)
-        .says("6 units make no batch of 8");
+        .says("6 units are too few for batches of 8");
     study(&bare, &here, &out, &[])
         .end()
         .expect(2)

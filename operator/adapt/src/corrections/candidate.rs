@@ -1,5 +1,5 @@
-//! The bundle that corrections make of the base: the same members and the same vote, one member mixed with naive Bayes, and
-//! phrases beside the vote.
+//! The bundle that corrections make from the base: the same members and the same vote, with one member mixed
+//! with naive Bayes, and with phrases that are redacted regardless of the vote.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -16,25 +16,25 @@ use lethe_members::{Learned, OpenError};
 use super::CorrectionsError;
 use super::journal::io;
 
-/// What the file of a bundle that holds the phrases is called, before its ending.
+/// The name of the phrases' file in a bundle, without its extension.
 const PHRASES: &str = "phrases";
-/// Kinds of models whose probabilities can be mixed as they are; margins mix badly.
+/// Kinds of models whose probabilities can be mixed; margins mix badly.
 const PROBABILISTIC: [&str; 4] = ["crf", "memm", "naive-bayes", MIXTURE];
 
 /// The member of a bundle that naive Bayes is mixed with.
 pub(super) struct FirstMember {
     pub(super) name: String,
     pub(super) member: Arc<dyn Learned>,
-    /// The features that it reads: naive Bayes reads the same, which a stream then works out once.
+    /// Its features. Naive Bayes uses the same, so that the stream computes them once.
     pub(super) features: FeatureConfig,
 }
 
 impl FirstMember {
-    /// The member of this name, or the only one whose probabilities can be mixed; none where there is none and none was
-    /// asked for.
+    /// Finds the member of this name; without a name, the only one whose probabilities can be mixed, or
+    /// `None` if there is none.
     ///
     /// # Errors
-    /// [`CorrectionsError::First`], naming the members that can be chosen.
+    /// [`CorrectionsError::First`], which names the possible members.
     pub(super) fn of(
         folder: &Path,
         page: &Page,
@@ -59,7 +59,7 @@ impl FirstMember {
                 let found = models.iter().find(|(one, ..)| *one == name).ok_or_else(|| {
                     let all: Vec<&str> = models.iter().map(|(name, ..)| *name).collect();
                     first(format!(
-                        "the bundle has no trained member `{name}`; it has {}",
+                        "the bundle has no trained member `{name}`; choose one of {}",
                         listed(&all)
                     ))
                 })?;
@@ -67,7 +67,7 @@ impl FirstMember {
             }
             None if names.len() > 1 => {
                 return Err(first(format!(
-                    "the bundle has several members whose probabilities can be mixed: say which, of {}",
+                    "several members of the bundle can be mixed with naive Bayes; choose one of {}",
                     listed(&names)
                 )));
             }
@@ -85,7 +85,7 @@ impl FirstMember {
             .find(|label| labels.by_name(label).is_none())
         {
             return Err(first(format!(
-                "member `{name}` has a label `{label}` that the bundle's labels call otherwise; choose another"
+                "member `{name}` has a label `{label}` that is not in the bundle's label set; choose another member"
             )));
         }
         Ok(Some(Self {
@@ -108,14 +108,15 @@ fn is_model(part: &Part) -> bool {
     part.member.get("kind").and_then(toml::Value::as_str) == Some("model")
 }
 
-/// Where a member lies in its bundle, if it lies in it.
+/// Returns the path of a member's model within the bundle, if it lies there.
 fn place(part: &Part) -> Option<PathBuf> {
     let path = Path::new(part.member.get("path")?.as_str()?);
     let inside = path.components().all(|one| matches!(one, Component::Normal(_)));
     inside.then(|| path.to_owned())
 }
 
-/// The features of a linear model, of a mixture those of its first; the usual ones of any other.
+/// Returns the features of a linear model, for a mixture those of its first; the default ones for any other
+/// model.
 fn features(folder: &Path, manifest: &Manifest) -> Result<FeatureConfig, CorrectionsError> {
     if manifest.kind == MIXTURE {
         let inside = folder.join(PARTS[0]);
@@ -132,16 +133,16 @@ fn features(folder: &Path, manifest: &Manifest) -> Result<FeatureConfig, Correct
     let bytes = manifest.file(folder, file).map_err(OpenError::from)?;
     match PosTagger::from_bytes(&bytes) {
         Ok(tagger) => Ok(config.with_tagger(Arc::new(tagger))),
-        // The member itself would not have opened.
+        // The member itself could not be opened with invalid features.
         Err(_) => Ok(FeatureConfig::default()),
     }
 }
 
-/// What a bundle is made of.
+/// The parts of a corrected bundle.
 pub(super) struct Recipe<'r> {
     /// The base's folder.
     pub(super) base: &'r Path,
-    /// The member that is mixed, its weight, and naive Bayes.
+    /// The mixed member, its weight, and naive Bayes.
     pub(super) mixed: Option<(&'r str, f64, &'r Bayes)>,
     /// The compiled phrases.
     pub(super) phrases: Option<&'r [u8]>,
@@ -150,7 +151,7 @@ pub(super) struct Recipe<'r> {
 }
 
 impl Recipe<'_> {
-    /// Makes the bundle's folder, in place of whatever was there.
+    /// Writes the bundle's folder and replaces any earlier one.
     ///
     /// # Errors
     /// [`CorrectionsError`].
@@ -159,7 +160,7 @@ impl Recipe<'_> {
         copy(self.base, folder)?;
         let mut page = Page::read(self.base)?;
         page.corrects = Some(page.digest());
-        // They were measured of the base.
+        // The measures apply to the base.
         page.measured.clear();
         if let Some((name, weight, bayes)) = self.mixed {
             self.mix(folder, &mut page, name, weight, bayes)?;
@@ -200,13 +201,13 @@ impl Recipe<'_> {
             ..Training::default()
         };
         mixture::write(&path, weight, training)?;
-        // What the member was measured to do and to cost was without naive Bayes.
+        // The member's F1 and cost were measured without naive Bayes.
         (part.f1, part.cost) = (None, None);
         Ok(())
     }
 
     fn add_phrases(&self, folder: &Path, page: &mut Page, bytes: &[u8]) -> Result<(), CorrectionsError> {
-        // The base may be a corrected one itself.
+        // The base may itself be a corrected bundle, whose names must not collide.
         let free = |name: &String| page.members.iter().all(|part| part.name != *name);
         let names = std::iter::once(PHRASES.to_owned()).chain((2..).map(|n| format!("{PHRASES}-{n}")));
         let name = names.into_iter().find(free).unwrap_or_default();
@@ -227,7 +228,7 @@ impl Recipe<'_> {
     }
 }
 
-/// Removes a folder, if it is there.
+/// Removes a folder if it exists.
 pub(super) fn clear(folder: &Path) -> Result<(), CorrectionsError> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io(folder)(error).into()),

@@ -1,4 +1,4 @@
-//! A correction: a note with all the identifiers that it should have been found to hold, and who says so.
+//! A correction: a note with all its identifiers as they should be, and the person who made it.
 
 use std::fmt;
 
@@ -8,21 +8,21 @@ use lethe_corpus::{Document, Marked, marks_of};
 use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 
-/// Notes of more bytes than this are no notes.
+/// The size limit of a note in bytes.
 const MOST: usize = 16 << 20;
 
-/// A correction as it arrives, one JSON object. Prints as its sizes.
+/// A correction as it arrives, one JSON object. `Debug` prints only sizes.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Correction {
     /// The note's id.
     pub note: String,
-    /// Its text, as the stream read it.
+    /// Its text, as the stream reads it.
     pub text: String,
-    /// All identifiers of the note, and nothing else; offsets count Unicode code points.
+    /// All identifiers of the note and nothing else; offsets count Unicode code points.
     pub spans: Vec<Marked>,
-    /// Who says so.
+    /// The person who made the correction.
     pub who: String,
-    /// When, as RFC 3339 writes it. Of two corrections of a note the later one counts.
+    /// The time, in RFC 3339 format. Of two corrections of a note the later one applies.
     pub when: String,
 }
 
@@ -37,14 +37,14 @@ impl fmt::Debug for Correction {
     }
 }
 
-/// What is wrong with a correction. Holds no word of it.
+/// Why a correction is invalid. It holds no word of the correction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// A record without a payload, or a line that is too long to be read.
-    #[error("no payload, or a line over the limit")]
+    /// A record has no payload, or a line exceeds the size limit.
+    #[error("no payload, or a line over the size limit")]
     Empty,
-    /// It is no such object.
+    /// The payload is not a correction.
     #[error(
         "line {line}, column {column}: not a correction of `note`, `text`, `spans`, `who` and `when` ({category:?} error)"
     )]
@@ -53,22 +53,22 @@ pub enum Fault {
         line: usize,
         /// The column, from 1.
         column: usize,
-        /// What kind of error; the parser's own message could quote the text.
+        /// The kind of error; the parser's own message could quote the text.
         category: Category,
     },
-    /// A key that must say something is empty.
+    /// A required key is empty.
     #[error("key `{0}` is empty")]
     Blank(&'static str),
-    /// The time is none.
-    #[error("key `when`: not a time as RFC 3339 writes it")]
+    /// The time is invalid.
+    #[error("key `when`: not an RFC 3339 time")]
     When,
-    /// It is larger than a note can be.
-    #[error("a text of {0} bytes; at most {MOST} are taken")]
+    /// The text exceeds the size limit.
+    #[error("the text has {0} bytes, more than the limit of {MOST}")]
     TooLarge(usize),
-    /// A span is none of the text.
+    /// A span does not lie in the text.
     #[error("{0}")]
     Span(String),
-    /// A span has a label that the bundle does not.
+    /// A span's label is not in the bundle's label set.
     #[error("span {index}: label set `{set}` has no such label")]
     Label {
         /// Its number, from 1.
@@ -78,7 +78,7 @@ pub enum Fault {
     },
 }
 
-/// A correction that was understood.
+/// A valid correction.
 #[derive(Clone, Debug)]
 pub(crate) struct Read {
     pub(crate) document: Document,
@@ -86,7 +86,7 @@ pub(crate) struct Read {
 }
 
 impl Correction {
-    /// Reads a correction and holds it against the labels that it may use.
+    /// Parses a correction and checks it against the label set.
     ///
     /// # Errors
     /// [`Fault`].
@@ -103,7 +103,7 @@ impl Correction {
         Ok((correction, read))
     }
 
-    /// The document that it says the note is.
+    /// Checks the correction and converts it to a document.
     ///
     /// # Errors
     /// [`Fault`].
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(read_first.document.marks[0].span.of(&correction.text), "Quill");
         let utc = GOOD.replace("10:00:00+02:00", "08:00:00Z");
         assert_eq!(read(&utc).unwrap().1.when, read_first.when);
-        // What is kept reads back the same.
+        // The stored form parses to the same correction.
         let kept = serde_json::to_string(&correction).unwrap();
         assert_eq!(read(&kept).unwrap().0, correction);
     }

@@ -1,9 +1,9 @@
-//! What the journal comes to: which corrections are in force, in which batches they were learnt, and which version each batch
-//! became.
+//! The state that follows from the journal: the corrections in force, the batches in which they were learnt,
+//! and the version that resulted from each batch.
 //!
-//! A version has learnt a set of batches. When somebody goes back to a version, the batches that only later ones had learnt
-//! are set aside: they are learnt again if somebody goes forth again, or when their corrections are sent anew. What has not
-//! been in any version yet is not touched by it.
+//! A version has learnt a set of batches. After a roll-back to a version, the batches that only later
+//! versions had learnt are set aside. They are learnt again after a roll-forward, or when their corrections
+//! are sent again. Corrections that are in no version yet are not affected.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,36 +20,36 @@ use super::journal::{Entry, Positions, Rejected};
 pub(crate) struct Taken {
     pub(crate) document: Document,
     pub(crate) when: Timestamp,
-    /// Kept back: nothing is learnt from it.
+    /// Whether it belongs to the held-out set, from which nothing is learnt.
     pub(crate) kept: bool,
 }
 
-/// A correction's place among all that arrived.
+/// A correction's index among all that arrived.
 pub(crate) type Place = usize;
 
-/// Everything that happened, as far as it matters for what is learnt next.
+/// All events that affect what is learnt next.
 pub(crate) struct History {
-    /// The version that everything is learnt beside.
+    /// The version that corrections are added to.
     pub(crate) base: String,
-    /// The version that is current as far as the journal tells.
+    /// The current version according to the journal.
     pub(crate) current: String,
     pub(crate) first: Option<String>,
     pub(crate) keep_share: f64,
     pub(crate) positions: Positions,
     pub(crate) rejected: Vec<Rejected>,
     taken: Vec<Taken>,
-    /// Where each batch ends among all that arrived.
+    /// The end of each batch, as an index into all corrections.
     ends: Vec<Place>,
-    /// Versions in the order of their publication, each with the batches that it has learnt.
+    /// Versions in the order of publication, each with the batches that it has learnt.
     published: Vec<(String, BTreeSet<usize>)>,
-    /// Batches that nothing learns from any more.
+    /// Batches that are set aside.
     aside: BTreeSet<usize>,
-    /// Whether it is known what came of the last batch.
+    /// Whether the last batch has an outcome.
     concluded: bool,
 }
 
 impl History {
-    /// A state folder that begins now.
+    /// Creates the history of a new state folder.
     pub(crate) fn begun(base: String, first: Option<String>, keep_share: f64) -> Self {
         Self {
             current: base.clone(),
@@ -66,13 +66,13 @@ impl History {
         }
     }
 
-    /// Takes in what happened next.
+    /// Applies the next event.
     ///
     /// # Errors
-    /// [`Fault`] of a correction that is none under these labels.
+    /// [`Fault`] of a correction that is invalid under these labels.
     pub(crate) fn apply(&mut self, entry: &Entry, labels: &LabelSet) -> Result<(), Fault> {
         match entry {
-            // The first line alone, which made this.
+            // Only the first line, which created this history.
             Entry::Begun { .. } => {}
             Entry::Correction { at, correction } => {
                 let read = correction.check(labels)?;
@@ -107,33 +107,33 @@ impl History {
         Ok(())
     }
 
-    /// Whether a version came of these corrections, or is what they are learnt beside.
+    /// Returns whether a version resulted from these corrections or is their base.
     pub(crate) fn knows(&self, version: &str) -> bool {
         version == self.base || self.learnt(version).is_some()
     }
 
-    /// The batches that a version has learnt.
+    /// Returns the batches that a version has learnt.
     fn learnt(&self, version: &str) -> Option<&BTreeSet<usize>> {
         let found = self.published.iter().rev().find(|(name, _)| name == version);
         found.map(|(_, batches)| batches)
     }
 
-    /// Whether the last batch was begun and nothing is known to have come of it.
+    /// Returns whether the last batch has no outcome yet.
     pub(crate) const fn is_open(&self) -> bool {
         !self.concluded
     }
 
-    /// How many corrections are in no batch yet.
+    /// Returns the number of corrections that are in no batch yet.
     pub(crate) fn waiting(&self) -> usize {
         self.taken.len() - self.ends.last().copied().unwrap_or(0)
     }
 
-    /// How many corrections were taken.
+    /// Returns the number of valid corrections.
     pub(crate) fn len(&self) -> usize {
         self.taken.len()
     }
 
-    /// The batches that nothing learns from any more.
+    /// Returns the batches that are set aside.
     pub(crate) const fn aside(&self) -> &BTreeSet<usize> {
         &self.aside
     }
@@ -143,13 +143,13 @@ impl History {
         all.filter(|batch| !self.aside.contains(batch)).collect()
     }
 
-    /// The places of a batch's corrections.
+    /// Returns the indices of a batch's corrections.
     fn places(&self, batch: usize) -> std::ops::Range<Place> {
         let start = batch.checked_sub(1).map_or(0, |before| self.ends[before]);
         start..self.ends[batch]
     }
 
-    /// The corrections in force, batch by batch: of those of a note the latest, by its time, then by its arrival.
+    /// Returns the corrections in force by batch: for each note the latest, by its time, then by its arrival.
     pub(crate) fn corrections(&self) -> Vec<Vec<(Place, &Taken)>> {
         let mut latest: BTreeMap<&str, Place> = BTreeMap::new();
         for batch in self.in_force() {
@@ -171,14 +171,14 @@ impl History {
     }
 }
 
-/// Whether a note is kept back: by its id alone, so that every correction of it is.
+/// Returns whether a note is held out. The note's id decides, so that all its corrections are.
 fn is_kept(note: &str, share: f64) -> bool {
     let digest = Sha256::digest(note.as_bytes());
     let first = digest
         .iter()
         .take(8)
         .fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));
-    // 2^64 as a float; a share of 1 would keep everything.
+    // 2^64 as a float; a share of 1 would hold out everything.
     (first as f64) < share * 18_446_744_073_709_551_616.0
 }
 
@@ -206,7 +206,7 @@ mod tests {
             self.history.apply(entry, &self.labels).unwrap();
         }
 
-        /// A correction of a note, made at this hour.
+        /// Adds a correction of a note with this hour.
         fn corrects(&mut self, note: &str, hour: u8) {
             let correction = Correction {
                 note: note.to_owned(),
@@ -272,7 +272,7 @@ mod tests {
         told.published("v1");
         told.corrects("a", 2);
         told.published("v2");
-        // Learnt, but in no version: not what was taken back.
+        // Learnt, but in no version, so the roll-back does not affect it.
         told.corrects("b", 1);
         told.entry(&Entry::Batch);
         told.entry(&Entry::Refused {

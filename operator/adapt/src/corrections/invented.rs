@@ -1,4 +1,4 @@
-//! An invented site for tests: a bundle from elsewhere, notes that are written otherwise here, corrections of them.
+//! An invented site for tests: a bundle from elsewhere, notes in another style, and corrections of them.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub(super) fn document(id: &str, text: &str, marked: &[(&str, &str)]) -> Documen
     }
 }
 
-/// Forms of the first institute.
+/// Returns forms of the first institute.
 pub(super) fn home() -> Vec<Document> {
     let names = ["Ana", "Luis", "Marta", "Pedro", "Elena", "Jorge"];
     let each = |i: usize| {
@@ -37,7 +37,7 @@ pub(super) fn home() -> Vec<Document> {
     (0..30).map(each).collect()
 }
 
-/// Notes of this institute, which writes otherwise.
+/// Returns notes of this institute, in another style.
 pub(super) fn local(i: usize) -> Document {
     let names = ["Zorva", "Quill", "Brask", "Ulmen", "Tarn"];
     let wards = ["north", "south", "east"];
@@ -46,7 +46,7 @@ pub(super) fn local(i: usize) -> Document {
     document(&format!("l{i}"), &text, &[(name, "NAME")])
 }
 
-/// A correction of a document, as it arrives.
+/// Returns the payload of a document's correction.
 pub(super) fn correction(of: &Document, hour: u8) -> Vec<u8> {
     let chars = |byte: usize| Span::new(0, byte).unwrap().of(&of.text).chars().count();
     let spans: Vec<_> = of
@@ -68,7 +68,7 @@ pub(super) fn at(offset: i64) -> At {
     }
 }
 
-/// A folder with a bundle of one random field, published.
+/// A folder with a published bundle of one random field.
 pub(super) struct Place {
     pub(super) folder: tempfile::TempDir,
     pub(super) base: String,
@@ -83,7 +83,7 @@ impl Place {
         Self { folder, base }
     }
 
-    /// The same bundle, with nothing else published.
+    /// Creates a second place with the same bundle.
     pub(super) fn again(&self) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let bundle = self.versions().path(&self.base);
@@ -115,7 +115,7 @@ impl Place {
         Site::open(self.setup()).unwrap()
     }
 
-    /// What the current version finds in a text.
+    /// Returns the identifiers that the current version finds in a text.
     pub(super) fn found(&self, text: &str) -> Vec<String> {
         let bundle = Bundle::open(&self.path("versions"), &Dictionary::builtin()).unwrap();
         let note = document("x", text, &[]);
@@ -155,7 +155,7 @@ pub(super) fn bundle(folder: &Path, kinds: &[&'static str]) -> PathBuf {
     path
 }
 
-/// Takes in payloads, from the first offset on.
+/// Adds payloads, starting with the first offset.
 pub(super) fn take(site: &mut Site, payloads: &[Vec<u8>]) -> Arrived {
     let arrived = payloads.iter().zip(0..);
     site.take(arrived.map(|(payload, offset)| (at(offset), Some(payload.as_slice()))))

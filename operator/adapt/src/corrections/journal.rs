@@ -1,9 +1,10 @@
-//! What a state folder remembers: corrections as they arrived, and what was done with them, in order; nothing of it is ever
-//! changed.
+//! The journal of a state folder: corrections as they arrived and what was done with them, in order. Entries
+//! are never changed.
 //!
-//! Each file is JSON lines, appended to and made durable before anything follows from it. A process that is killed leaves at
-//! most one line without its end, which is cut off when the file is opened again: nothing that followed from it can have
-//! happened. The journal holds the text of notes; files and folder are the owner's alone.
+//! Each file is JSON lines, appended to and made durable before anything follows from it. A killed process
+//! leaves at most one incomplete line, which is cut off when the file is opened again: nothing that follows
+//! from it can have happened. The journal holds the text of notes, so only the owner can access files and
+//! folder.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,14 +19,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Correction;
 
-/// Goes up when an entry changes its meaning.
+/// Increases if an entry changes its meaning.
 pub(crate) const FORMAT: u32 = 1;
 
-/// Where a correction came from.
+/// The source of a correction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum At {
-    /// A record of a topic.
+    /// A record in a topic.
     Record {
         /// The topic.
         topic: String,
@@ -34,7 +35,7 @@ pub enum At {
         /// The record's offset.
         offset: i64,
     },
-    /// A line of a file.
+    /// A line in a file.
     Line {
         /// The file's name.
         file: String,
@@ -58,7 +59,7 @@ impl fmt::Display for At {
     }
 }
 
-/// How far each partition or file was read.
+/// The position up to which each partition or file was read.
 #[derive(Clone, Debug, Default)]
 pub struct Positions {
     records: BTreeMap<(String, i32), i64>,
@@ -66,17 +67,17 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// The offset that comes next in a partition; none if nothing of it was read.
+    /// Returns the next offset of a partition; `None` if nothing of it was read.
     pub fn offset(&self, topic: &str, partition: i32) -> Option<i64> {
         self.records.get(&(topic.to_owned(), partition)).copied()
     }
 
-    /// The last line that was read of a file and the byte after it; 0 and 0 if none was.
+    /// Returns the last line that was read of a file and the byte after it; 0 and 0 if none was.
     pub fn line(&self, file: &str) -> (u64, u64) {
         self.lines.get(file).copied().unwrap_or_default()
     }
 
-    /// Whether this was read before.
+    /// Returns whether this was read before.
     pub(crate) fn has(&self, at: &At) -> bool {
         match at {
             At::Record {
@@ -110,10 +111,10 @@ impl Positions {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "entry", rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Entry {
-    /// The first: what everything is learnt beside, and what would make other versions of the same corrections.
+    /// The first line: the base, and the settings on which versions depend.
     Begun {
         format: u32,
-        /// The version that was current.
+        /// The version that was current at that time.
         base: String,
         /// The member that naive Bayes is mixed with.
         first: Option<String>,
@@ -121,23 +122,23 @@ pub(crate) enum Entry {
     },
     /// A correction arrived.
     Correction { at: At, correction: Correction },
-    /// Something arrived that is no correction.
+    /// An invalid correction arrived.
     Rejected(Rejected),
-    /// Those that arrived since the last batch are one.
+    /// The corrections since the last batch form a batch.
     Batch,
-    /// What came of the last batch is the current version.
+    /// The version that resulted from the last batch became current.
     Published { version: String },
-    /// What came of it was kept out.
+    /// The version that resulted from the last batch was rejected as worse.
     Refused { version: String },
-    /// Somebody made another version current.
+    /// Another version was made current from outside.
     Current { version: String },
 }
 
-/// What was not understood; a line of a list of its own as well, for whoever mends it.
+/// An invalid correction. It is also written to a list of its own, for the person who fixes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Rejected {
     pub(crate) at: At,
-    /// What is wrong, without a word of it.
+    /// The cause, without a word of the correction.
     pub(crate) fault: String,
 }
 
@@ -150,35 +151,35 @@ pub enum StateError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// A line is none that this program wrote.
+    /// A line does not parse.
     #[error("{}, line {line}: {problem}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The cause.
         problem: String,
     },
-    /// Another process has it.
+    /// Another process has the folder open.
     #[error("{}: another process learns corrections with this state folder", path.display())]
     Busy {
         /// The lock.
         path: PathBuf,
     },
-    /// It was begun otherwise.
-    #[error("{}: was begun with {key} {was}, not {is}: other versions would come of the same corrections; put it back, or begin another state folder", path.display())]
+    /// The folder was created with other settings.
+    #[error("{}: created with {key} = {was}, but the setting is now {is}, which would change the versions; restore it, or use a new state folder", path.display())]
     Begun {
         /// The journal.
         path: PathBuf,
         /// The setting.
         key: &'static str,
-        /// What it was.
+        /// The original value.
         was: String,
-        /// What it is.
+        /// The current value.
         is: String,
     },
 }
@@ -188,7 +189,7 @@ pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> StateError {
     move |source| StateError::Io { path, source }
 }
 
-/// Makes a folder that is the owner's alone.
+/// Creates a folder that only the owner can access.
 pub(crate) fn make_folder(path: &Path) -> Result<(), StateError> {
     DirBuilder::new()
         .recursive(true)
@@ -197,7 +198,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), StateError> {
         .map_err(io(path))
 }
 
-/// A file of lines that only grows.
+/// A file of lines that is only appended to.
 pub(crate) struct Log<T> {
     path: PathBuf,
     file: File,
@@ -205,7 +206,7 @@ pub(crate) struct Log<T> {
 }
 
 impl<T: Serialize + DeserializeOwned> Log<T> {
-    /// Opens the file, or begins it; what it holds. A last line without its end is cut off.
+    /// Opens or creates the file, and returns its lines. An incomplete last line is cut off.
     ///
     /// # Errors
     /// [`StateError::Io`] or [`StateError::Line`].
@@ -224,7 +225,7 @@ impl<T: Serialize + DeserializeOwned> Log<T> {
                 path: path.clone(),
                 line: index + 1,
                 problem: format!(
-                    "column {}: not what this program writes ({:?} error); put the file back as it was, or begin another state folder",
+                    "column {}: not a journal entry ({:?} error); restore the file, or use a new state folder",
                     error.column(),
                     error.classify()
                 ),
@@ -237,7 +238,7 @@ impl<T: Serialize + DeserializeOwned> Log<T> {
         file.seek(SeekFrom::End(0)).map_err(io(&path))?;
         file.sync_all().map_err(io(&path))?;
         if let Some(folder) = path.parent() {
-            // The name is durable too.
+            // Makes the file's name durable as well.
             let synced = File::open(folder).and_then(|folder| folder.sync_all());
             synced.map_err(io(folder))?;
         }
@@ -245,7 +246,7 @@ impl<T: Serialize + DeserializeOwned> Log<T> {
         Ok((Self { path, file, kind }, entries))
     }
 
-    /// Begins anew, without a line.
+    /// Removes all lines.
     ///
     /// # Errors
     /// [`StateError::Io`].
@@ -253,8 +254,8 @@ impl<T: Serialize + DeserializeOwned> Log<T> {
         self.file.set_len(0).map_err(io(&self.path))
     }
 
-    /// Adds lines, all of which are durable when this returns. After an error nothing more may be added: the file is opened
-    /// anew.
+    /// Appends lines, all of which are durable when this returns. After an error nothing more may be appended
+    /// until the file is opened again.
     ///
     /// # Errors
     /// [`StateError::Io`].

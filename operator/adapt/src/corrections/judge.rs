@@ -1,4 +1,4 @@
-//! What a bundle does with notes that nothing was learnt from: whether a new version is worse than the one that runs.
+//! Scores a bundle on held-out notes, to tell whether a new version is worse than the current one.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use lethe_ensemble::Bundle;
 
 use super::learnt::{batches, leaks};
 
-/// How good a bundle is on notes.
+/// A bundle's score on notes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
-    /// How many notes.
+    /// The number of notes.
     pub notes: usize,
     /// Strict counts.
     pub strict: Counts,
@@ -22,7 +22,7 @@ pub struct Score {
 }
 
 impl Score {
-    /// Whether this finds less of gold, or lets more of it through, than that.
+    /// Returns whether this version has a lower strict F1 or leaks more than the other.
     pub fn is_worse_than(&self, other: &Self) -> bool {
         self.leaked > other.leaked || self.strict.f1() < other.strict.f1() - 1e-12
     }
@@ -40,7 +40,7 @@ impl std::fmt::Display for Score {
     }
 }
 
-/// Holds a bundle against gold.
+/// Scores a bundle against gold.
 ///
 /// # Errors
 /// [`BatchError`].
@@ -58,7 +58,7 @@ pub(super) fn score(bundle: &Bundle, documents: &[Document]) -> Result<Score, Ba
                 .sum::<u64>()
         };
         score.characters += count(&[]);
-        // A note that a member fails on is quarantined: nothing of it is found, and nothing leaks.
+        // A note that a member fails on is quarantined: no span is found, and nothing leaks.
         let marks = said.as_deref().unwrap_or_default();
         score.strict += Counts::strict(&document.marks, marks);
         if said.is_some() {
@@ -69,7 +69,7 @@ pub(super) fn score(bundle: &Bundle, documents: &[Document]) -> Result<Score, Ba
     Ok(score)
 }
 
-/// What a bundle decides of notes, as the stream does; none of a note that it would quarantine.
+/// Returns the bundle's decisions for notes, as in the stream; `None` for a note that would be quarantined.
 ///
 /// # Errors
 /// [`BatchError`].
@@ -121,17 +121,14 @@ mod tests {
         let now = score(8, 1, 5);
         assert!(!now.is_worse_than(&now));
         assert!(!score(9, 1, 5).is_worse_than(&now));
-        assert!(
-            score(8, 2, 5).is_worse_than(&now),
-            "more is marked that is nothing"
-        );
+        assert!(score(8, 2, 5).is_worse_than(&now), "more false positives");
         assert!(
             score(9, 0, 6).is_worse_than(&now),
             "better by spans, but more leaks"
         );
         assert!(
             !Score::default().is_worse_than(&Score::default()),
-            "nothing was kept back"
+            "the held-out set is empty"
         );
     }
 

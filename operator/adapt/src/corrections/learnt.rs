@@ -1,7 +1,8 @@
-//! What is learnt from the corrections in force: naive Bayes beside a member of the bundle, with its weight, and phrases.
+//! What is learnt from the corrections in force: naive Bayes with its weight against a member of the bundle,
+//! and phrases.
 //!
-//! All of it follows from the corrections and the base bundle alone, whatever happened in between: learning on from batch to
-//! batch gives the same as learning all batches anew.
+//! Everything follows from the corrections and the base bundle alone: incremental learning gives the same
+//! result as learning all batches from the start.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,49 +18,51 @@ use super::judge::decided;
 use super::phrases::{self, PhrasesError};
 use crate::{AdaptError, First, Ground, Incremental, Loss, Over, Soft, Weighing};
 
-/// Batches of corrections are small, and a weight told from the latest alone would jump with each: all that have arrived tell
-/// it, each by what the learners said of it before they learnt it.
+/// Batches of corrections are small, and a weight estimated from the latest alone would jump with each. So it
+/// is estimated from all batches, each with the predictions from before it was learnt.
 const WEIGHING: Weighing = Weighing {
     loss: Loss::Brier,
     over: Over::All,
 };
 
-/// A weight that fewer notes have told is chance: until then the model is alone. With a weight of less than a half, told from
-/// one odd note, a naive Bayes that has seen next to nothing would decide all.
+/// The number of notes from which the weight is trusted; below it, the model runs without naive Bayes. A
+/// weight below one half, estimated from one unusual note, would let a naive Bayes with hardly any data
+/// decide everything.
 const TOLD: usize = 10;
 
-/// A corrected note that something is learnt from.
+/// A corrected note to learn from.
 pub(super) struct Lesson<'d> {
     pub(super) document: &'d Document,
-    /// Marks that the base bundle leaves a letter or digit of unredacted.
+    /// Gold spans of which the base bundle leaves a letter or digit unredacted.
     pub(super) missed: Vec<Span>,
 }
 
-/// The learners as they stand after some batches.
+/// The learners after some batches.
 pub(super) struct Learnt {
     ground: Ground,
     first: Option<Arc<dyn Learned>>,
-    /// The corrections that they have learnt, batch by batch.
+    /// The corrections that they have learnt, by batch.
     seen: Vec<Vec<Place>>,
     pair: Option<Incremental>,
-    /// What the base bundle missed, for each correction that it was asked of.
+    /// The spans that the base bundle missed, for each correction that was scored.
     missed: HashMap<Place, Vec<Span>>,
 }
 
-/// What a bundle can be made of.
+/// The learnt parts of a bundle.
 pub(super) struct Lessons {
-    /// The model's weight beside naive Bayes; none where there is no model, or too little has told it yet, or it is all.
+    /// The model's weight against naive Bayes; `None` without a model, with too little evidence, or at a
+    /// weight of 1.
     pub(super) weight: Option<f64>,
-    /// The compiled phrases, and how many they are.
+    /// The compiled phrases and their number.
     pub(super) phrases: Option<(Vec<u8>, usize)>,
-    /// How many notes were learnt.
+    /// The number of learnt notes.
     pub(super) notes: usize,
-    /// Corrected notes that were kept back.
+    /// Corrected notes in the held-out set.
     pub(super) kept: Vec<Document>,
 }
 
 impl Learnt {
-    /// Has seen nothing; `first` is the model of the pair.
+    /// Creates learners without data; `first` is the model of the pair.
     pub(super) fn new(first: Option<Arc<dyn Learned>>, ground: Ground) -> Self {
         Self {
             ground,
@@ -70,12 +73,12 @@ impl Learnt {
         }
     }
 
-    /// Naive Bayes as it stands.
+    /// Returns naive Bayes in its current state.
     pub(super) fn bayes(&self) -> Option<&Bayes> {
         self.pair.as_ref().map(|pair| pair.soft().bayes())
     }
 
-    /// Learns what is in force now.
+    /// Learns the corrections in force.
     pub(super) fn learn(&mut self, history: &History, base: &Bundle) -> Result<Lessons, LearnError> {
         let corrections = history.corrections();
         let batches: Vec<Vec<Place>> = corrections
@@ -110,7 +113,8 @@ impl Learnt {
         })
     }
 
-    /// Brings the pair to where these batches lead: on from where it is, if it has learnt the first of them and no other.
+    /// Trains the pair on these batches. It continues from the current state if the batches begin with those
+    /// already learnt.
     fn take(
         &mut self,
         batches: &[Vec<Place>],
@@ -134,13 +138,13 @@ impl Learnt {
     }
 
     fn weight(&self) -> Option<f64> {
-        // The first batch told nothing: naive Bayes had seen nothing before it.
+        // The first batch is no evidence: naive Bayes had learnt nothing before it.
         let told: usize = self.seen.iter().skip(1).map(Vec::len).sum();
         let weight = self.pair.as_ref().filter(|_| told >= TOLD)?.weight();
         (weight < 1.0).then_some(weight)
     }
 
-    /// Asks the base bundle of the corrections that it was not asked of before.
+    /// Runs the base bundle on corrections that it has not seen.
     fn ask(
         &mut self,
         order: &[Place],
@@ -164,7 +168,7 @@ impl Learnt {
     }
 }
 
-/// How many letters and digits of a span lie in none of these.
+/// Counts the letters and digits of a span that none of these spans cover.
 pub(super) fn leaks(text: &str, span: Span, found: &[Span]) -> u64 {
     let at = span.start();
     let characters = span.of(text).char_indices();
@@ -175,7 +179,7 @@ pub(super) fn leaks(text: &str, span: Span, found: &[Span]) -> u64 {
     open.count() as u64
 }
 
-/// Why nothing could be learnt. Carries no text.
+/// Why nothing could be learnt. It holds no text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LearnError {
@@ -185,12 +189,12 @@ pub enum LearnError {
     /// The phrases.
     #[error(transparent)]
     Phrases(#[from] PhrasesError),
-    /// Notes make no batch.
+    /// Texts do not form a batch.
     #[error(transparent)]
     Batch(#[from] lethe_core::BatchError),
 }
 
-/// Notes in batches that members can take.
+/// Splits notes into batches that members can process.
 pub(super) fn batches<'d>(
     documents: &'d [&'d Document],
 ) -> impl Iterator<Item = Result<NoteBatch, lethe_core::BatchError>> + 'd {

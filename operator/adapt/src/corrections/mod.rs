@@ -1,17 +1,18 @@
 //! Corrections of a running stream, learnt without stopping it (Singh 2020, in production).
 //!
-//! A correction is a note with all its identifiers as they should be. A [`Site`] takes them in, durably and once, learns
-//! those in force in batches, makes a bundle of them beside the one that was there at the beginning (the base), and
-//! publishes it as a new version unless it is worse on notes that nothing was learnt from. The stream takes up the version
-//! by itself; to go back is to make an older version current.
+//! A correction is a note with all its identifiers as they should be. A [`Site`] stores each correction
+//! durably and once, learns those in force in batches, builds a bundle from them and the initial bundle (the
+//! base), and publishes it as a new version unless it is worse on held-out notes. The stream loads the
+//! version by itself; a roll-back makes an older version current.
 //!
-//! Two things are learnt, because each does what the other cannot. Naive Bayes, mixed with one member of the bundle by a
-//! weight that is told from each batch before it is learnt, learns how identifiers look here; of one note it learns next to
-//! nothing, and its weight says so. Phrases are a list of what was marked and missed; they find what leaked yesterday today,
-//! and nothing else.
+//! Two things are learnt, because each does what the other cannot. Naive Bayes, mixed with one member of the
+//! bundle by a weight that is estimated from each batch before it is learnt, learns how identifiers look
+//! here; from one note it learns next to nothing, and its weight reflects that. Phrases are a list of what
+//! reviewers marked and the bundle missed; they find today what leaked yesterday, and nothing else.
 //!
-//! Invariants: what is learnt follows from the base and the journal alone, so that the same journal gives the same versions,
-//! byte for byte; nothing is learnt from what is kept back; no text leaves the journal but into the bundle, whose files name
+//! Invariants: what is learnt follows from the base and the journal alone, so that the same journal gives the
+//! same versions, byte for byte; nothing is learnt from the held-out set; text leaves the journal only into
+//! the bundle, whose files contain words as those of any model do.
 //! words as any model's do.
 
 mod candidate;
@@ -43,12 +44,12 @@ pub use outcome::{Arrived, Outcome, Turn, Verdict};
 pub use phrases::PhrasesError;
 pub use site::{Setup, Site};
 
-/// Why corrections cannot be learnt. Holds no word of them.
+/// Why corrections cannot be learnt. It holds no word of them.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CorrectionsError {
-    /// There is nothing that a version could be published to.
-    #[error("{}: no folder of versions; `lethe ensemble publish BUNDLE --to {}` makes it one", folder.display(), folder.display())]
+    /// There is no folder of versions to publish to.
+    #[error("{}: not a folder of versions; create one with `lethe ensemble publish BUNDLE --to {}`", folder.display(), folder.display())]
     NoVersions {
         /// The folder.
         folder: PathBuf,
@@ -62,29 +63,29 @@ pub enum CorrectionsError {
     /// A model of a bundle.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// Which member naive Bayes is mixed with.
+    /// The member to mix with naive Bayes cannot be chosen.
     #[error("{problem}")]
     First {
-        /// What is wrong, naming those that can be chosen.
+        /// The cause, with the possible members.
         problem: String,
     },
-    /// The bundle's members are combined in a way that nothing can stand beside.
-    #[error("the bundle's combiner takes no rules beside it")]
+    /// The bundle's combiner does not allow spans that are redacted regardless of the vote.
+    #[error("the bundle's combiner does not support phrases")]
     Combiner,
     /// Naive Bayes.
     #[error(transparent)]
     Train(#[from] TrainError),
-    /// What the corrections teach.
+    /// Learning the corrections failed.
     #[error(transparent)]
     Learn(#[from] LearnError),
-    /// Notes make no batch.
+    /// Texts do not form a batch.
     #[error(transparent)]
     Batch(#[from] BatchError),
-    /// A correction that was understood is none.
-    #[error("a correction that was taken is none any more: {0}")]
+    /// A correction that was valid before is invalid now.
+    #[error("a correction in the journal is no longer valid: {0}")]
     Taken(Fault),
-    /// What is kept back has other labels than the bundle.
-    #[error("kept-back document {document} (counted from 1): label set `{set}` has no label `{label}`")]
+    /// The held-out set has labels that the bundle lacks.
+    #[error("held-out document {document} (counted from 1): label set `{set}` has no label `{label}`")]
     Gold {
         /// The document.
         document: usize,

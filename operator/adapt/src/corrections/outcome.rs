@@ -1,57 +1,58 @@
-//! What a site says of what it did: places, counts, versions and figures.
+//! Reports of what a site did: positions, counts, versions and scores.
 
 use super::correction::Fault;
 use super::journal::At;
 use super::judge::Score;
 
-/// What came of what had arrived.
+/// The result of adding payloads.
 #[derive(Debug, Default)]
 pub struct Arrived {
-    /// Corrections that are in the journal now.
+    /// Corrections that are now in the journal.
     pub taken: usize,
-    /// What was none, and why.
+    /// Invalid corrections, and why.
     pub rejected: Vec<(At, Fault)>,
 }
 
-/// What came of a batch.
+/// The outcome of a batch.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// A version is current that was not before.
+    /// The new version is current.
     Published(Verdict),
-    /// The version that would be is the current one already.
+    /// The new version equals the current one.
     Same(Verdict),
-    /// It is worse than the current one, which goes on.
+    /// The new version is worse than the current one, which stays.
     Refused(Verdict),
-    /// The current version is none of these corrections': nothing is learnt until it is.
+    /// The current version did not result from these corrections; learning pauses until one that did is
+    /// current.
     Paused {
         /// The current version.
         current: String,
     },
 }
 
-/// A version and what it was held against.
+/// A version and its comparison with the current one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// Its name.
     pub version: String,
-    /// How many corrected notes it has learnt.
+    /// The number of notes that it has learnt.
     pub notes: usize,
-    /// How many phrases it lists.
+    /// The number of phrases that it lists.
     pub phrases: usize,
-    /// The weight of the member that naive Bayes is mixed with; none where it is alone.
+    /// The weight of the member that naive Bayes is mixed with; `None` without a mixture.
     pub weight: Option<f64>,
-    /// How good it is on what was kept back.
+    /// Its score on the held-out set.
     pub new: Score,
-    /// How good the current version is.
+    /// The score of the current version.
     pub old: Score,
 }
 
-/// Somebody made another version current.
+/// Another version was made current from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// The version.
     pub version: String,
-    /// How many batches are set aside by that.
+    /// The number of batches that this set aside.
     pub aside: usize,
 }

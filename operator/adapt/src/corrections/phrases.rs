@@ -1,9 +1,9 @@
-//! Words that corrections mark and the bundle missed, as a list of the site's own: what a single correction teaches.
+//! A list of the words that corrections mark and the bundle missed: what a single correction can teach.
 //!
-//! A learner that has seen one note has next to no weight, and rightly so; but a name that leaked once leaks in the next note
-//! of the same patient, today. So what somebody marked is found from then on wherever it stands as it was written. A list
-//! cannot tell a name from a word, so only what looks like a name or a number is listed, and nothing that stands unmarked in
-//! corrected notes as often as marked, or in the last of them that has it.
+//! After one note a learner rightly has next to no weight; but a name that leaked once will leak in the
+//! patient's next note, today. So from then on a marked phrase is found wherever it occurs as it was written.
+//! A list cannot distinguish a name from a word, so it only has phrases that look like a name or a number,
+//! and none that occurs unmarked in corrected notes as often as marked, or in the last note that has it.
 
 use std::collections::BTreeMap;
 
@@ -13,52 +13,54 @@ use lethe_dictionaries::{CompileError, Dictionary, List, LoadError, MatchMode, R
 
 use super::learnt::{Lesson, batches};
 
-/// Letters that a phrase has at least.
+/// The minimum number of letters in a phrase.
 const LETTERS: usize = 3;
-/// Digits that one without so many letters has at least: fewer are a dose, an age or a year.
+/// The minimum number of digits in a phrase with fewer letters: a shorter number may be a dose, an age or a
+/// year.
 const DIGITS: usize = 5;
-/// Characters that it has at most: what is longer is a passage.
+/// The maximum number of characters: longer text is a passage.
 const LONGEST: usize = 80;
 
-/// Why phrases cannot be listed. Holds no phrase.
+/// Why phrases cannot be listed. It holds no phrase.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PhrasesError {
     /// They cannot be compiled.
     #[error("the list of phrases cannot be compiled: {}", told(.0))]
     Compile(CompileError),
-    /// What was compiled cannot be read.
+    /// The compiled list cannot be read.
     #[error("the list of phrases: {0}")]
     Load(#[from] LoadError),
-    /// The corrected notes make no batch.
+    /// The corrected notes do not form a batch.
     #[error(transparent)]
     Batch(#[from] lethe_core::BatchError),
 }
 
-/// The error's kind alone: its own words may name an entry.
+/// Returns only the error's kind: its own message may name an entry.
 const fn told(error: &CompileError) -> &'static str {
     match error {
-        CompileError::TooMany { .. } => "more labels than a dictionary has lists",
-        CompileError::SameId { .. } => "two labels of one name",
-        _ => "the automaton cannot be built",
+        CompileError::TooMany { .. } => "more labels than a dictionary can have lists",
+        CompileError::SameId { .. } => "two labels with the same name",
+        _ => "building the automaton failed",
     }
 }
 
-/// How often a phrase was seen in corrected notes.
+/// Counts of a phrase in corrected notes.
 #[derive(Default)]
 struct Seen {
-    /// The phrase as it was marked last.
+    /// The phrase as last marked.
     text: String,
     /// Whether the bundle ever missed it.
     missed: bool,
-    /// How often it was marked, by label, with the place of the last such note.
+    /// Counts by label, with the index of the last such note.
     marked: BTreeMap<String, (usize, usize)>,
     unmarked: usize,
-    /// Whether the last note that has it has it unmarked.
+    /// Whether it is unmarked in the last note that has it.
     refuted: bool,
 }
 
-/// The compiled list of phrases, one list a label; none if there is no phrase. The same lessons give the same bytes.
+/// Returns the compiled phrases, with one list per label; `None` without phrases. The same lessons give the
+/// same bytes.
 ///
 /// # Errors
 /// [`PhrasesError`].
@@ -90,7 +92,7 @@ pub(super) fn listed(lessons: &[Lesson<'_>]) -> Result<Option<(Vec<u8>, usize)>,
         if phrase.refuted || phrase.unmarked >= times {
             continue;
         }
-        // Marked as this and as that: as what it was most often, then last.
+        // If it was marked with several labels, the most frequent counts, then the last.
         let label = phrase.marked.iter().max_by_key(|(_, count)| **count);
         if let Some((label, _)) = label {
             by_label.entry(label).or_default().push((phrase.text.clone(), 0));
@@ -105,7 +107,7 @@ pub(super) fn listed(lessons: &[Lesson<'_>]) -> Result<Option<(Vec<u8>, usize)>,
     Ok((count > 0).then_some((bytes, count)))
 }
 
-/// Counts where phrases stand unmarked, as the member that finds them would find them.
+/// Counts unmarked occurrences, as the member that lists phrases would find them.
 fn look(lessons: &[Lesson<'_>], seen: &mut BTreeMap<String, Seen>) -> Result<(), PhrasesError> {
     let items = seen.values().map(|phrase| (phrase.text.clone(), 0)).collect();
     let bytes = compile(&[list("", items)]).map_err(PhrasesError::Compile)?;
@@ -137,19 +139,21 @@ fn look(lessons: &[Lesson<'_>], seen: &mut BTreeMap<String, Seen>) -> Result<(),
 }
 
 fn is_marked(document: &Document, span: Span) -> bool {
-    // A part of what is marked is no word of its own; neither is what reaches beyond it.
+    // A part of a marked span does not count as an unmarked occurrence, nor does a hit that extends beyond
+    // the span.
     document
         .marks
         .iter()
         .any(|mark| mark.span.start() < span.end() && span.start() < mark.span.end())
 }
 
-/// What a phrase is told by: its letters and digits as written, whatever stands between them.
+/// Returns the key of a phrase: its letters and digits as written.
 fn canonical(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// Whether a marked text may be listed: written as a name is, or a number that is nobody else's.
+/// Returns whether a marked text may be listed: it is written like a name, or is a number long enough to be
+/// an identifier.
 fn is_phrase(text: &str) -> bool {
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let digits = text.chars().filter(|c| c.is_numeric()).count();
@@ -200,7 +204,7 @@ mod tests {
         }
     }
 
-    /// The phrases of notes of which the bundle finds nothing, with their labels.
+    /// Returns the phrases of notes in which the bundle finds nothing, with their labels.
     fn phrases(documents: &[Document]) -> Vec<(String, String)> {
         let lessons: Vec<Lesson<'_>> = documents
             .iter()
@@ -292,7 +296,7 @@ mod tests {
         );
         let other = document("quill and QUILL.", &[]);
         assert_eq!(phrases(&[marks.clone(), other]), only("P", &["Quill"]));
-        // Marked again since.
+        // Marked again since then.
         assert_eq!(phrases(&[marks.clone(), takes, marks]), only("P", &["Quill"]));
     }
 

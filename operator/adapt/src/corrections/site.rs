@@ -1,4 +1,5 @@
-//! A site's corrections, from their arrival to the version that runs: the one object that a process beside the stream holds.
+//! A site's corrections, from their arrival to the running version. The process that learns from a stream's
+//! corrections holds one [`Site`].
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -24,26 +25,26 @@ const REJECTED: &str = "rejected.jsonl";
 const LOCK: &str = "lock";
 const CANDIDATE: &str = "candidate";
 
-/// Naive Bayes draws nothing by chance; its page says a seed all the same.
+/// Naive Bayes uses no randomness, but its manifest requires a seed.
 const SEED: u64 = 1;
 
-/// What a site learns corrections with.
+/// The settings of a site.
 pub struct Setup {
     /// The folder for the journal. It will hold the text of notes.
     pub state: PathBuf,
-    /// The folder of versions that the stream redacts by.
+    /// The folder of versions from which the stream loads its bundle.
     pub versions: PathBuf,
     /// The stream's dictionary.
     pub dictionary: Arc<Dictionary>,
-    /// The member that naive Bayes is mixed with; the only one that can be if not given.
+    /// The member that naive Bayes is mixed with; by default the only possible one.
     pub first: Option<String>,
-    /// The share of corrected notes that nothing is learnt from, 0 to 1.
+    /// The share of corrected notes in the held-out set, 0 to 1.
     pub keep_share: f64,
-    /// Other notes with gold spans that nothing is learnt from.
+    /// More held-out notes with gold spans.
     pub kept_back: Vec<Document>,
 }
 
-/// A state folder, opened.
+/// An open state folder.
 pub struct Site {
     setup: Setup,
     versions: Versions,
@@ -53,14 +54,14 @@ pub struct Site {
     journal: Log<Entry>,
     rejected: Log<Rejected>,
     learnt: Learnt,
-    /// The version that was judged or published last, opened.
+    /// The version that was scored or published last, opened.
     current: Option<(String, Bundle)>,
-    /// Held as long as the folder is.
+    /// Locks the folder while the site exists.
     _lock: File,
 }
 
 impl Site {
-    /// Opens a state folder, or begins it beside the version that is current now.
+    /// Opens a state folder, or creates it with the current version as the base.
     ///
     /// # Errors
     /// [`CorrectionsError`].
@@ -130,40 +131,40 @@ impl Site {
         })
     }
 
-    /// How far each partition or file was read.
+    /// Returns the position up to which each partition or file was read.
     pub const fn positions(&self) -> &Positions {
         &self.history.positions
     }
 
-    /// The version that everything is learnt beside.
+    /// Returns the base version.
     pub fn base(&self) -> &str {
         &self.history.base
     }
 
-    /// The member that naive Bayes is mixed with; none if the bundle has none that can be.
+    /// Returns the member that naive Bayes is mixed with; `None` if no member can be mixed.
     pub fn first(&self) -> Option<&str> {
         self.first.as_deref()
     }
 
-    /// How many corrections were ever taken.
+    /// Returns the number of all valid corrections.
     pub fn corrections(&self) -> usize {
         self.history.len()
     }
 
-    /// How many corrections are in no batch yet.
+    /// Returns the number of corrections that are in no batch yet.
     pub fn waiting(&self) -> usize {
         self.history.waiting()
     }
 
-    /// Whether a batch was begun and nothing is known to have come of it: the process ended before.
+    /// Returns whether a batch has no outcome, because the process ended before.
     pub const fn is_open(&self) -> bool {
         self.history.is_open()
     }
 
-    /// Takes in what arrived; it is durable when this returns. What was read before is passed over.
+    /// Adds payloads, which are durable when this returns. Those that were read before are skipped.
     ///
     /// # Errors
-    /// [`CorrectionsError::State`], after which the folder must be opened anew.
+    /// [`CorrectionsError::State`], after which the folder must be opened again.
     pub fn take<'p>(
         &mut self,
         arrived: impl IntoIterator<Item = (At, Option<&'p [u8]>)>,
@@ -197,8 +198,8 @@ impl Site {
         Ok(told)
     }
 
-    /// Looks which version is current, and takes note if somebody changed it; none where it is what it was, or is none of
-    /// these corrections'.
+    /// Records that another version of these corrections was made current; returns `None` if the current
+    /// version is unchanged, or did not result from these corrections.
     ///
     /// # Errors
     /// [`CorrectionsError`].
@@ -216,7 +217,8 @@ impl Site {
         }))
     }
 
-    /// Learns the corrections that wait, as one batch, or what a batch that was begun is of; none if there is nothing to do.
+    /// Learns the waiting corrections as one batch, or finishes a batch that has no outcome; `None` if there
+    /// is nothing to do.
     ///
     /// # Errors
     /// [`CorrectionsError`].
@@ -235,7 +237,7 @@ impl Site {
         loop {
             let version = self.versions.current()?;
             let (verdict, folder) = self.candidate(&version)?;
-            // Killed after it was published and before that was written down.
+            // The process was killed after publication and before the journal recorded it.
             let published = verdict.version == version;
             if !published && !self.history.knows(&version) {
                 return Ok(Some(Outcome::Paused { current: version }));
@@ -260,7 +262,7 @@ impl Site {
         }
     }
 
-    /// Makes the bundle that the corrections in force come to, and holds it against the current version.
+    /// Builds the bundle of the corrections in force, and compares it with the current version.
     fn candidate(&mut self, current: &str) -> Result<(Verdict, PathBuf), CorrectionsError> {
         let lessons = self.learnt.learn(&self.history, &self.base)?;
         let mixed = match (self.first.as_deref(), lessons.weight, self.learnt.bayes()) {
@@ -270,7 +272,7 @@ impl Site {
         let base = self.versions.path(&self.history.base);
         let folder = self.setup.state.join(CANDIDATE);
         let (folder, version) = if mixed.is_none() && lessons.phrases.is_none() {
-            // Nothing is added to the base.
+            // There is nothing to add to the base.
             (base, self.history.base.clone())
         } else {
             let recipe = Recipe {
@@ -302,7 +304,7 @@ impl Site {
         Ok((verdict, folder))
     }
 
-    /// A version, opened, which the next call may close.
+    /// Opens a version; the next call may close it.
     fn opened(&mut self, version: &str, folder: &Path) -> Result<&Bundle, CorrectionsError> {
         if version == self.history.base {
             return Ok(&self.base);
@@ -328,11 +330,11 @@ impl Site {
         self.write(&[entry])
     }
 
-    /// Makes entries durable and takes them in.
+    /// Makes entries durable and applies them.
     fn write(&mut self, entries: &[Entry]) -> Result<(), CorrectionsError> {
         self.journal.append(entries)?;
         for entry in entries {
-            // Each was checked when it was read.
+            // Each entry was checked when it was read.
             self.history
                 .apply(entry, &self.base.labels)
                 .map_err(CorrectionsError::Taken)?;
@@ -341,7 +343,7 @@ impl Site {
     }
 }
 
-/// The history that a journal's first line begins, if it was begun as it is opened now.
+/// Creates the history from a journal's first line, if the settings are the same.
 fn begun(path: &Path, entries: &[Entry], setup: &Setup) -> Result<History, StateError> {
     let damaged = |problem: &str| StateError::Line {
         path: path.to_owned(),
@@ -355,16 +357,16 @@ fn begun(path: &Path, entries: &[Entry], setup: &Setup) -> Result<History, State
         keep_share,
     }) = entries.first()
     else {
-        return Err(damaged("the journal does not begin as one does"));
+        return Err(damaged("the journal has no valid first line"));
     };
     if *format != FORMAT {
         return Err(damaged(&format!(
-            "a journal of format {format}, and this program has {FORMAT}; begin another state folder"
+            "the journal has format {format}, and this program supports {FORMAT}; use a new state folder"
         )));
     }
     let told = |name: &Option<String>| {
         name.as_ref()
-            .map_or("none named".to_owned(), |name| format!("`{name}`"))
+            .map_or("none".to_owned(), |name| format!("`{name}`"))
     };
     let same = [
         ("first", told(first), told(&setup.first)),
@@ -381,7 +383,7 @@ fn begun(path: &Path, entries: &[Entry], setup: &Setup) -> Result<History, State
     Ok(History::begun(base.clone(), first.clone(), *keep_share))
 }
 
-/// Two processes with one journal would each lose what the other does.
+/// Locks the journal: two processes would overwrite each other's work.
 fn lock(path: &Path) -> Result<File, StateError> {
     let mut options = File::options();
     let file = options
@@ -399,7 +401,7 @@ fn lock(path: &Path) -> Result<File, StateError> {
     }
 }
 
-/// Gold under other labels would make any version as good as any.
+/// Checks the held-out labels: with unknown ones, all versions would score the same.
 fn known_labels(documents: &[Document], base: &Bundle) -> Result<(), CorrectionsError> {
     for (index, document) in documents.iter().enumerate() {
         let unknown = document

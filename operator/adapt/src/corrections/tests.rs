@@ -1,4 +1,4 @@
-//! A site from its first correction on: what becomes a version, what does not, what a kill and a roll-back leave.
+//! Tests of a site: what becomes a version, what does not, and what remains after a kill and a roll-back.
 
 use std::sync::Arc;
 
@@ -41,7 +41,8 @@ fn one_correction_is_a_version_and_going_back_takes_it_back_for_good() {
     assert_eq!(site.step().unwrap(), None, "it is not published again");
     drop(site);
 
-    // New corrections are learnt beside what is current; the old one comes back when it is sent again.
+    // New corrections are added to the current version; a batch that was set aside returns when it is sent
+    // again.
     let mut site = place.site();
     assert_eq!((site.step().unwrap(), site.corrections()), (None, 1));
     take(&mut site, &payloads);
@@ -62,14 +63,14 @@ fn a_correction_that_takes_a_mark_away_is_heard() {
     published(site.step().unwrap());
     payloads.push(correction(&document("other", "the Zorva method is used", &[]), 1));
     take(&mut site, &payloads);
-    // Nothing is left that the base does not have: it is the base again.
+    // The corrections now add nothing, so the base is current again.
     let verdict = published(site.step().unwrap());
     assert_eq!(
         (verdict.version.as_str(), verdict.phrases),
         (place.base.as_str(), 0)
     );
     assert!(place.found(LATER).is_empty());
-    // The first note was wrong as well, it turns out.
+    // It turns out that the first note was also wrong.
     payloads.push(correction(&document("l0", &local(0).text, &[]), 2));
     take(&mut site, &payloads);
     assert!(matches!(site.step().unwrap(), Some(Outcome::Same(_))));
@@ -84,12 +85,12 @@ fn a_kill_at_any_moment_loses_nothing_and_doubles_nothing() {
         .collect();
     let through = |place: &Place| {
         let mut site = place.site();
-        // A batch that was begun is concluded first, as the program does.
+        // As in the program, a batch without an outcome is finished first.
         if site.is_open() {
             site.step().unwrap();
         }
         for count in [2, 4, 6] {
-            // Batches end where they ended before the kill.
+            // The batches have the same ends as before the kill.
             if site.corrections() < count {
                 take(&mut site, &payloads[..count]);
             }
@@ -111,7 +112,7 @@ fn a_kill_at_any_moment_loses_nothing_and_doubles_nothing() {
         let torn = lines[kept].chars().take(lines[kept].len() / 2);
         let left: String = lines[..kept].concat().chars().chain(torn).collect();
         std::fs::write(killed.path("state/journal.jsonl"), &left).unwrap();
-        // Versions that were published before the kill, and the one that was not written down yet.
+        // Versions that were published before the kill, and the one that was not recorded yet.
         let done = lines[..=kept].iter().filter(|line| line.contains("published"));
         for line in done {
             let entry: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -148,7 +149,7 @@ fn naive_bayes_is_mixed_in_once_its_weight_is_told_and_the_mixture_runs() {
         (manifest.kind.as_str(), manifest.training.documents),
         (MIXTURE, 20)
     );
-    // A name that no correction has, where names stand here; and what was known at home.
+    // A name that no correction has, in the usual position; and what the first institute taught.
     assert_eq!(
         place.found("the porter brings Vesk over to ward north at noon\n"),
         ["Vesk"]
@@ -160,7 +161,8 @@ fn naive_bayes_is_mixed_in_once_its_weight_is_told_and_the_mixture_runs() {
         2
     );
 
-    // Begun anew beside what came of it, the mixture is mixed again and a second list stands beside the first.
+    // With a new state folder on the resulting version, the mixture is mixed again and a second list is
+    // added.
     drop(site);
     let setup = Setup {
         state: place.path("next"),
@@ -185,7 +187,7 @@ fn what_is_worse_on_what_was_kept_back_is_kept_out_and_told() {
     let mut site = Site::open(with_gold()).unwrap();
     let mut payloads = vec![correction(&local(0), 1)];
     take(&mut site, &payloads);
-    // Without gold's own marks there is no F1; the spurious ones count once there are some.
+    // Without gold spans F1 is 0 for both; false positives count once there are some.
     assert!(matches!(site.step().unwrap(), Some(Outcome::Published(_))));
     drop(site);
 
@@ -205,7 +207,7 @@ fn what_is_worse_on_what_was_kept_back_is_kept_out_and_told() {
     assert!(verdict.new.strict.f1() < verdict.old.strict.f1());
     assert_eq!((verdict.new.leaked, verdict.new.notes), (0, 4));
     assert_eq!(place.versions().current().unwrap(), place.base);
-    // Once somebody has taken it back, the rest is learnt.
+    // After the correction is withdrawn, the rest is learnt.
     payloads.push(correction(&document("l0", &local(0).text, &[]), 2));
     payloads.push(correction(&local(1), 1));
     take(&mut site, &payloads);
@@ -248,7 +250,7 @@ fn what_is_no_correction_is_told_by_its_place_listed_and_passed_over() {
         !told.contains("Secret") && told.contains("\"offset\":0"),
         "{told}"
     );
-    // Killed before the list was written.
+    // The process was killed before the list was written.
     std::fs::write(place.path("state/rejected.jsonl"), "").unwrap();
     let mut site = place.site();
     assert_eq!(list(), told);
@@ -288,7 +290,10 @@ fn a_state_folder_is_one_process_s_and_goes_on_as_it_was_begun() {
         first: Some("crf".to_owned()),
         ..place.setup()
     });
-    assert!(told.contains("first none named, not `crf`"), "{told}");
+    assert!(
+        told.contains("first = none, but the setting is now `crf`"),
+        "{told}"
+    );
     let told = refused(Setup {
         kept_back: vec![document("k", "Ana", &[("Ana", "WARD")])],
         ..place.setup()
@@ -298,7 +303,7 @@ fn a_state_folder_is_one_process_s_and_goes_on_as_it_was_begun() {
         versions: place.path("nowhere"),
         ..place.setup()
     });
-    assert!(told.contains("no folder of versions"), "{told}");
+    assert!(told.contains("not a folder of versions"), "{told}");
 }
 
 #[test]
@@ -319,11 +324,11 @@ fn which_member_is_mixed_is_said_where_there_are_several_and_none_is_no_fault() 
         Site::open(setup).map_err(|error| error.to_string())
     };
     let told = open(&["crf", "memm", "mira"], None).map(drop).unwrap_err();
-    assert!(told.ends_with("say which, of `crf`, `memm`"), "{told}");
+    assert!(told.ends_with("choose one of `crf`, `memm`"), "{told}");
     let site = open(&["crf", "memm"], Some("memm")).unwrap();
     assert_eq!(site.first(), Some("memm"));
     let told = open(&["crf", "mira"], Some("svm")).map(drop).unwrap_err();
-    assert!(told.contains("it has `crf`, `mira`"), "{told}");
+    assert!(told.contains("choose one of `crf`, `mira`"), "{told}");
     let mut alone = open(&["mira"], None).unwrap();
     assert_eq!(alone.first(), None);
     take(&mut alone, &[correction(&local(0), 1)]);

@@ -1,52 +1,52 @@
-//! Why self-training helps, or does not: what became of the target's words and entities that were wrong before (Liao 2021,
-//! "Reasons for performance improvement").
+//! Analyses why self-training helps or does not: what became of the target's words and entities that were
+//! wrong before (Liao 2021, "Reasons for performance improvement").
 //!
-//! Counts and probabilities only: no text of a document.
+//! The analysis holds counts and probabilities, and no text.
 
 use lethe_core::NoteBatch;
 use lethe_corpus::{Counts, Document, Mark};
 use lethe_learn::{Marginals, TagSet};
 use serde::Serialize;
 
-/// Where the bins of the right tag's probability end.
+/// The upper ends of the bins of the right tag's probability.
 const ENDS: [f64; 8] = [0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 1.0];
 
-/// What a model says of the target's documents.
+/// A model's predictions for the target's documents.
 pub struct Said<'a> {
-    /// How likely each tag is.
+    /// The tags' probabilities.
     pub shares: &'a dyn Marginals,
-    /// The same documents with its spans in place of gold.
+    /// The same documents with predicted spans instead of gold.
     pub documents: &'a [Document],
 }
 
-/// Words of gold's entities whose tag was wrong before.
+/// Words of gold entities whose tag was wrong before.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WordBin {
-    /// The right tag's probability before, above this.
+    /// The lower bound of the right tag's probability before.
     pub from: f64,
-    /// Up to this.
+    /// The upper bound, inclusive.
     pub to: f64,
-    /// How many words.
+    /// The number of words.
     pub wrong: usize,
-    /// How many of them are right after.
+    /// Those that are right after.
     pub corrected: usize,
 }
 
-/// Entities that were not found whole before, by how many of their words had the right tag.
+/// Entities that were not found exactly before, by whether a word of them had the right tag.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct EntityBin {
-    /// Right words before: none, or at least one.
+    /// Whether at least one word was right before.
     pub some_right: bool,
-    /// How many entities.
+    /// The number of entities.
     pub wrong: usize,
-    /// How many of them are found whole after.
+    /// Those that are found exactly after.
     pub corrected: usize,
 }
 
-/// What became of what was wrong, and what became wrong.
+/// Corrected and new errors.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
-    /// The label that is looked at; every one if none.
+    /// The analysed label; `None` for all.
     pub label: Option<String>,
     /// Strict micro-F1 before and after.
     pub f1: [f64; 2],
@@ -56,23 +56,23 @@ pub struct Analysis {
     pub recall: [f64; 2],
     /// Words that were wrong, by the right tag's probability before.
     pub words: Vec<WordBin>,
-    /// The median of that probability among words that became right, and among those that did not.
+    /// The median of that probability among words that became right, and among those that stayed wrong.
     pub medians: [Option<f64>; 2],
     /// Words that were right before and are wrong after.
     pub spoilt: usize,
     /// Entities that were wrong.
     pub entities: Vec<EntityBin>,
-    /// Entities that were found whole before and are not after.
+    /// Entities that were found exactly before and are not after.
     pub lost: usize,
-    /// Spans that are no entity of gold's, before and after.
+    /// False positives before and after.
     pub invented: [usize; 2],
 }
 
 impl Analysis {
-    /// Compares what two models say of gold's documents, which both have in gold's order.
+    /// Compares two models' predictions; both must be in gold's order.
     ///
     /// # Errors
-    /// [`lethe_core::BatchError`] if the texts make no batch.
+    /// [`lethe_core::BatchError`] if the texts do not form a batch.
     pub fn new(
         gold: &[Document],
         before: &Said<'_>,
@@ -114,7 +114,7 @@ impl Analysis {
                     ..note.tokens.at_or_after(entity.span.end());
                 let found = [0, 1].map(|i| said[i].iter().any(|mark| same(mark, entity)));
                 let mut some_right = false;
-                // Of what another entity took first, or has no tag, nothing can be said.
+                // Words without a tag, or with one that belongs to an earlier entity, are not analysed.
                 for t in tokens.filter(|&t| right[t] != TagSet::OUTSIDE) {
                     let ok = [0, 1].map(|i| told[i][t] == right[t]);
                     some_right |= ok[0];
@@ -193,7 +193,8 @@ mod tests {
     #[test]
     fn words_are_told_by_the_right_tags_share_and_entities_by_their_right_words() {
         let tags = TagSet::new(Scheme::Bio, vec!["NAME".to_owned()]);
-        // Ana Ruiz | Luis Gil | Eva: `Ana` right and `Ruiz` missing; nothing of the second; the third found.
+        // Ana Ruiz | Luis Gil | Eva: `Ana` is right and `Ruiz` missing; nothing of the second; the third is
+        // found.
         let (gold, before, after) = (
             [document(&[(0, 8), (13, 21), (26, 29)])],
             [document(&[(0, 3), (26, 29)])],

@@ -1,4 +1,4 @@
-//! The analysis as pictures, in the drawing that every report of this program has.
+//! The analysis as figures, in the common style of all reports.
 
 use lethe_evaluate::sheet::{Axes, CHART_STYLE, Dot, Of, Series, alone, chart, percent};
 
@@ -9,7 +9,7 @@ svg .ink-words { stroke: var(--f1); } svg .dot-words { fill: var(--f1); }
 svg .ink-entities { stroke: var(--good); } svg .dot-entities { fill: var(--good); }
 ";
 
-/// By the right words of an entity.
+/// Entities by their right words.
 const RIGHT: &[&str] = &["no word right before", "at least one right before"];
 
 fn share(corrected: usize, wrong: usize) -> f64 {
@@ -17,7 +17,7 @@ fn share(corrected: usize, wrong: usize) -> f64 {
 }
 
 impl Analysis {
-    /// Every figure, by the name of its file; those of nothing are left out.
+    /// Returns all figures by file name, without empty ones.
     pub fn figures(&self) -> Vec<(&'static str, String)> {
         let figures = [
             ("words.svg", self.of_words()),
@@ -31,7 +31,7 @@ impl Analysis {
 
     fn of_words(&self) -> String {
         let axes = Axes {
-            what: "Words that were wrong before: how many are right after, by the right tag's probability before",
+            what: "Corrected words by the right tag's probability before self-training",
             x: "Probability of the right tag before, %",
             y: "Right after, %",
             x_is: Of::Shares,
@@ -60,9 +60,9 @@ impl Analysis {
 
     fn of_entities(&self) -> String {
         let axes = Axes {
-            what: "Entities that were wrong before: how many are whole after, by whether a word of them was right",
+            what: "Corrected entities by whether a word of them was right before self-training",
             x: "",
-            y: "Whole after, %",
+            y: "Found exactly after, %",
             x_is: Of::Names(RIGHT),
             mark: None,
         };

@@ -1,6 +1,8 @@
-//! A whole ensemble as the one who gives pseudo-labels.
+//! A whole ensemble as the teacher that provides pseudo-labels.
 //!
-//! Each member tells spans, not probabilities that could be compared with those of another: a token's share of a tag is the
+//! Members return spans, and their probabilities are not comparable: a tag's share at a token is the share of
+//! members that predict it. So rules and members of any kind can teach. A member that fails on a note is
+//! ignored there.
 //! share of the members that say it. Rules and members of any kind can so teach; a member that fails on a note has no say there.
 
 use std::sync::Arc;
@@ -13,15 +15,15 @@ use lethe_learn::{Marginals, TagSet};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TeacherError {
-    /// It has nothing to say that the pupil could learn.
-    #[error("the teacher has none of the model's labels ({labels}); name its own by --rename")]
+    /// The ensemble has no label that the pupil could learn.
+    #[error("the teacher has none of the model's labels ({labels}); map its labels with --rename")]
     Labels {
         /// The pupil's labels.
         labels: String,
     },
 }
 
-/// An ensemble's members as one teacher, under its pupil's tags.
+/// An ensemble's members as one teacher, with its pupil's tags.
 pub struct EnsembleTeacher {
     members: Vec<Arc<dyn Tagger>>,
     labels: Arc<LabelSet>,
@@ -30,7 +32,8 @@ pub struct EnsembleTeacher {
 }
 
 impl EnsembleTeacher {
-    /// Members that say labels of `labels`, which `rename` gives other names, and a pupil with these tags.
+    /// Creates a teacher from members with the labels of `labels`, which `rename` maps to the pupil's, and
+    /// the pupil's tags.
     ///
     /// # Errors
     /// [`TeacherError`].
@@ -105,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// Says that the first words are a name, so many of them; fails with none.
+    /// Marks the given number of first words as a name; fails if it is 0.
     struct First(usize, Arc<LabelSet>);
 
     impl Tagger for First {

@@ -1,4 +1,4 @@
-//! A study as a page of Markdown: every figure of it comes from the report.
+//! A study as a Markdown page, whose figures all come from the report.
 
 use lethe_evaluate::Test;
 use lethe_evaluate::sheet::{counted, percent};
@@ -7,7 +7,7 @@ use super::report::{Against, Increment, Report, Spread, Told};
 use crate::weight::Weighing;
 
 impl Report {
-    /// The page; the figures lie beside it under the names of [`Report::figures`].
+    /// Renders the page; it expects the figures of [`Report::figures`] in the same folder.
     pub fn page(&self) -> String {
         let mut out = format!("# {}\n\n", self.setup.title);
         self.head(&mut out);
@@ -23,8 +23,8 @@ impl Report {
         let setup = &self.setup;
         let unit = |count: usize| counted(count as u64, &setup.unit);
         out.push_str(&format!(
-            "The model: {}. Beside it naive Bayes, which learns on. The stream: {} with {}, as {}; {} arrive at a time, in {}, \
-             seed {}. The test, which nothing is fitted to: {} with {}. Labels: {}.\n\n",
+            "The model: {}. It is mixed with naive Bayes, which learns incrementally. The stream: {} with {}, as {} in batches of {}, in {}, \
+             seed {}. The held-out test set: {} with {}. Labels: {}.\n\n",
             setup.first,
             counted(setup.stream_documents as u64, "document"),
             counted(setup.stream_spans as u64, "span"),
@@ -38,14 +38,14 @@ impl Report {
         ));
         out.push_str(
             "F1 is strict (label, start and end) micro-F1 in per cent. Intervals are 95 % of the mean over the orders, by \
-             Student's t; they tell what another order would do, not other documents. Tests are Wilcoxon's signed-rank tests \
-             over the orders, two-sided. The weight is told from the batch that arrives next, before it is learnt.\n\n",
+             Student's t; they cover other orders, not other documents. Tests are Wilcoxon's signed-rank tests \
+             over the orders, two-sided. The weight is estimated from the next batch, before it is learnt.\n\n",
         );
     }
 
     fn curves_told(&self, out: &mut String) {
         out.push_str("## F1 by increment\n\n![F1 by increment](f1.svg)\n\n");
-        out.push_str("| The weight by | mixture at least the better learner | mean gain, points | below it after (by points; p) |\n|---|---|---|---|\n");
+        out.push_str("| Weight by | mixture at least as good as the better learner | mean gain, points | worse after (by points; p) |\n|---|---|---|---|\n");
         for told in &self.told {
             out.push_str(&format!(
                 "| {} | at {} of {} increments | {} | {} |\n",
@@ -75,7 +75,7 @@ impl Report {
     fn table(&self, out: &mut String) {
         let first = Weighing::default().name();
         out.push_str(&format!(
-            "| After | learnt | model | naive Bayes | mixture ({first}) | less the better | p, model | p, naive Bayes | "
+            "| After | learnt | model | naive Bayes | mixture ({first}) | minus the better | p, model | p, naive Bayes | "
         ));
         let others: Vec<&str> = Weighing::ALL[1..].iter().map(|how| how.name()).collect();
         out.push_str(&format!("{} |\n", others.join(" | ")));
@@ -111,7 +111,7 @@ impl Report {
             percent(unseen.iter().map(value).sum::<f64>() / unseen.len() as f64)
         };
         out.push_str(&format!(
-            "Each batch was also scored before it was learnt, with the weight that the batch before it had told. Mean F1 over \
+            "Each batch was also scored before it was learnt, with the weight from the batch before it. Mean F1 over \
              batches and orders: model {}, naive Bayes {}, mixture {}.\n\n",
             mean(&|one| one.first.mean),
             mean(&|one| one.second.mean),
@@ -135,7 +135,7 @@ impl Report {
     fn settled_told(&self, out: &mut String) {
         let one = &self.stationary;
         out.push_str(&format!(
-            "## Stationary\n\n{} learnt, the weight told from the other {}.\n\n![Stationary](stationary.svg)\n\n",
+            "## Stationary\n\n{} learnt, the weight estimated from the other {}.\n\n![Stationary](stationary.svg)\n\n",
             counted(one.learnt as u64, "increment"),
             one.held
         ));
@@ -156,7 +156,7 @@ impl Report {
             row(name, one.mixture[i], Some(one.weight[i]), Some(&one.against[i]));
         }
         out.push_str(&format!(
-            "\nWhat other weights would do, in the first order: the Brier loss tells {:.3}, the logarithmic loss {:.3}.\n\n\
+            "\nOther weights in the first order; the Brier loss gives {:.3}, the logarithmic loss {:.3}.\n\n\
              ![Loss by weight](loss-by-weight.svg)\n\n![F1 by weight](f1-by-weight.svg)\n",
             self.landscape.brier, self.landscape.log
         ));
@@ -184,7 +184,7 @@ fn told(spread: Spread) -> String {
     )
 }
 
-/// A weight with its interval.
+/// Formats a weight with its interval.
 fn share(weight: Spread) -> String {
     format!("{:.3} ({:.3} to {:.3})", weight.mean, weight.low, weight.high)
 }

@@ -1,4 +1,4 @@
-//! The figures: Singh 2020's 2 to 7, in the drawing that every report of this program has.
+//! Figures 2 to 7 of Singh 2020, in the common style of all reports.
 
 use lethe_evaluate::sheet::{Axes, CHART_STYLE, Dot, Of, Series, alone, chart, percent};
 
@@ -13,13 +13,13 @@ svg .ink-mixture { stroke: var(--f1); } svg .dot-mixture { fill: var(--f1); }
 svg .ink-other { stroke: var(--precision); } svg .dot-other { fill: var(--precision); }
 ";
 
-/// What is drawn alone stands on a page of any width.
+/// Makes a chart a file of its own.
 fn picture(axes: &Axes, series: &[Series]) -> String {
     alone(&chart(axes, series), &format!("{CHART_STYLE}{INKS}"))
 }
 
 impl Report {
-    /// Every figure, by the name of its file.
+    /// Returns all figures by file name.
     pub fn figures(&self) -> Vec<(&'static str, String)> {
         vec![
             ("f1.svg", self.curves()),
@@ -36,7 +36,7 @@ impl Report {
             Dot {
                 x: one.after as f64,
                 y: spread.mean,
-                // An interval of a share ends at 0 and 1.
+                // A share's interval ends at 0 and 1.
                 interval: Some((spread.low.max(0.0), spread.high.min(1.0))),
                 title: format!(
                     "{name}, after {} increments: {} ({} to {})",
@@ -55,7 +55,7 @@ impl Report {
         }
     }
 
-    /// Figures 3 to 5.
+    /// Draws figures 3 to 5.
     fn curves(&self) -> String {
         let axes = Axes {
             what: "F1 of both learners and of their mixture, by increment, with 95 % intervals",
@@ -72,7 +72,7 @@ impl Report {
         picture(&axes, &series)
     }
 
-    /// Figure 6.
+    /// Draws figure 6.
     fn weights(&self) -> String {
         let axes = Axes {
             what: "Weight of the model in the mixture, by increment, with 95 % intervals",
@@ -90,7 +90,7 @@ impl Report {
         picture(&axes, &[0, 1, 2, 3].map(curve))
     }
 
-    /// Figure 2.
+    /// Draws figure 2.
     fn settled(&self) -> String {
         const WHO: &[&str] = &["model", "naive Bayes", "mixture, Brier", "mixture, log loss"];
         let axes = Axes {
@@ -117,16 +117,20 @@ impl Report {
         picture(&axes, &[series])
     }
 
-    /// Figure 7, its upper or its lower part.
+    /// Draws the upper or the lower part of figure 7.
     fn by_weight(&self, loss: bool) -> String {
         let axes = Axes {
             what: if loss {
-                "Brier loss on what tells the weight, for any weight; upright: the weight that is told"
+                "Brier loss on the batches that give the weight, by weight; vertical line: the estimated weight"
             } else {
-                "F1 on the test, for any weight; upright: the weight that is told"
+                "F1 on the test, by weight; vertical line: the estimated weight"
             },
             x: "Weight of the model",
-            y: if loss { "Brier loss of 100 tokens" } else { "F1, %" },
+            y: if loss {
+                "Brier loss per 100 tokens"
+            } else {
+                "F1, %"
+            },
             x_is: Of::Numbers,
             mark: Some(self.landscape.brier),
         };

@@ -1,4 +1,4 @@
-//! What a study found, as plain numbers; the fields are the format of `study.json`.
+//! A study's results as numbers; the fields are the format of `study.json`.
 
 use lethe_evaluate::{Test, wilcoxon};
 use serde::Serialize;
@@ -7,58 +7,58 @@ use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use super::{Point, Repeat, Study, WAYS};
 use crate::weight::Weighing;
 
-/// What was read.
+/// The study's inputs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Setup {
     /// The study's title.
     pub title: String,
-    /// What the model is and whether it learns on, in a reader's words.
+    /// A description of the model and of how it learns.
     pub first: String,
-    /// What a unit is: `sentence` or `document`.
+    /// The kind of unit: `sentence` or `document`.
     pub unit: String,
-    /// Documents that the stream is made of.
+    /// Documents in the stream.
     pub stream_documents: usize,
-    /// Marks in them.
+    /// Their spans.
     pub stream_spans: usize,
-    /// Documents that are tested on.
+    /// Documents in the test.
     pub test_documents: usize,
-    /// Marks in them.
+    /// Their spans.
     pub test_spans: usize,
-    /// The labels, by their new names.
+    /// The labels after renaming.
     pub labels: Vec<String>,
 }
 
 /// A study's result.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// What was read.
+    /// The study's inputs.
     pub setup: Setup,
-    /// Units of the stream.
+    /// Units in the stream.
     pub units: usize,
-    /// Units that arrive at a time.
+    /// Units per batch.
     pub batch: usize,
-    /// Orders.
+    /// The number of orders.
     pub repeats: usize,
-    /// Where they come from.
+    /// The seed of the orders.
     pub seed: u64,
-    /// After each increment, from those at which either learner has seen anything.
+    /// Results after each increment, from the first at which a learner has any data.
     pub increments: Vec<Increment>,
-    /// For each way to tell the weight, where the mixture is below the better learner.
+    /// For each weighing, where the mixture is below the better learner.
     pub told: Vec<Told>,
     /// Where the learners' mean curves cross.
     pub crossings: Vec<Crossing>,
     /// The stationary setup.
     pub stationary: Stationary,
-    /// What other weights would do in it.
+    /// The effect of other weights in it.
     pub landscape: Landscape,
 }
 
-/// A figure over the repeats.
+/// Statistics of a value over the repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
     /// Its mean.
     pub mean: f64,
-    /// Its standard deviation; 0 of one repeat.
+    /// Its standard deviation; 0 for one repeat.
     pub deviation: f64,
     /// The 95 % interval of the mean, by Student's t.
     pub low: f64,
@@ -66,10 +66,10 @@ pub struct Spread {
     pub high: f64,
 }
 
-/// After so many increments.
+/// Results after some increments.
 #[derive(Clone, Debug, Serialize)]
 pub struct Increment {
-    /// How many.
+    /// The number of increments.
     pub after: usize,
     /// Units learnt.
     pub units: usize,
@@ -83,7 +83,7 @@ pub struct Increment {
     pub weight: [Spread; WAYS],
     /// The mixture with the paper's weight against each learner.
     pub against: Against,
-    /// F1 on the next batch before it is learnt; none after the last.
+    /// F1 on the next batch before it is learnt; `None` after the last.
     pub unseen: Option<Unseen>,
 }
 
@@ -96,7 +96,7 @@ pub struct Against {
     pub second: Test,
 }
 
-/// F1 on what nobody has seen, with the weight from before it.
+/// F1 on unseen documents, with the weight from before them.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Unseen {
     /// The model's.
@@ -107,27 +107,27 @@ pub struct Unseen {
     pub mixture: Spread,
 }
 
-/// A way to tell the weight.
+/// A weighing.
 #[derive(Clone, Debug, Serialize)]
 pub struct Told {
-    /// Which.
+    /// The weighing.
     pub how: Weighing,
     /// Increments at which the mixture's mean F1 is at least the better learner's.
     pub at_least: usize,
-    /// Of so many.
+    /// The number of increments.
     pub of: usize,
     /// Those at which it is not.
     pub below: Vec<Below>,
-    /// The mean over increments of its mean F1 less the better learner's.
+    /// The mixture's mean F1 minus the better learner's, averaged over increments.
     pub gain: f64,
 }
 
 /// An increment at which the mixture is below the better learner.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Below {
-    /// After so many increments.
+    /// The number of increments.
     pub after: usize,
-    /// By so much mean F1.
+    /// The difference of mean F1.
     pub by: f64,
     /// Wilcoxon's `p` against the better learner.
     pub p: Option<f64>,
@@ -138,53 +138,53 @@ pub struct Below {
 pub struct Crossing {
     /// The first increment with the new order.
     pub after: usize,
-    /// Whether the model is the better from there.
+    /// Whether the model is better from there.
     pub to_first: bool,
 }
 
 /// The stationary setup (figure 2, table III).
 #[derive(Clone, Debug, Serialize)]
 pub struct Stationary {
-    /// Increments learnt.
+    /// The number of increments learnt.
     pub learnt: usize,
-    /// Increments that tell the weight.
+    /// The number of increments from which the weight is estimated.
     pub held: usize,
     /// The model's F1.
     pub first: Spread,
     /// Naive Bayes'.
     pub second: Spread,
-    /// The mixture's, with the weight by the Brier loss and by the logarithmic one.
+    /// The mixture's, with the weight by the Brier loss and by the logarithmic loss.
     pub mixture: [Spread; 2],
     /// These weights.
     pub weight: [Spread; 2],
-    /// Tests, by the same two.
+    /// Tests, in the same order.
     pub against: [Against; 2],
 }
 
-/// What any weight does, in the first order (figure 7).
+/// The effect of every weight, in the first order (figure 7).
 #[derive(Clone, Debug, Serialize)]
 pub struct Landscape {
-    /// The weight that the Brier loss tells.
+    /// The weight that the Brier loss gives.
     pub brier: f64,
-    /// That the logarithmic loss tells.
+    /// The weight that the logarithmic loss gives.
     pub log: f64,
     /// Weights from 0 to 1.
     pub points: Vec<LandscapePoint>,
 }
 
-/// A weight.
+/// The results at one weight.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct LandscapePoint {
-    /// It.
+    /// The weight.
     pub weight: f64,
-    /// Brier loss a token on what tells the weight.
+    /// Brier loss per token on the batches that give the weight.
     pub loss: f64,
     /// F1 on the test.
     pub f1: f64,
 }
 
 impl Spread {
-    /// Of at least one value.
+    /// Computes the statistics of at least one value.
     pub fn of(values: &[f64]) -> Self {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
@@ -210,15 +210,16 @@ impl Spread {
 }
 
 impl Increment {
-    /// The better learner's mean F1.
+    /// Returns the better learner's mean F1.
     pub fn better(&self) -> f64 {
         self.first.mean.max(self.second.mean)
     }
 }
 
-/// Everything over the repeats.
+/// Aggregates the repeats.
 pub(super) fn of(study: &Study<'_>, setup: Setup, repeats: &[Repeat]) -> Report {
-    // Who knows anything at an increment does not depend on the order but for a stream that begins without a mark.
+    // Which learner has data at an increment is the same in all orders, except in streams that begin without
+    // annotations.
     let known = |at: &usize| repeats.iter().any(|repeat| repeat.points[*at].known);
     let at: Vec<usize> = (0..=study.increments()).filter(known).collect();
     let increments: Vec<Increment> = at.iter().map(|&at| increment(study, repeats, at)).collect();
@@ -293,7 +294,8 @@ fn increment(study: &Study<'_>, repeats: &[Repeat], at: usize) -> Increment {
     }
 }
 
-/// Where the sign of the difference of the learners' means changes; increments at which they are equal belong to neither.
+/// Finds where the difference of the learners' means changes its sign; increments at which they are equal are
+/// skipped.
 fn crossings(increments: &[Increment]) -> Vec<Crossing> {
     let mut crossings = Vec::new();
     let mut ahead = None;

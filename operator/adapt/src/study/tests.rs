@@ -7,7 +7,7 @@ use lethe_linear::{FeatureConfig, Learner};
 use super::*;
 use crate::Refitted;
 
-/// Sentences of a form, every third without a mark.
+/// Returns form-like sentences, every third without annotations.
 fn units(count: usize) -> Vec<Document> {
     let names = [
         "Ana", "Luis", "Marta", "Pedro", "Elena", "Jorge", "Irene", "Mario",
@@ -113,7 +113,7 @@ fn curves_begin_where_something_is_known_rise_and_end_with_the_stream() {
     for told in &report.told {
         assert_eq!(told.at_least + told.below.len(), told.of);
     }
-    // The loss at the weight that is told is not above that at any other.
+    // The loss at the estimated weight is not above that at any other.
     let landscape = &report.landscape;
     let nearest = landscape
         .points
@@ -184,7 +184,9 @@ fn a_stream_of_one_batch_is_refused() {
     };
     let refused = study.run(setup, &|| {}).unwrap_err();
     assert!(
-        refused.to_string().starts_with("6 units make no batch of 8"),
+        refused
+            .to_string()
+            .starts_with("6 units are too few for batches of 8"),
         "{refused}"
     );
 }

@@ -45,7 +45,7 @@ pub(crate) fn roll_back(args: &RollBackArgs) -> anyhow::Result<()> {
 fn versions(folder: &Path) -> anyhow::Result<Versions> {
     Versions::of(folder).ok_or_else(|| {
         usage(format!(
-            "{}: no folder of versions; `lethe ensemble publish BUNDLE --to {}` makes it one",
+            "{}: not a folder of versions; create one with `lethe ensemble publish BUNDLE --to {}`",
             folder.display(),
             folder.display()
         ))
