@@ -1,4 +1,4 @@
-//! Work that can wait for long, on a thread of its own, so that nobody has to wait for its end.
+//! Long waits on a thread of their own, so that the end of the process does not wait for them.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -9,16 +9,16 @@ use lethe_connectors::{Backoff, Stop};
 use crate::config::{Config, Recipe, is_away};
 use crate::exit::Stopped;
 
-/// How often a wait looks whether it is to end.
+/// How often a wait checks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
-/// First and longest pause before a vault that is away is tried again.
+/// First and longest pause before the next attempt to reach a vault.
 const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
 
-/// Runs `work` on a thread of its own and returns its result, or `None` as soon as `stopped` holds. The thread is left
-/// behind then: it may be in the middle of a call that has no other end than its time limit.
+/// Runs `work` on a thread of its own and returns its result, or `None` as soon as `stopped` returns true. In
+/// that case the thread is abandoned: it may be in a call that only a timeout ends.
 ///
 /// # Errors
-/// If the system gives no thread, or the work panicked.
+/// If the system cannot create a thread, or the work panicked.
 pub(crate) fn unless<T: Send + 'static>(
     stopped: impl Fn() -> bool,
     work: impl FnOnce() -> T + Send + 'static,
@@ -26,7 +26,7 @@ pub(crate) fn unless<T: Send + 'static>(
     let (give, result) = channel();
     std::thread::Builder::new()
         .name("background".to_owned())
-        // Nobody listens any more after a stop.
+        // After a stop nobody receives the result.
         .spawn(move || give.send(work()).unwrap_or_default())?;
     while !stopped() {
         match result.recv_timeout(LOOK) {
@@ -38,8 +38,8 @@ pub(crate) fn unless<T: Send + 'static>(
     Ok(None)
 }
 
-/// Builds the engine of a configuration. A vault that is away is waited for, since the operator often starts before its
-/// database does.
+/// Builds the engine of a configuration. Waits for an unavailable vault, since the operator often starts
+/// before its database does.
 ///
 /// # Errors
 /// A usage error if the engine cannot be built; [`Stopped`] as soon as the stop is requested.

@@ -1,4 +1,4 @@
-//! The brokers that notes come from: what they are asked before a run, and how a consumer logs in to them, and again.
+//! The brokers that notes come from: checks before a run, and the consumer's login and its renewal.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -12,14 +12,15 @@ use crate::background;
 use crate::config::{Config, SecretFile};
 use crate::exit::{Stopped, usage};
 
-/// How long one question to the brokers may take.
+/// The time limit of one request to the brokers.
 const ASK: Duration = Duration::from_secs(10);
-/// How long a record may be waited for that is to be read again.
+/// The time limit of reading a single record again.
 const READ: Duration = Duration::from_secs(60);
-/// How long what renews tokens and secrets may be late: a mounted Secret takes up to two minutes to reach its pods.
+/// How late a renewal of tokens and secrets may be: a mounted Secret takes up to two minutes to reach its
+/// pods.
 const RENEWED: Duration = Duration::from_secs(300);
 
-/// What the consumer is made of.
+/// Returns the settings that the consumer is created from.
 pub(crate) fn credentials(kafka: &KafkaConfig, fetch: usize) -> anyhow::Result<Credentials> {
     let budget = FetchBudget {
         bytes: fetch,
@@ -30,8 +31,8 @@ pub(crate) fn credentials(kafka: &KafkaConfig, fetch: usize) -> anyhow::Result<C
         .map_err(|error| usage(format!("`[source]`, key {error}")))
 }
 
-/// Has the consumer log in again with other credentials, once the brokers accept them: those that it has may be good for
-/// longer. Gives up as soon as `stopped` holds.
+/// Makes the consumer log in with new credentials once the brokers have accepted them; until then it keeps
+/// the old ones, which may still be valid. Gives up as soon as `stopped` returns true.
 pub(crate) fn log_in_anew(
     kafka: &KafkaConfig,
     fetch: usize,
@@ -39,18 +40,19 @@ pub(crate) fn log_in_anew(
     stopped: impl Fn() -> bool,
 ) -> anyhow::Result<()> {
     let asked = kafka.clone();
-    // Brokers that do not answer must not keep a program that stops.
+    // Unresponsive brokers must not keep a stopping program alive.
     match background::unless(stopped, move || Cluster::connect(&asked, ASK)?.id())? {
         Some(answer) => drop(answer?),
-        None => anyhow::bail!("the program stops before the brokers answered"),
+        None => anyhow::bail!("the program stopped before the brokers responded"),
     }
     let credentials = credentials(kafka, fetch)?;
-    // A consumer that has ended needs none.
+    // A consumer that has ended needs no credentials.
     drop(commands.send(Command::Renew(Box::new(credentials))));
     Ok(())
 }
 
-/// For how long a login may be refused: not at all, unless it is one that something else renews.
+/// Returns how long a refused login is tolerated: not at all, unless its token or secrets are renewed from
+/// outside.
 pub(crate) fn renewed_within(config: &Config, kafka: &KafkaConfig) -> Duration {
     let by_file = |file: &SecretFile| file.key.starts_with("source.security.");
     if kafka.login().has_tokens() || config.secret_files().iter().any(by_file) {
@@ -60,8 +62,8 @@ pub(crate) fn renewed_within(config: &Config, kafka: &KafkaConfig) -> Duration {
     }
 }
 
-/// The id of the cluster, so that a chain is never continued from another's log. `None` if the brokers have none. Brokers
-/// that are down are waited for, for `patience` if that is given.
+/// Returns the id of the cluster, so that a chain is never continued from another cluster's log. `None` if
+/// the brokers have none. Waits for unavailable brokers, up to `patience` if it is given.
 pub(crate) fn identity(
     kafka: &KafkaConfig,
     stop: &Stop,
@@ -76,7 +78,8 @@ pub(crate) fn identity(
     })
 }
 
-/// The ids of the topics, as far as they have any. Brokers that are down are waited for, for `patience` if that is given.
+/// Returns the ids of the topics that have one. Waits for unavailable brokers, up to `patience` if it is
+/// given.
 pub(crate) fn topic_ids(
     kafka: &KafkaConfig,
     stop: &Stop,
@@ -86,7 +89,8 @@ pub(crate) fn topic_ids(
     ask(kafka, stop, patience, |cluster| cluster.topic_ids(&topics))
 }
 
-/// Every partition's log as it is now. Brokers that are down are waited for, for `patience` if that is given.
+/// Returns the current log of every partition. Waits for unavailable brokers, up to `patience` if it is
+/// given.
 pub(crate) fn logs(
     kafka: &KafkaConfig,
     stop: &Stop,
@@ -113,13 +117,13 @@ pub(crate) fn logs(
     })
 }
 
-/// A connection to the brokers, to read single records by.
+/// Connects to the brokers to read single records.
 pub(crate) fn cluster(kafka: &KafkaConfig) -> anyhow::Result<Cluster> {
     Cluster::connect(kafka, READ).map_err(|error| usage(format!("`[source]`: {error}")))
 }
 
-/// Asks the brokers. Those that are down are waited for, since the operator often starts before they do, until the stop is
-/// requested or `patience` is over.
+/// Sends a request to the brokers. Waits for unavailable brokers until the stop is requested or `patience` is
+/// over, since the operator often starts before they do.
 fn ask<T>(
     kafka: &KafkaConfig,
     stop: &Stop,

@@ -1,4 +1,5 @@
-//! The audit of a backfill: what the engine's audit says of a text, with the column and the place among a row's values where it stood.
+//! The audit of a backfill: the engine's audit rows, with the column and the index of the text among the
+//! row's values.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use lethe_core::AuditBatch;
 
-/// The schema of audit rows: those of every audit, the column, and which of the row's values in it.
+/// Returns the schema of audit rows: that of every audit, the column, and the index of the value in the row.
 pub(super) fn schema() -> SchemaRef {
     let mut fields: Vec<FieldRef> = AuditBatch::schema().fields().iter().cloned().collect();
     fields.push(Arc::new(Field::new("column", DataType::Utf8, false)));
@@ -18,7 +19,7 @@ pub(super) fn schema() -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// Audit rows with their column and element. For now each has its row of the slab as offset.
+/// Adds column and element to audit rows. The offset is the row in the slab for now.
 pub(super) fn trail(
     path: &str,
     audit: &RecordBatch,
@@ -33,8 +34,8 @@ pub(super) fn trail(
     Ok(RecordBatch::try_new(schema(), columns)?)
 }
 
-/// The audit of the rows that leave, with their numbers in the object.
-/// `leaves` says of each row of the slab whether it does.
+/// Returns the audit of the rows that leave, with their numbers in the object. `leaves` returns whether a row
+/// of the slab leaves.
 pub(super) fn of(
     first: i64,
     trails: &[RecordBatch],

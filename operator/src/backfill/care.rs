@@ -1,10 +1,9 @@
-//! How a backfill goes on after its process died with rows in hand: it finds the row that kills it, as a lane of a stream does
-//! ([`Marker`]).
+//! Finds the row that kills a backfill's process, as a lane of a stream does ([`Marker`]).
 //!
-//! A run says in the store that it has begun, and that it has ended. The run after one that has not ended announces the rows
-//! of each slab before the work on them. After a death with a slab in hand the next one tries each of its rows alone in the whole
-//! process first; a row that was alone in hand at three deaths in a row is quarantined. What is written is
-//! the slab as a whole in any case, so that the output does not depend on how often a run died.
+//! A run records its start and its end in the store. If the previous run has no end, the next one announces
+//! the rows of each slab before it works on them. After a death with a slab in hand, it first tries each of
+//! its rows alone in the whole process; a row that was alone in hand at three deaths in a row is quarantined.
+//! In any case the slab is written as a whole, so that the output does not depend on the number of deaths.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -18,19 +17,19 @@ use tokio::runtime::Handle;
 use crate::cli::Shard;
 use crate::pipeline::{DEATHS, Marker, Marks, Plan};
 
-/// The care of a run.
+/// The precautions of a run.
 pub(super) struct Care {
     marks: Marks,
     runtime: Handle,
     run: Arc<Marker>,
-    /// Whether the run before this one died.
+    /// Whether the previous run died.
     careful: bool,
     /// A worker holds it shared while it works on rows, and exclusively while it tries a single row.
     floor: RwLock<()>,
 }
 
 impl Care {
-    /// Finds out whether the run before died, and announces this one.
+    /// Finds out whether the previous run died, and announces this one.
     pub(super) fn begin(store: &Arc<dyn Store>, runtime: &Handle, shard: Shard) -> Self {
         let marks = Marks::new(Arc::clone(store));
         let run = marks.of(&format!("backfill/shard-{}-of-{}", shard.this, shard.of));
@@ -41,7 +40,7 @@ impl Care {
         });
         if careful {
             tracing::warn!(
-                "the run before this one died; rows are announced before the work on them, so that one that kills the process is found"
+                "the previous run died; rows are announced before they are processed, to find one that kills the process"
             );
         }
         Self {
@@ -53,12 +52,12 @@ impl Care {
         }
     }
 
-    /// The run ends, whatever it has come to.
+    /// Records the end of the run, whatever its outcome.
     pub(super) fn end(&self) {
         self.runtime.block_on(self.run.done());
     }
 
-    /// The care of a unit whose first row that is not durable is `next`.
+    /// Returns the precautions for a unit whose first row that is not durable is `next`.
     pub(super) fn unit(&self, id: &str, next: i64) -> UnitCare<'_> {
         let marked = self.careful.then(|| {
             let marker = self.marks.of(&format!("backfill/{id}"));
@@ -69,18 +68,18 @@ impl Care {
     }
 }
 
-/// The care of a unit.
+/// The precautions of a unit.
 pub(super) struct UnitCare<'a> {
     care: &'a Care,
-    /// Its mark, and what the process before left in it, where rows are announced.
+    /// Its marker and the plan that follows from the previous process; present if rows are announced.
     marked: Option<(Arc<Marker>, Plan)>,
 }
 
 impl UnitCare<'_> {
-    /// Tries each suspect of a slab alone, and marks the one that killed the process often enough as one that cannot be handled.
+    /// Tries each suspect of a slab alone, and quarantines a row that has killed the process too often.
     ///
     /// # Errors
-    /// What `redact` fails with.
+    /// The errors of `redact`.
     pub(super) fn vet(
         &self,
         object: &str,
@@ -130,10 +129,10 @@ impl UnitCare<'_> {
         Ok(())
     }
 
-    /// Works on a slab, announced where that is called for, and never while a row is tried alone.
+    /// Works on a slab, which is announced if necessary, and never while a row is tried alone.
     ///
     /// # Errors
-    /// What `redact` fails with.
+    /// The errors of `redact`.
     pub(super) fn work<T>(
         &self,
         slab: &Slab,
@@ -153,7 +152,7 @@ impl UnitCare<'_> {
     }
 }
 
-/// One row of a slab.
+/// Returns one row of a slab as a slab.
 fn only(slab: &Slab, at: usize) -> anyhow::Result<Slab> {
     let index = UInt32Array::from(vec![u32::try_from(at)?]);
     Ok(Slab {
@@ -183,7 +182,7 @@ mod tests {
         }
     }
 
-    /// Fails if rows have one that no process survives.
+    /// Fails if the rows include one that kills every process.
     fn try_rows(slab: &Slab, poison: &[i64]) -> anyhow::Result<()> {
         let is_bad = |row: i64| slab.bad.iter().any(|&(at, _)| slab.first + at as i64 == row);
         let rows = slab.first..slab.first + slab.record.num_rows() as i64;
@@ -192,7 +191,7 @@ mod tests {
         Ok(())
     }
 
-    /// One process, over two slabs of a unit; it is dead as soon as it fails.
+    /// Runs one process over two slabs of a unit; its first failure stands for its death.
     fn process(
         store: &Arc<dyn Store>,
         runtime: &Handle,
@@ -216,7 +215,7 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(Memory::default());
         let ends: Vec<_> = (0..6).map(|_| process(&store, runtime.handle(), &[13])).collect();
         let deaths = ends.iter().take_while(|end| end.is_err()).count();
-        // One that nothing was known of, one with the slab, three with the row alone.
+        // One death without any knowledge, one with the slab in hand, three with the row alone.
         assert_eq!(deaths, 5, "{ends:?}");
         let bad = ends.into_iter().next_back().and_then(Result::ok);
         assert_eq!(bad, Some(BTreeMap::from([(13, QuarantineCode::PoisonPill)])));

@@ -1,5 +1,5 @@
-//! What a backfill did, reconciled: rows of every unit in, rows of every file out. Read from the files themselves, not from
-//! what a run remembers, so that it holds for what other runs made as well.
+//! Reconciles a backfill: rows of every unit against rows of every file. It reads the files themselves rather
+//! than a run's memory, so that it also covers the files of other runs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use serde::Serialize;
 use super::plan::Job;
 use crate::cli::Shard;
 
-/// Files that are read at the same time.
+/// Files that are read in parallel.
 const ASKING: usize = 16;
 
-/// Reads what lies of these units, checks that it is all and fits together, and writes it down. The sums. `digests` are those of the
-/// parts that this run made; others are read.
+/// Reads the files of these units, checks that they are complete and consistent, writes the manifest, and
+/// returns the sums. `digests` has the parts that this run wrote; other parts are read.
 ///
 /// # Errors
-/// If files of a unit do not follow one another, or the store fails.
+/// If the files of a unit are not consecutive, or the store fails.
 pub(super) async fn write(
     store: &Arc<dyn Store>,
     jobs: &[Job],
@@ -61,7 +61,7 @@ pub(super) async fn write(
                 || footer.first != sums.rows_in
             {
                 bail!(
-                    "{name}: its files do not follow one another; write to a new dataset, and find out who changed this one"
+                    "{name}: its files are not consecutive; find out who changed this dataset, and write to a new one"
                 );
             }
             sums.add_part(&footer);
@@ -84,7 +84,8 @@ pub(super) async fn write(
     Ok(totals)
 }
 
-/// Digests that need no reading of the parts: of those that this run made, and of those that this shard's manifest lists already.
+/// Returns the digests of parts that need not be read: those that this run wrote, and those in this shard's
+/// earlier manifest.
 async fn known(
     store: &dyn Store,
     plan: &str,
@@ -109,7 +110,8 @@ async fn known(
     Ok(known)
 }
 
-/// Writes the sum of all shards, if every one of them has finished. Several may find so: one of them is first.
+/// Writes the manifest of all shards, if every shard has finished. If several shards do so, the first one
+/// wins.
 async fn whole(store: &dyn Store, plan: &str, shards: usize) -> anyhow::Result<()> {
     let mut read: Vec<ShardManifest> = Vec::new();
     let mut files = BTreeMap::new();
@@ -120,7 +122,7 @@ async fn whole(store: &dyn Store, plan: &str, shards: usize) -> anyhow::Result<(
             Err(StoreError::NotFound(_)) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
-        read.push(serde_json::from_slice(&bytes).with_context(|| format!("{path}: is no manifest"))?);
+        read.push(serde_json::from_slice(&bytes).with_context(|| format!("{path}: not a manifest"))?);
         files.insert(path.clone(), digest_whole(store, &path).await?);
     }
     files.insert(BEGUN.to_owned(), digest_whole(store, BEGUN).await?);
@@ -131,7 +133,7 @@ async fn whole(store: &dyn Store, plan: &str, shards: usize) -> anyhow::Result<(
     create(store, &sum.path(), &sum, &sum.without_digests()).await
 }
 
-/// Writes a manifest, unless one that says the same is there, or one that an earlier version wrote of the same files.
+/// Writes a manifest, unless the same one exists, or one that an earlier version wrote for the same files.
 async fn create(
     store: &dyn Store,
     path: &str,
@@ -147,7 +149,7 @@ async fn create(
                 return Ok(());
             }
             bail!(
-                "{path}: is there and says something else; write to a new dataset, and find out who changed this one"
+                "{path}: already exists with other content; find out who changed this dataset, and write to a new one"
             )
         }
         Err(error) => Err(error.into()),

@@ -1,8 +1,8 @@
 //! The bulk backfill: tables of a warehouse through the same engine, policy and store as the stream.
 //!
-//! A unit is a part of an object in one version under one configuration. Its output's names follow from that and are created
-//! once, so a run that is repeated finds all done, one that was cut off goes on with what is not there, and shards need nobody
-//! who tells them apart.
+//! A unit is a part of an object in one version under one configuration. The names of its output files follow
+//! from these and are created once. So a repeated run finds everything done, an interrupted run continues
+//! with what is missing, and shards need no coordinator.
 
 mod audit;
 mod care;
@@ -41,7 +41,7 @@ use plan::{Job, Plan};
 use progress::Reached;
 pub(crate) use sources::{SourcesReport, compare_sources};
 
-/// What those who work need of the program.
+/// The shared services of a backfill's workers.
 struct Shop {
     edition: Edition,
     tables: Tables,
@@ -56,7 +56,7 @@ struct Shop {
     limits: Limits,
     care: Care,
     stopped: AtomicBool,
-    /// SHA-256 of the parts that this run made, by their names.
+    /// SHA-256 of the parts that this run wrote, by name.
     digests: Mutex<BTreeMap<String, String>>,
 }
 
@@ -78,7 +78,7 @@ fn unknown(labels: &LabelSet, name: &str) -> anyhow::Error {
     ))
 }
 
-/// Whether these tables can be redacted by this label set, as far as can be said before they are read.
+/// Checks that these tables can be redacted with this label set, as far as is possible before they are read.
 ///
 /// # Errors
 /// A usage error that names the key.
@@ -91,33 +91,33 @@ pub(crate) fn check(tables: &TablesConfig, labels: &LabelSet) -> anyhow::Result<
     }
 }
 
-/// The program was told to stop.
+/// The program was asked to stop.
 #[derive(Debug, thiserror::Error)]
-#[error("stopped before the end; run again to go on")]
+#[error("stopped before the end; run again to continue")]
 struct Stopped;
 
-/// What a backfill is made with.
+/// The inputs of a backfill.
 pub(crate) struct Backfill<'a> {
     pub(crate) tables: &'a TablesConfig,
     pub(crate) edition: Edition,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) encoding: Encoding,
     pub(crate) workers: usize,
-    /// What the work on one text may take.
+    /// Limits on the work on one text.
     pub(crate) limits: Limits,
     pub(crate) telemetry: Arc<Telemetry>,
     pub(crate) shard: Shard,
-    /// The objects that are wanted, if not all are.
+    /// The objects to backfill; all by default.
     pub(crate) only: Option<Only>,
-    /// Ends the wait for a store that is away at the start.
+    /// Ends the wait for a store that is unavailable at the start.
     pub(crate) stop: Stop,
 }
 
-/// Runs a backfill, or this shard of it, to its end, and says what there is then.
+/// Runs a backfill, or this shard of it, to its end, and logs the totals.
 ///
 /// # Errors
-/// [`Failure::Found`] if some of the data cannot be read, and never will be; [`Failure::Halted`] if the dataset was made by
-/// another configuration, or of other versions of the objects; anything else may be better the next time.
+/// [`Failure::Found`] if some of the data can never be read; [`Failure::Halted`] if the dataset was made by
+/// another configuration, or of other versions of the objects; any other error may disappear in a later run.
 pub(crate) fn run(
     backfill: Backfill<'_>,
     runtime: &Handle,
@@ -133,7 +133,7 @@ pub(crate) fn run(
         Err(Unanswered::Stopped) => return Err(Stopped.into()),
         other => other
             .map_err(anyhow::Error::from)
-            .context("the store of the output")?,
+            .context("cannot open the output store")?,
     }
     let digest = plan::digest(&backfill.edition.fingerprints, backfill.tables);
     let mut codes = names(backfill.tables, &backfill.edition, &store, runtime)?;
@@ -147,7 +147,7 @@ pub(crate) fn run(
     }
     if found.others > 0 {
         tracing::info!(
-            "{} objects are no tables by their names, and are left alone",
+            "{} objects are ignored, since their names are not those of tables",
             found.others
         );
     }
@@ -156,7 +156,7 @@ pub(crate) fn run(
     let total = plan.jobs.iter().map(|job| job.unit.bytes).sum();
     let done = plan.jobs.iter().filter(|job| job.is_done()).count();
     tracing::info!(
-        "{} units, {done} of them done; {:.1} MB of objects",
+        "{} units, {done} of them done; objects of {:.1} MB",
         plan.jobs.len(),
         total as f64 / 1e6
     );
@@ -186,7 +186,7 @@ pub(crate) fn run(
     let mut broken = worked?;
     shop.telemetry.board().ready(false);
     for (object, error) in found.broken {
-        // One shard tells of each: the object's first unit would have been somebody's.
+        // Only one shard reports these: an unreadable object has no units that belong to a shard.
         if backfill.shard.this == 0 {
             tracing::error!("{error}");
             broken.insert(object, error.to_string());
@@ -195,7 +195,7 @@ pub(crate) fn run(
     finish(&shop, runtime, plan, backfill.shard, broken)
 }
 
-/// Writes the manifest of what is there.
+/// Writes the manifest of the existing files.
 fn finish(
     shop: &Shop,
     runtime: &Handle,
@@ -212,9 +212,9 @@ fn finish(
         let mut parts = names.remove(&job.id).unwrap_or_default();
         parts.sort_unstable_by_key(|name| name.part);
         let job = Job { done: parts, ..job };
-        // Of an object that cannot be read to its end, what was read before is out.
+        // The rows before the unreadable part of an object are written.
         let is_whole = job.is_done() || broken.contains_key(&*job.unit.shown);
-        anyhow::ensure!(is_whole, "{}: not all of it is out; run again", job.unit.shown);
+        anyhow::ensure!(is_whole, "{}: not completely written; run again", job.unit.shown);
         whole.push(job);
     }
     let failed = broken.len();
@@ -235,7 +235,7 @@ fn finish(
         totals.rows_in,
         totals.units,
         if plan.gone > 0 {
-            format!("; {} files are of objects that are gone", plan.gone)
+            format!("; {} files are of objects that no longer exist", plan.gone)
         } else {
             String::new()
         },
@@ -243,17 +243,17 @@ fn finish(
     if failed > 0 {
         return Err(Coded(
             Failure::Found,
-            format!("{failed} objects cannot be read; the log and the manifest say why. All others are out: {told}"),
+            format!("{failed} objects cannot be read; the log and the manifest give the reasons. All others are written: {told}"),
         )
         .into());
     }
     Ok(told)
 }
 
-/// The list of objects and their codes; none where objects go by their names.
+/// Opens the list of objects and their codes; `None` if the dataset uses the objects' names.
 ///
 /// # Errors
-/// A usage error if the policy's mode allows no names and the dataset is new.
+/// A usage error if the dataset is new and the policy's mode does not allow names.
 fn names(
     tables: &TablesConfig,
     edition: &Edition,
@@ -265,31 +265,31 @@ fn names(
     if codes.is_some() || !is_strict(mode) {
         return Ok(codes);
     }
-    // A file's name or its folder, such as `mrn=1234567`, may be a patient's.
+    // The name of a file or of its folder, such as `mrn=1234567`, may identify a patient.
     if there(runtime, store)?.is_empty() {
         return Err(usage(format!(
-            "key `backfill.names`: the dataset would hold the names of the objects that are read, and mode `{}` lets no name of the sender's out; say `names = \"codes\"`, and `codes = {{ kind = \"folder\", path = ... }}` for a private list of objects and codes",
+            "key `backfill.names`: the dataset would contain the names of input objects, which mode `{}` does not allow; set `names = \"codes\"`, and `codes = {{ kind = \"folder\", path = ... }}` for a private list of objects and codes",
             mode.unwrap_or_default()
         )));
     }
     tracing::warn!(
-        "rows name their objects, as in the dataset that is there; a new dataset needs `names = \"codes\"`"
+        "rows contain the names of their objects, since the existing dataset has them; for a new dataset, set `names = \"codes\"`"
     );
     Ok(None)
 }
 
-/// The files of the output.
+/// Lists the files of the output.
 fn there(runtime: &Handle, store: &Arc<dyn Store>) -> anyhow::Result<Vec<PartName>> {
     let listed = runtime
         .block_on(store.list(PartName::folder()))
-        .context("the store of the output")?;
+        .context("cannot list the output store")?;
     Ok(listed
         .iter()
         .filter_map(|object| PartName::parse(&object.name))
         .collect())
 }
 
-/// Leaves word of the configuration in a new dataset, and refuses one that another made.
+/// Records the configuration in a new dataset, and refuses a dataset of another one.
 async fn begin(
     store: &dyn Store,
     digest: &str,
@@ -309,10 +309,10 @@ async fn begin(
     match store.create(BEGUN, encode_manifest(&begun)?).await {
         Ok(()) => return Ok(()),
         Err(StoreError::Exists(_)) => {}
-        Err(error) => return Err(error).context("the store of the output"),
+        Err(error) => return Err(error).context("cannot write to the output store"),
     }
     let was: Map<String, Value> = serde_json::from_slice(&store.read(BEGUN).await?)
-        .with_context(|| format!("{BEGUN}: is not what a backfill writes"))?;
+        .with_context(|| format!("{BEGUN}: not a description of a backfill"))?;
     if was.get("digest") == begun.get("digest") {
         return Ok(());
     }
@@ -320,7 +320,7 @@ async fn begin(
         return Err(Coded(
             Failure::Halted,
             format!(
-                "{}: was begun by version {} of Lethe, whose fingerprints cannot be compared with this version's; finish it with that version, or write to a new dataset",
+                "{}: begun by version {} of Lethe, whose fingerprints this version cannot compare; finish it with that version, or write to a new dataset",
                 store.describe(),
                 was.get("program").and_then(Value::as_str).unwrap_or("unknown")
             ),
@@ -340,7 +340,7 @@ async fn begin(
     Err(Coded(
         Failure::Halted,
         format!(
-            "{}: was made by another configuration ({}); rows of both would stand side by side. Write to a new dataset",
+            "{}: made by another configuration ({}); write to a new dataset, so that rows of both do not mix",
             store.describe(),
             other.join(", ")
         ),
@@ -355,14 +355,14 @@ fn refuse_stale(plan: &Plan) -> anyhow::Result<()> {
     Err(Coded(
         Failure::Halted,
         format!(
-            "{object}: has changed since it was backfilled ({files} files), and {} more like it; rows of both versions would stand side by side. Write to a new dataset",
+            "{object}: changed since it was backfilled ({files} files), and so did {} more; write to a new dataset, so that rows of both versions do not mix",
             plan.stale.len() - 1
         ),
     )
     .into())
 }
 
-/// Takes a signal's word that the program is to stop.
+/// Stops the backfill on a signal.
 fn listen(shop: Arc<Shop>, inbox: Receiver<Command>) {
     std::thread::spawn(move || {
         while let Ok(command) = inbox.recv() {
@@ -373,10 +373,10 @@ fn listen(shop: Arc<Shop>, inbox: Receiver<Command>) {
     });
 }
 
-/// Works off what there is, on so many threads. Objects that cannot be read, and why.
+/// Processes the jobs on the given number of threads. Returns the objects that cannot be read, and why.
 ///
 /// # Errors
-/// The first thing that may be better the next time.
+/// The first error that may disappear in a later run.
 fn work(shop: &Arc<Shop>, jobs: &[Job], workers: usize) -> anyhow::Result<BTreeMap<String, String>> {
     let queue: Mutex<VecDeque<&Job>> = Mutex::new(jobs.iter().collect());
     let broken: Mutex<BTreeMap<String, String>> = Mutex::default();
@@ -402,7 +402,7 @@ fn work(shop: &Arc<Shop>, jobs: &[Job], workers: usize) -> anyhow::Result<BTreeM
                         broken.insert(object.to_string(), format!("{error:#}"));
                         continue;
                     }
-                    // What is wrong with the store or the policy is wrong for all units.
+                    // An error of the store or the policy affects all units.
                     shop.stopped.store(true, Relaxed);
                     let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
                     failed.get_or_insert(error.context(format!("object {object}")));

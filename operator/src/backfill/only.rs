@@ -1,4 +1,5 @@
-//! Which objects are wanted, where not all are: a list, as people write one or as `lethe inspect --made-by --json` does.
+//! The objects to backfill, if not all: a list, handwritten or the output of `lethe inspect --made-by
+//! --json`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,21 +9,21 @@ use serde::Deserialize;
 
 use crate::exit::usage;
 
-/// The objects that are wanted.
+/// The objects to backfill.
 #[derive(Debug)]
 pub(crate) struct Only {
     objects: BTreeSet<String>,
     from: PathBuf,
 }
 
-/// What a line of JSON says. What else it says of the object does not matter here.
+/// A line of JSON; its other keys do not matter here.
 #[derive(Deserialize)]
 struct Line {
     object: Option<String>,
 }
 
 impl Only {
-    /// Reads a list: a name a line, or an object of JSON with `object`.
+    /// Reads a list: a name per line, or a JSON object with `object`.
     ///
     /// # Errors
     /// A usage error that names the file and the line.
@@ -38,16 +39,16 @@ impl Only {
             let object = if line.starts_with('{') {
                 let wrong =
                     |what: &str| usage(format!("{shown}: line {} {what}; name objects of tables", at + 1));
-                let read: Line = serde_json::from_str(line).map_err(|_| wrong("is no JSON"))?;
+                let read: Line = serde_json::from_str(line).map_err(|_| wrong("is not JSON"))?;
                 read.object
-                    .ok_or_else(|| wrong("names no object, as what a stream made does"))?
+                    .ok_or_else(|| wrong("names no object: it may belong to a stream"))?
             } else {
                 line.to_owned()
             };
             objects.insert(object);
         }
         if objects.is_empty() {
-            return Err(usage(format!("{shown}: names no object")));
+            return Err(usage(format!("{shown}: no object is listed")));
         }
         Ok(Self {
             objects,
@@ -55,10 +56,10 @@ impl Only {
         })
     }
 
-    /// Leaves what is not wanted out of what was found.
+    /// Removes all other objects.
     ///
     /// # Errors
-    /// A usage error if one that is wanted was not found: nothing would tell that it was not redone.
+    /// A usage error if a listed object was not found: otherwise nobody would notice that it was not redone.
     pub(super) fn keep(&self, found: &mut Found) -> anyhow::Result<()> {
         let there: BTreeSet<&str> = found
             .units
@@ -72,7 +73,7 @@ impl Only {
             .filter(|object| !there.contains(object.as_str()));
         if let Some(first) = missing.next() {
             return Err(usage(format!(
-                "{}: {first} is not in the input, and {} more are not; names are as the input's store has them",
+                "{}: {first} and {} more are not in the input; write names as in the input's store",
                 self.from.display(),
                 missing.count()
             )));
@@ -109,9 +110,9 @@ mod tests {
     #[test]
     fn a_list_of_nothing_and_of_what_a_stream_made_is_refused() {
         for (wrong, why) in [
-            ("\n", "names no object"),
+            ("\n", "no object is listed"),
             ("a\n{\"topic\":\"t\",\"partition\":0}", "line 2 names no object"),
-            ("{", "line 1 is no JSON"),
+            ("{", "line 1 is not JSON"),
         ] {
             let error = read(wrong).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");

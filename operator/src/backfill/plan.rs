@@ -1,4 +1,4 @@
-//! What there is to do: the units of all tables, which are this shard's, and what of them is there already.
+//! The work to do: the units of all tables, this shard's share of them, and the parts that exist already.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,20 +14,20 @@ use crate::cli::Shard;
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub(super) unit: Unit,
-    /// Stands for the object's name, and for all that the rows follow from.
+    /// Identifies the object, the configuration and everything else that determines the rows.
     pub(super) object: String,
     pub(super) id: String,
-    /// Parts that are there, from the first on without a gap.
+    /// The existing parts, from the first on without a gap.
     pub(super) done: Vec<PartName>,
 }
 
 impl Job {
-    /// Whether all of its parts are there.
+    /// Returns whether all parts exist.
     pub(super) fn is_done(&self) -> bool {
         self.done.last().is_some_and(|part| part.last)
     }
 
-    /// The name of a part.
+    /// Returns the name of a part.
     pub(super) fn part(&self, part: u32, last: bool) -> PartName {
         PartName {
             object: self.object.clone(),
@@ -38,21 +38,22 @@ impl Job {
     }
 }
 
-/// All that there is to do.
+/// The whole work.
 pub(super) struct Plan {
-    /// This shard's.
+    /// This shard's jobs.
     pub(super) jobs: Vec<Job>,
-    /// Stands for every shard's units.
+    /// Identifies the units of all shards.
     pub(super) digest: String,
-    /// Objects that lie in the output in another version than the one that is there now, and how many files of each.
+    /// Objects whose files in the output are of another version than the current one, and the number of files
+    /// of each.
     pub(super) stale: Vec<(String, usize)>,
-    /// Files of the output whose object is gone.
+    /// Files of the output whose object no longer exists.
     pub(super) gone: usize,
 }
 
-/// What rows follow from beside the table itself: the configuration's digest.
+/// Returns the configuration's digest: everything that determines the rows, except the table itself.
 pub(super) fn digest(fingerprints: &Fingerprints, tables: &TablesConfig) -> String {
-    // Where the tables lie is left out: they may be moved.
+    // The location of the tables is left out, since they may move.
     fingerprint(&json!({
         "made_by": fingerprints.entries(),
         "columns": tables.columns,
@@ -65,7 +66,7 @@ pub(super) fn digest(fingerprints: &Fingerprints, tables: &TablesConfig) -> Stri
     }))
 }
 
-/// The row groups of a unit, in words.
+/// Describes the row groups of a unit.
 pub(super) fn groups(unit: &Unit) -> String {
     unit.groups
         .as_ref()
@@ -73,7 +74,7 @@ pub(super) fn groups(unit: &Unit) -> String {
         .unwrap_or_default()
 }
 
-/// Plans `units` under a configuration's digest, with `there` the files of the output.
+/// Plans `units` under a configuration's digest; `there` are the files of the output.
 pub(super) fn plan(units: Vec<Unit>, digest: &str, there: &[PartName], shard: Shard) -> Plan {
     let mut found: BTreeMap<(&str, &str), BTreeMap<u32, &PartName>> = BTreeMap::new();
     for part in there {

@@ -1,4 +1,4 @@
-//! How far a backfill is: for a terminal, a log and whoever asks for metrics.
+//! The progress of a backfill, for the terminal, the log and metrics.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +10,12 @@ use lethe_connectors::tables::Unit;
 use crate::progress::Progress;
 use crate::telemetry::{BackfillBoard, Measures};
 
-/// How far it is. Shared by those who work on it.
+/// The progress so far, shared by all workers.
 pub(super) struct Reached {
     started: Instant,
     board: Arc<BackfillBoard>,
     measures: Measures,
-    /// Bytes of objects that are worked off, rows, and bytes of their text, in this run.
+    /// Bytes of processed objects, rows, and bytes of their text, in this run.
     bytes: AtomicU64,
     rows: AtomicU64,
     text: AtomicU64,
@@ -24,7 +24,7 @@ pub(super) struct Reached {
 }
 
 impl Reached {
-    /// At the start, with so many bytes of objects to read, and so many units.
+    /// Starts with a total number of bytes of objects and of units.
     pub(super) fn new(board: Arc<BackfillBoard>, measures: Measures, total: u64, units: u64) -> Self {
         board.begin(units);
         Self {
@@ -39,7 +39,7 @@ impl Reached {
         }
     }
 
-    /// Rows are redacted.
+    /// Counts redacted rows.
     pub(super) fn rows(&self, counts: &PartFooter) {
         let rows = counts.redacted + counts.quarantined;
         self.rows.fetch_add(rows, Relaxed);
@@ -48,7 +48,7 @@ impl Reached {
             .backfilled(counts.redacted, counts.quarantined, counts.text_bytes);
     }
 
-    /// So much more of a unit is read.
+    /// Counts a further share of a unit as read.
     pub(super) fn share(&self, unit: &Unit, share: f64) {
         let bytes = (unit.bytes as f64 * share.clamp(0.0, 1.0)) as u64;
         let done = self.bytes.fetch_add(bytes, Relaxed) + bytes;
@@ -66,13 +66,13 @@ impl Reached {
         shown.at(done.min(self.total));
     }
 
-    /// A unit is done, of which `share` was counted before.
+    /// Counts a unit as done; `share` of it was counted before.
     pub(super) fn unit(&self, unit: &Unit, share: f64) {
         self.share(unit, 1.0 - share);
         self.board.unit();
     }
 
-    /// What this run did.
+    /// Summarises this run.
     pub(super) fn told(&self) -> String {
         let seconds = self.started.elapsed().as_secs_f64().max(1e-3);
         let (rows, text) = (self.rows.load(Relaxed), self.text.load(Relaxed));

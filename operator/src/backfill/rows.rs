@@ -1,5 +1,5 @@
-//! From a slab of a table to redacted rows: every text of it through the engine, every identifier through the policy, and the table
-//! put together again.
+//! From a slab of a table to redacted rows: every text passes the engine, every identifier the policy, and
+//! the table is reassembled.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use lethe_core::{
 use super::{Shop, audit};
 use crate::pipeline::{Terms, redact, told};
 
-/// Texts, and bytes of them, that go to a worker at a time.
+/// Texts, and their bytes, per chunk of work.
 const CHUNK: usize = 128;
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// The columns before those of the table: which row of which object it was, what became of it, and why.
+/// The columns before the table's own: the object and row, the outcome, and the reason.
 const OBJECT: &str = "lethe_object";
 const ROW: &str = "lethe_row";
 const KIND: &str = "lethe_kind";
@@ -33,7 +33,7 @@ const ERROR: &str = "lethe_error";
 const REDACTIONS: &str = "lethe_redactions";
 const REVIEW: &str = "lethe_review";
 
-/// The schema of redacted rows of a table.
+/// Returns the schema of a table's redacted rows.
 pub(super) fn schema(shape: &Shape) -> anyhow::Result<SchemaRef> {
     let mut fields = own_fields();
     fields.extend(shape.fields()?);
@@ -52,34 +52,34 @@ fn own_fields() -> Vec<FieldRef> {
     ]
 }
 
-/// A slab's way out.
+/// A redacted slab.
 pub(super) struct Done {
     pub(super) rows: RecordBatch,
     pub(super) audit: RecordBatch,
-    /// What it adds to its part's counts.
+    /// The counts to add to its part.
     pub(super) counts: PartFooter,
 }
 
-/// What becomes of the rows of a slab.
+/// The outcome of each row of a slab.
 struct Fate {
     bad: Vec<Option<QuarantineCode>>,
     redactions: Vec<u32>,
     review: Vec<Vec<String>>,
 }
 
-/// One text of a leaf on its way.
+/// One text of a leaf.
 struct Text {
-    /// Its place among the leaf's values.
+    /// Its index among the leaf's values.
     at: usize,
     row: usize,
-    /// Which of its row's in the leaf.
+    /// Its index among the row's values in the leaf.
     element: u32,
 }
 
 /// Redacts a slab.
 ///
 /// # Errors
-/// If a worker fails, or the rows cannot be put together: nothing of them is given out.
+/// If a worker fails, or the rows cannot be reassembled; then none of them is returned.
 pub(super) fn redacted(
     shop: &Arc<Shop>,
     object: &Arc<str>,
@@ -150,7 +150,7 @@ fn size(record: &Record) -> usize {
     }
 }
 
-/// Values of a kept column of kinds of notes: those that are on the list of kinds, and the rest as the list's other kind.
+/// Returns the values of a kept column of note types: those on the list of types, and `other` for the rest.
 fn note_types(shop: &Shop, values: &Values, fate: &mut Fate) -> ArrayRef {
     let carried = shop.edition.engine.carried();
     let mut leaf = StringBuilder::new();
@@ -167,7 +167,7 @@ fn note_types(shop: &Shop, values: &Values, fate: &mut Fate) -> ArrayRef {
     Arc::new(leaf.finish())
 }
 
-/// Where values of a leaf come from.
+/// The source of a leaf's values.
 struct Place<'a> {
     object: &'a Arc<str>,
     first: i64,
@@ -175,7 +175,8 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Texts of a leaf, each a record with what its row says. Rows whose text cannot be read are marked.
+    /// Collects the texts of a leaf, each as a record with its row's context. Rows whose text cannot be read
+    /// are marked.
     fn gather(&self, values: &Values, shop: &Shop, fate: &mut Fate) -> (Vec<Text>, Vec<Record>) {
         let mut seen = vec![0_u32; fate.bad.len()];
         let (mut texts, mut records) = (Vec::new(), Vec::new());
@@ -219,7 +220,7 @@ impl Place<'_> {
     }
 }
 
-/// Takes records through the engine, in chunks side by side.
+/// Passes records through the engine, in parallel chunks.
 async fn through(
     shop: &Arc<Shop>,
     records: Vec<Record>,
@@ -286,7 +287,7 @@ async fn through_one(
     }
 }
 
-/// A leaf's new values; what became of them is told of their rows.
+/// Returns a leaf's new values, and records the outcome for their rows.
 fn settle(
     path: &str,
     values: &Values,
@@ -358,7 +359,7 @@ fn put_together(
     let rows = slab.record.num_rows();
     let (_, mut columns) = shape.with(&slab.record, leaves)?;
     if fate.bad.iter().any(Option::is_some) {
-        // Taken anew rather than masked: a masked value would still be in the column's buffer, and so in the file.
+        // Copied rather than masked: a masked value would stay in the column's buffer, and so in the file.
         let kept = UInt32Array::from_iter(
             (0..rows as u32).map(|row| fate.bad[row as usize].is_none().then_some(row)),
         );

@@ -1,5 +1,5 @@
-//! A backfill against the tables that it was made of: which are missing from the dataset or have changed, and whether each has all of
-//! its rows there.
+//! Compares a backfill with its tables: which tables are missing from the dataset or have changed, and
+//! whether all rows of each are there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,32 +17,32 @@ use super::plan::groups;
 use crate::exit::usage;
 use crate::progress::Progress;
 
-/// Objects that are named in the text at most; JSON has all of them.
+/// The most objects to name in the text output; JSON has all of them.
 const SHOWN: usize = 10;
 
-/// What a comparison with the tables found. Objects go by what the dataset calls them.
+/// The result of a comparison with the tables. Objects have the names that the dataset uses.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct SourcesReport {
     /// Units of the tables.
     units: u64,
-    /// Rows that they have.
+    /// Rows of the tables.
     rows: u64,
-    /// Objects whose units are in the dataset whole.
+    /// Objects whose units are complete in the dataset.
     whole: u64,
-    /// Objects that the dataset does not have, or not to their ends.
+    /// Objects that are missing or incomplete in the dataset.
     missing: BTreeSet<String>,
-    /// Objects that the dataset has in another version, or by another configuration.
+    /// Objects in the dataset that are of another version, or of another configuration.
     changed: BTreeSet<String>,
-    /// Objects that have other numbers of rows than the dataset has of them: in the table, in the dataset.
+    /// Objects whose row counts differ: in the table, in the dataset.
     counts: BTreeMap<String, (u64, u64)>,
     /// Objects that cannot be read.
     unreadable: BTreeSet<String>,
-    /// Files of the dataset whose objects are gone.
+    /// Files of the dataset whose objects no longer exist.
     gone: u64,
 }
 
 impl SourcesReport {
-    /// Whether the dataset has every table whole.
+    /// Returns whether the dataset has every table completely.
     pub(crate) fn is_intact(&self) -> bool {
         self.missing.is_empty() && self.changed.is_empty() && self.counts.is_empty()
     }
@@ -52,22 +52,22 @@ impl fmt::Display for SourcesReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "sources: {} rows in {} units; {} objects are in the dataset whole",
+            "sources: {} rows in {} units; {} objects are complete in the dataset",
             self.rows, self.units, self.whole
         )?;
         if self.gone > 0 {
-            writeln!(f, "  {} files are of objects that are gone", self.gone)?;
+            writeln!(f, "  {} files are of objects that no longer exist", self.gone)?;
         }
         for object in &self.unreadable {
             writeln!(f, "  cannot be read: {object}")?;
         }
         for (what, objects) in [
             (
-                "not in the dataset, or not to its end; run `lethe backfill` again",
+                "missing or incomplete in the dataset; run `lethe backfill` again",
                 &self.missing,
             ),
             (
-                "has changed since it was backfilled; write to a new dataset",
+                "changed since it was backfilled; write to a new dataset",
                 &self.changed,
             ),
         ] {
@@ -85,10 +85,11 @@ impl fmt::Display for SourcesReport {
     }
 }
 
-/// Compares a dataset with the tables of a configuration. Reads every table whole, a slab of rows at a time, and changes nothing.
+/// Compares a dataset with the tables of a configuration. It reads every table completely, a slab of rows at
+/// a time, and changes nothing.
 ///
 /// # Errors
-/// A usage error if the tables cannot be opened; what a store says.
+/// A usage error if the tables cannot be opened; errors of the store.
 pub(crate) fn compare_sources(
     config: &TablesConfig,
     store: &dyn Store,
@@ -97,15 +98,16 @@ pub(crate) fn compare_sources(
     let tables = Tables::open(config, runtime.clone()).map_err(usage)?;
     let begun = runtime
         .block_on(store.read(BEGUN))
-        .with_context(|| format!("{BEGUN}: this dataset is not a backfill's"))?;
-    let begun: Map<String, Value> =
-        serde_json::from_slice(&begun).with_context(|| format!("{BEGUN}: is not what a backfill writes"))?;
+        .with_context(|| format!("{BEGUN}: this dataset is not a backfill"))?;
+    let begun: Map<String, Value> = serde_json::from_slice(&begun)
+        .with_context(|| format!("{BEGUN}: not a description of a backfill"))?;
     let digest = begun.get("digest").and_then(Value::as_str).unwrap_or_default();
     let codes = config.open_codes(runtime.clone())?;
     let mut found = tables.units(None)?;
     let mut report = SourcesReport::default();
     if let Some(codes) = &codes {
-        // An object without a code was never backfilled; it goes by its number, since its name may identify somebody.
+        // An object without a code was never backfilled. The report uses its number, since its name may
+        // identify a patient.
         for (number, unit) in found.units.iter_mut().enumerate() {
             unit.shown = match codes.slot(&unit.object.name) {
                 Some(slot) => Arc::clone(&slot.topic),
@@ -130,7 +132,7 @@ pub(crate) fn compare_sources(
         (object_id(&unit.shown), id)
     };
     let keys: BTreeSet<(String, String)> = found.units.iter().map(key).collect();
-    // Units that are there of another version of an object, or by another configuration.
+    // Units of another version of an object, or of another configuration.
     let stale: BTreeSet<&String> = parts
         .keys()
         .filter(|there| !keys.contains(*there))

@@ -1,4 +1,4 @@
-//! One unit, from the first row that is not durable to its end.
+//! Processes one unit, from the first row that is not durable to its end.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
@@ -17,10 +17,10 @@ use crate::telemetry::{Closing, Stage};
 /// Attempts to reach the store.
 const ATTEMPTS: u32 = 12;
 
-/// Works a unit off.
+/// Processes a unit.
 ///
 /// # Errors
-/// [`TableError`] if it cannot be read, [`Stopped`] if the program is to end. What is durable stays so.
+/// [`TableError`] if it cannot be read, [`Stopped`] if the program is to end. Durable rows stay.
 pub(super) fn work(shop: &Arc<Shop>, job: &Job) -> anyhow::Result<()> {
     if job.is_done() {
         shop.progress.unit(&job.unit, 0.0);
@@ -100,7 +100,7 @@ fn add(footer: &mut PartFooter, counts: &PartFooter) {
     footer.review += counts.review;
 }
 
-/// Makes a part durable, unless its object has changed meanwhile.
+/// Makes a part durable, unless its object has changed in the meantime.
 fn commit(
     shop: &Shop,
     job: &Job,
@@ -124,7 +124,10 @@ fn commit(
         let mut digests = shop.digests.lock().unwrap_or_else(PoisonError::into_inner);
         digests.insert(name.path(), sealed.digest().to_owned());
     } else {
-        tracing::debug!(file = name.path(), "was there: another run is at this unit too");
+        tracing::debug!(
+            file = name.path(),
+            "exists already: another run processes this unit too"
+        );
     }
     shop.telemetry.measures().stage(Stage::Store, sealed_at.elapsed());
     shop.telemetry
@@ -133,7 +136,7 @@ fn commit(
     Ok(())
 }
 
-/// Why something at the store did not come about.
+/// Why an operation on the store failed.
 enum Trouble {
     Store(StoreError),
     Other(anyhow::Error),
@@ -166,7 +169,7 @@ fn retried<T, E: Into<Trouble>>(shop: &Shop, mut attempt: impl FnMut() -> Result
                 }
                 std::thread::sleep(wait);
             }
-            Err(Trouble::Store(error)) => return Err(error).context("the store of the output"),
+            Err(Trouble::Store(error)) => return Err(error).context("the output store failed"),
             Err(Trouble::Other(error)) => return Err(error),
         }
     }

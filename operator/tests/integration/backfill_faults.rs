@@ -190,7 +190,7 @@ fn what_was_made_otherwise_is_not_mixed_and_what_changes_is_told() {
     backfill(&first, &[])
         .end()
         .expect(3)
-        .says("a.parquet: has changed");
+        .says("a.parquet: changed since");
     assert!(made.iter().all(|(path, bytes)| content(&out)[path] == *bytes));
     let unnamed = COLUMNS.replace("\"ward\"", "\"wards\"");
     let unnamed = config(
@@ -239,7 +239,7 @@ fn told_to_stop_it_leaves_what_is_done_and_goes_on_from_there() {
         std::thread::sleep(Duration::from_millis(5));
     }
     running.signal("TERM");
-    running.wait(PATIENCE).expect(1).says("run again to go on");
+    running.wait(PATIENCE).expect(1).says("run again to continue");
     assert!(rows(&out).len() < 40_000);
     backfill(&config, &[]).end().expect(0);
     assert_eq!(rows(&out).len(), 40_000);
