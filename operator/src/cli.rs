@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command-line interface.
 
 mod adapt;
 mod ensemble;
@@ -23,7 +23,7 @@ pub(crate) use learn::{
 };
 pub(crate) use replay::ReplayArgs;
 
-/// Reads the command line, or prints help and ends.
+/// Parses the command line; prints help and exits if requested.
 pub(crate) fn parse() -> Cli {
     Cli::parse()
 }
@@ -33,7 +33,7 @@ pub(crate) fn parse() -> Cli {
 #[command(
     name = "lethe",
     version,
-    after_help = "Exit codes: 0 done; 1 failed at run time; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found something wrong or nothing to check, or a backfill data that it cannot read; 6 a run to the end wrote everything and quarantined more than half of a topic or source, a replay more than half of its records, or refused messages were left out; 7 an inspected backfill has not ended, and what is there is intact.\nTry `lethe demo` first."
+    after_help = "Exit codes: 0 success; 1 runtime failure; 2 wrong usage or configuration; 3 a lane halted and an operator must decide; 4 a check found an error or nothing to check, or a backfill found unreadable data; 5 a self-trained model lost too much on the held-out set and was not written; 6 a run to the end wrote everything but quarantined more than half of a topic or source, a replay quarantined more than half of its records, or refused messages were skipped; 7 an inspected backfill has not ended, and its files are intact.\nTry `lethe demo` first."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -44,7 +44,7 @@ pub(crate) struct Cli {
 
 #[derive(Args)]
 pub(crate) struct LogArgs {
-    /// What to log, as in `info` or `lethe=debug,warn`
+    /// Set the log filter, such as `info` or `lethe=debug,warn`
     #[arg(
         long,
         global = true,
@@ -53,7 +53,7 @@ pub(crate) struct LogArgs {
         value_name = "FILTER"
     )]
     pub(crate) log: String,
-    /// How to log
+    /// Set the log format
     #[arg(long, global = true, default_value = "text", value_name = "FORMAT")]
     pub(crate) log_format: LogFormat,
 }
@@ -66,60 +66,64 @@ pub(crate) enum LogFormat {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Run the whole path on sample notes: an embedded broker, the members, Parquet files
+    /// Run the whole pipeline on sample notes: an embedded broker, the members, Parquet files
     Demo(DemoArgs),
-    /// Run the operator until it is told to stop
+    /// Run the operator until it is stopped
     Run(RunArgs),
-    /// Redact tables of a warehouse: Parquet, JSON lines or CSV in, redacted Parquet out; run again to go on
+    /// Redact tables of a warehouse: Parquet, JSON lines or CSV in, redacted Parquet out; run again to
+    /// continue
     Backfill(BackfillArgs),
     /// Redact text, JSON lines or messages: notes in, redacted notes out
     Redact(RedactArgs),
-    /// Make a key file for policies
+    /// Create a key file for policies
     NewKey(NewKeyArgs),
-    /// Give back what a policy sealed or put into its vault: for those who may know
+    /// Reverse encrypted or vault-coded replacements
     Reveal(RevealArgs),
-    /// Publish the messages that notes came in, redacted, from the output to a topic or a folder
+    /// Publish redacted messages from the output, in the format in which they arrived, to a topic or a folder
     Emit(EmitArgs),
     /// Annotate JSON lines: documents in, the same documents with `spans` out
     ///
-    /// The output holds the notes and all other keys as they came: it is not de-identified. `lethe redact` removes identifiers.
+    /// The output contains the notes and all other keys unchanged: it is not de-identified. `lethe redact`
+    /// removes identifiers.
     Annotate(AnnotateArgs),
-    /// Check a configuration, and with --connect what it points at
+    /// Check a configuration, and with --connect its brokers, topics and store
     Check(CheckArgs),
-    /// List every metric that a running program has
+    /// List all metrics of a running program
     Metrics,
-    /// Ask a running program's page whether all is well: done if it answers so, else failed
+    /// Query a health endpoint of a running program; exits with 0 if it reports success
     Probe(ProbeArgs),
-    /// Inspect an output: chains, backfills or single files; digests, rows, audit, and on request the topic or tables that it came from
+    /// Inspect an output: chains, backfills or single files; digests, rows, audit, and on request the source
+    /// topic or tables
     ///
-    /// Exit codes: 0 everything that was checked agrees; 4 something is wrong or missing, or there is nothing to check; 7 a
-    /// backfill has not ended, and what is there agrees. With --json, `verdict` says the same: `intact`, `not_intact`,
-    /// `nothing_to_check`, `unfinished`.
+    /// Exit codes: 0 all checks passed; 4 something is wrong or missing, or there is nothing to check; 7 a
+    /// backfill has not ended, and its files are intact. With --json, `verdict` is the result: `intact`,
+    /// `not_intact`, `nothing_to_check`, `unfinished`.
     Inspect(InspectArgs),
-    /// Print schemas of what the program reads
+    /// Print schemas of the program's input
     #[command(subcommand)]
     Schema(SchemaCommand),
-    /// Bridge offsets that the log no longer has, so that a halted lane can go on
+    /// Bridge offsets that the log no longer has, so that a halted lane can continue
     Skip(SkipArgs),
-    /// Run quarantined records again once their cause is mended, and write what becomes of them beside their chain
+    /// Process quarantined records again after their cause is fixed, and write the results next to their
+    /// chain
     Replay(ReplayArgs),
     /// Erase patients from a dataset: empty their rows, remove their audit and their codes, and record why
     Erase(EraseArgs),
-    /// Write invented notes with gold spans: to test on, to train on, and to give away
+    /// Write synthetic notes with gold spans, for tests, training and sharing
     Synthesise(SynthesiseArgs),
     /// Train a member on documents with gold spans
     Train(TrainArgs),
-    /// Cross-validate a member: every document predicted by a model that was not fitted to it
+    /// Cross-validate a member: every document is predicted by a model that was not trained on it
     Crossval(CrossvalArgs),
     /// Score predictions against gold: measures, intervals, significance, errors
     Evaluate(EvaluateArgs),
-    /// Combine members: choose which of them vote, and make bundles
+    /// Combine members: choose which of them vote, and create bundles
     #[command(subcommand)]
     Ensemble(EnsembleCommand),
-    /// Adapt to a new institute with what it has: a few labelled notes, corrections, or bare text
+    /// Adapt to a new institute with labelled notes, corrections, or unlabelled text
     #[command(subcommand)]
     Adapt(AdaptCommand),
-    /// Work on dictionaries
+    /// Build dictionaries
     #[command(subcommand)]
     Dictionary(DictionaryCommand),
 }
@@ -132,60 +136,60 @@ pub(crate) enum SchemaCommand {
 
 #[derive(Args)]
 pub(crate) struct ProbeArgs {
-    /// The page, such as `http://127.0.0.1:9464/ready`
+    /// The endpoint, such as `http://127.0.0.1:9464/ready`
     #[arg(value_name = "URL")]
     pub(crate) url: String,
-    /// How long to wait for an answer, in seconds
+    /// The timeout in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub(crate) timeout: u64,
 }
 
 #[derive(Args)]
 pub(crate) struct DemoArgs {
-    /// Take members, vote and labels from this bundle
+    /// Use this bundle's members, vote and labels
     #[arg(long, value_name = "DIR")]
     pub(crate) bundle: Option<PathBuf>,
-    /// Where the files go; must not hold an earlier demo's
+    /// The folder for the files; must not contain an earlier demo
     #[arg(long, value_name = "DIR", default_value = "lethe-demo")]
     pub(crate) out: PathBuf,
 }
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
-    /// The configuration
+    /// The configuration file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-    /// Redact by this policy rather than the configuration's
+    /// Use this policy instead of the configuration's
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
-    /// Stop once everything that was there at the start is written, by this process or another of its group
+    /// Stop once everything that existed at the start is written, by this process or another of its group
     #[arg(long)]
     pub(crate) until_end: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct BackfillArgs {
-    /// The configuration
+    /// The configuration file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-    /// Redact by this policy rather than the configuration's
+    /// Use this policy instead of the configuration's
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
-    /// Only this part of the work, counted from 0, of so many: `0/4` to `3/4`
+    /// Process only this shard of the work, counted from 0: `0/4` to `3/4`
     #[arg(long, value_name = "I/N", default_value = "0/1", value_parser = Shard::parse)]
     pub(crate) shard: Shard,
-    /// Only the objects that this file names, one a line, or as `lethe inspect --made-by --json` lists them: to redo in a new
-    /// dataset what was made by something older
+    /// Process only the objects in this file, one name per line, or as listed by `lethe inspect --made-by
+    /// --json`: to redo in a new dataset what an older version wrote
     #[arg(long, value_name = "FILE")]
     pub(crate) only: Option<PathBuf>,
 }
 
-/// A part of work that is parted into as many as there are.
+/// One shard of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shard {
-    /// Which, from 0.
+    /// Its number, from 0.
     pub(crate) this: usize,
-    /// Of how many.
+    /// The number of shards.
     pub(crate) of: usize,
 }
 
@@ -203,40 +207,41 @@ impl Shard {
 
 #[derive(Args)]
 pub(crate) struct RedactArgs {
-    /// Take members and policy from here rather than the defaults
+    /// Use the members and policy of this configuration instead of the defaults
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Take members, vote and labels from this bundle
+    /// Use this bundle's members, vote and labels
     #[arg(long, value_name = "DIR", conflicts_with = "config")]
     pub(crate) bundle: Option<PathBuf>,
-    /// Redact by this policy rather than the configuration's
+    /// Use this policy instead of the configuration's
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
-    /// A file, or `-` for standard input; with --format jsonl also a folder of files
+    /// The input file, or `-` for standard input; with --format jsonl also a folder of files
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) input: PathBuf,
-    /// The same as --input
+    /// Same as --input
     #[arg(value_name = "FILE", conflicts_with = "input")]
     pub(crate) file: Option<PathBuf>,
-    /// A file, or `-` for standard output
+    /// The output file, or `-` for standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// What the input is: one text; documents, one JSON object a line with the note under `text`; or messages, which come out
-    /// in the framing in which they came
+    /// The input format: one text; documents, one JSON object per line with the note under `text`; or
+    /// messages, which are written in the framing in which they arrived
     #[arg(long, default_value = "text")]
     pub(crate) format: InputFormat,
-    /// With --format jsonl, let this key of the documents out as it is; all but the text and the metadata that the policy
-    /// carries is dropped otherwise. Refused under safe-harbor and limited-data-set
+    /// With --format jsonl, keep this key of the documents unchanged; all keys except the text and the
+    /// metadata that the policy keeps are dropped by default. Not allowed under safe-harbor and
+    /// limited-data-set
     #[arg(long, value_name = "KEY")]
     pub(crate) keep: Vec<String>,
-    /// With messages, leave out those that are refused, count them by code, and end with exit code 6; without it the first one
-    /// ends the program
+    /// With messages, skip refused ones, count them by code, and exit with 6; by default the first one ends
+    /// the program
     #[arg(long)]
     pub(crate) skip_refused: bool,
 }
 
 impl RedactArgs {
-    /// What to read.
+    /// Returns the path to read.
     pub(crate) fn source(&self) -> &Path {
         self.file.as_ref().unwrap_or(&self.input)
     }
@@ -244,30 +249,30 @@ impl RedactArgs {
 
 #[derive(Args)]
 pub(crate) struct EmitArgs {
-    /// The configuration: `[sink]` is read, `[emit]` says where messages go
+    /// The configuration file: reads the dataset of `[sink]`, and sends messages to `[emit]`
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-    /// Stop once everything that is there is emitted
+    /// Stop once all existing messages are emitted
     #[arg(long)]
     pub(crate) until_end: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct NewKeyArgs {
-    /// What the output calls the key: short, and of no meaning to anybody else
+    /// The key's id in the output: short, and meaningless to outsiders
     #[arg(long, value_name = "ID")]
     pub(crate) id: String,
-    /// The file that becomes the key; must not be there
+    /// The key file to create; must not exist
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 }
 
 #[derive(Args)]
 pub(crate) struct RevealArgs {
-    /// The policy that the text was redacted by: its keys and its vault are used
+    /// The policy that redacted the text; its keys and its vault are used
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: PathBuf,
-    /// The patient whose note it was, by the id that the event carried
+    /// The note's patient, by the id that the event had
     #[arg(
         long,
         value_name = "ID",
@@ -275,17 +280,18 @@ pub(crate) struct RevealArgs {
         conflicts_with = "note"
     )]
     pub(crate) patient: Option<String>,
-    /// Who assigned the patient's id, where the source says so: the name of an `[[authority]]` of the policy, or the
-    /// source's own name for it, such as `namespace:MERCY`, `oid:1.2.840.114350` or `system:https://mercy.example/mrn`
+    /// The authority that assigned the patient's id, if the source names it: the name of an `[[authority]]`
+    /// of the policy, or the source's own name for it, such as `namespace:MERCY`, `oid:1.2.840.114350` or
+    /// `system:https://mercy.example/mrn`
     #[arg(long, value_name = "NAME", requires = "patient")]
     pub(crate) authority: Option<String>,
-    /// The note, by its id, where the event carried no patient's
+    /// The note's id, if the event had no patient id
     #[arg(long, value_name = "ID")]
     pub(crate) note: Option<String>,
-    /// A redacted text, or `-` for standard input
+    /// The redacted text file, or `-` for standard input
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) input: PathBuf,
-    /// A file, or `-` for standard output: it will hold what was protected
+    /// The output file, or `-` for standard output; it will contain protected values
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
 }
@@ -294,18 +300,18 @@ pub(crate) struct RevealArgs {
 pub(crate) enum InputFormat {
     /// One text
     Text,
-    /// Documents, one JSON object a line
+    /// Documents, one JSON object per line
     Jsonl,
-    /// HL7 v2: one message, a batch, a dump of MLLP, or messages one after the other
+    /// HL7 v2: one message, a batch, an MLLP dump, or consecutive messages
     Hl7v2,
-    /// FHIR in JSON: one resource or Bundle, or one a line
+    /// FHIR in JSON: one resource or Bundle, or one per line
     Fhir,
     /// One C-CDA document
     Ccda,
 }
 
 impl InputFormat {
-    /// Whether the input is messages that are given back whole.
+    /// Returns whether the input is messages, which are written back as messages.
     pub(crate) const fn is_messages(self) -> bool {
         matches!(self, Self::Hl7v2 | Self::Fhir | Self::Ccda)
     }
@@ -313,25 +319,26 @@ impl InputFormat {
 
 #[derive(Args)]
 pub(crate) struct AnnotateArgs {
-    /// Take members and policy from here rather than the defaults
+    /// Use the members and policy of this configuration instead of the defaults
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Annotate with this trained model alone, under its own labels, each span as the model says it
+    /// Annotate with only this trained model, with its own labels and unchanged spans
     #[arg(long, value_name = "DIR", conflicts_with = "config")]
     pub(crate) member: Option<PathBuf>,
-    /// Take members, vote and labels from this bundle
+    /// Use this bundle's members, vote and labels
     #[arg(long, value_name = "DIR", conflicts_with_all = ["config", "member"])]
     pub(crate) bundle: Option<PathBuf>,
-    /// JSON lines, each with a note under `text`, or a folder of such or of .txt files; `-` for standard input
+    /// JSON lines, each with a note under `text`, or a folder of such or of .txt files; `-` for standard
+    /// input
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) input: PathBuf,
-    /// Where the documents go, `spans` added; `-` for standard output
+    /// The output file for the documents with `spans`; `-` for standard output
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// What the offsets of `spans` count
+    /// The unit of the offsets in `spans`
     #[arg(long, default_value = "code-point")]
     pub(crate) offsets: OffsetUnit,
-    /// Add to each span who said so: members, rule and score
+    /// Add to each span its members, rule and score
     #[arg(long)]
     pub(crate) explain: bool,
 }
@@ -348,61 +355,64 @@ pub(crate) enum OffsetUnit {
 
 #[derive(Args)]
 pub(crate) struct CheckArgs {
-    /// The configuration
+    /// The configuration file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-    /// Redact by this policy rather than the configuration's
+    /// Use this policy instead of the configuration's
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
-    /// Also reach the brokers, the topics and the store
+    /// Also connect to the brokers, the topics and the store
     #[arg(long)]
     pub(crate) connect: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct InspectArgs {
-    /// A folder that holds the dataset, or one of its files; or give --config
+    /// The dataset's folder, or one of its files; or use --config
     #[arg(value_name = "PATH", required_unless_present = "config")]
     pub(crate) path: Option<PathBuf>,
-    /// Take the store from this configuration, unless a path is given too
+    /// Use the store of this configuration, unless a path is given too
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Compare the dataset with the topics of the configuration as well: every record has one row, in order, and the text of each
-    /// note is its original with every audited span replaced. Reads both whole; joins no consumer group
+    /// Also compare the dataset with the topics of the configuration: every record has one row, in order, and
+    /// the text of each note is its original with every audited span replaced. Reads both completely; joins
+    /// no consumer group
     #[arg(long, requires = "config")]
     pub(crate) against_topic: bool,
-    /// Compare a backfill with the tables of the configuration as well: every table is there in its version, with all of its rows
+    /// Also compare a backfill with the tables of the configuration: every table is complete in the dataset,
+    /// in its current version
     #[arg(long, requires = "config")]
     pub(crate) sources: bool,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Look at footers, offsets and counts alone, not at whether files are what they were when they were written
+    /// Check only footers, offsets and counts, and not the digests of files
     #[arg(long, conflicts_with_all = ["audit", "heads"])]
     pub(crate) quick: bool,
-    /// Hold every audit row against its note too
+    /// Also compare every audit row with its note
     #[arg(long)]
     pub(crate) audit: bool,
-    /// A digest that an earlier inspection gave as a chain's head, or a file with such heads, one a line: whether the
-    /// dataset still holds what it held then
+    /// Check that the dataset still contains what it contained at this earlier head of a chain: a digest, or
+    /// a file of digests, one per line
     #[arg(long = "head", value_name = "DIGEST|FILE")]
     pub(crate) heads: Vec<String>,
-    /// Explain what was redacted in a record: all of it, the span that covers a byte of the redacted text (:BYTE), or a field
-    /// of its message (:FIELD, for instance :PID-5); with --audit, after the inspection
+    /// Explain the redactions of a record: all of them, the span that covers a byte of the redacted text
+    /// (:BYTE), or a field of its message (:FIELD, for instance :PID-5); with --audit, after the inspection
     #[arg(long, value_name = "TOPIC/PARTITION@OFFSET[:BYTE|:FIELD]")]
     pub(crate) why: Option<lethe_connectors::inspect::Place>,
-    /// Tell what each member voted for, and what it alone caught, by label; with --audit, after the inspection
+    /// Report the votes of each member, and the spans that it alone caught, by label; with --audit, after the
+    /// inspection
     #[arg(long)]
     pub(crate) by_member: bool,
-    /// Tell it of this member only
+    /// Report only this member
     #[arg(long, value_name = "MEMBER")]
     pub(crate) only_by: Option<String>,
-    /// List where the spans are that the member alone caught; with --json, an object a line
+    /// List the spans that this member alone caught; with --json, one object per line
     #[arg(long, requires = "only_by")]
     pub(crate) list: bool,
-    /// List the files that a bundle, policy or program made, by their footers: any fingerprint that is DIGEST (eight digits of it
-    /// are enough), or the one named; `!=` lists what anything else made. With --json, an object a line, which
-    /// `lethe backfill --only` takes
+    /// List the files that a bundle, policy or program wrote, by their footers: where any fingerprint is
+    /// DIGEST (eight digits are enough), or the named one is; `!=` lists all other files. With --json, one
+    /// object per line, as input for `lethe backfill --only`
     #[arg(long, value_name = "DIGEST|NAME=VALUE|NAME!=VALUE")]
     pub(crate) made_by: Option<lethe_connectors::inspect::Maker>,
     /// Remove audit files that no notes file names and that are older than an hour
@@ -412,7 +422,7 @@ pub(crate) struct InspectArgs {
 
 #[derive(Args)]
 pub(crate) struct SkipArgs {
-    /// The configuration
+    /// The configuration file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: PathBuf,
     /// The halted lane's topic
@@ -421,26 +431,26 @@ pub(crate) struct SkipArgs {
     /// Its partition
     #[arg(long)]
     pub(crate) partition: i32,
-    /// The offset that the lane goes on from
+    /// The offset at which the lane continues
     #[arg(long)]
     pub(crate) to: i64,
-    /// Why, for whoever reads the chain later; no PHI
+    /// The reason, for later readers of the chain; no PHI
     #[arg(long)]
     pub(crate) reason: String,
 }
 
 #[derive(Subcommand)]
 pub(crate) enum DictionaryCommand {
-    /// Compile list folders into one dictionary file
+    /// Compile folders of lists into one dictionary file
     Build(DictionaryBuildArgs),
 }
 
 #[derive(Args)]
 pub(crate) struct DictionaryBuildArgs {
-    /// Folders of lists, each list a folder with items.txt, exceptions.txt and SOURCE.toml
+    /// Folders of lists; each list is a folder with items.txt, exceptions.txt and SOURCE.toml
     #[arg(long, value_name = "DIR", required = true)]
     pub(crate) lists: Vec<PathBuf>,
-    /// The dictionary to write
+    /// The dictionary file to write
     #[arg(long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 }

@@ -1,42 +1,45 @@
-//! What can be typed of erasing patients.
+//! Options of `lethe erase`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-/// The longest reason, in characters.
+/// The maximum length of a reason, in characters.
 const LONGEST: usize = 500;
 
 #[derive(Args)]
 #[command(
-    after_help = "Exit codes: 0 done, also if nothing was found; 1 failed at run time, run the same command again to go on; 2 wrong usage or configuration; 3 the dataset is not what its records say, and an operator must decide.\nExample: lethe erase -c lethe.toml --patients ids.txt --reason 'request 2026-117' --dry-run"
+    after_help = "Exit codes: 0 success, also if nothing was found; 1 runtime failure, run the same command again to continue; 2 wrong usage or configuration; 3 the dataset does not match its records, and an operator must decide.\nExample: lethe erase -c lethe.toml --patients ids.txt --reason 'request 2026-117' --dry-run"
 )]
 pub(crate) struct EraseArgs {
-    /// The configuration: its sink is the dataset, and its policy says how the patient's rows are recognised
+    /// The configuration file: its sink is the dataset, and its policy determines how the patient's rows are
+    /// recognised
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-    /// Recognise rows by this policy rather than the configuration's: the one that the dataset was written with
+    /// Recognise rows by this policy instead of the configuration's: the one that the dataset was written
+    /// with
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
-    /// The patient's id, as the sender has it; may be given several times. A shell keeps a history: prefer --patients
+    /// The patient's id, as the sender has it; can be repeated. Shells keep a history: prefer --patients
     #[arg(long = "patient", value_name = "ID")]
     pub(crate) patients: Vec<String>,
-    /// A file of patients' ids, one a line; `-` for standard input
+    /// A file of patient ids, one per line; `-` for standard input
     #[arg(long = "patients", value_name = "FILE")]
     pub(crate) patients_file: Option<PathBuf>,
-    /// Who assigned the ids: an authority of the policy, or its name as the source has it, for instance
+    /// The authority that assigned the ids: one of the policy, or its name in the source, for instance
     /// `system:https://mercy.example/mrn`
     #[arg(long, value_name = "NAME")]
     pub(crate) authority: Option<String>,
-    /// A file of records to erase, one `TOPIC/PARTITION@OFFSET` a line; `-` for standard input. For rows that a patient's id
-    /// does not lead to
+    /// A file of records to erase, one `TOPIC/PARTITION@OFFSET` per line; `-` for standard input. For rows
+    /// that cannot be found by a patient id
     #[arg(long, value_name = "FILE")]
     pub(crate) records: Option<PathBuf>,
-    /// Why, as the dataset's record is to say: 1 to 500 printable characters, and nothing that identifies the patient
+    /// The reason for the dataset's record: 1 to 500 printable characters, without anything that identifies
+    /// the patient
     #[arg(long, value_name = "TEXT", value_parser = reason, required_unless_present = "dry_run")]
     pub(crate) reason: Option<String>,
-    /// Also erase rows that are possibly of another patient: that have the id encrypted (`encrypt-id`), as notes of a relative
-    /// may, or in a column where ids of several authorities may be equal
+    /// Also erase rows that may belong to another patient: rows with the id encrypted (`encrypt-id`), such as
+    /// notes of a relative, or in a column where ids of several authorities may coincide
     #[arg(long)]
     pub(crate) possible: bool,
     /// Keep the patient's codes in the vault

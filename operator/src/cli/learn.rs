@@ -1,4 +1,4 @@
-//! What can be typed of training and measuring.
+//! Options of the commands for training and evaluation.
 
 use std::path::PathBuf;
 
@@ -8,13 +8,13 @@ use clap::{Args, ValueEnum};
 pub(crate) struct TrainArgs {
     #[command(flatten)]
     pub(crate) learning: LearningArgs,
-    /// Documents to choose the best state by, in place of a share of --train
+    /// Documents for model selection, instead of a share of --train
     #[arg(long, value_name = "GOLD")]
     pub(crate) dev: Option<PathBuf>,
-    /// The folder that becomes the model; a training that was stopped goes on from what lies there
+    /// The folder for the model; an interrupted training resumes from it
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// Begin again rather than go on with a training that was stopped
+    /// Start over instead of resuming an interrupted training
     #[arg(long)]
     pub(crate) restart: bool,
 }
@@ -23,49 +23,52 @@ pub(crate) struct TrainArgs {
 pub(crate) struct CrossvalArgs {
     #[command(flatten)]
     pub(crate) learning: LearningArgs,
-    /// How many folds
+    /// The number of folds
     #[arg(long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(2..))]
     pub(crate) folds: u16,
-    /// How many folds are trained at a time; as many as there are cores if not given
+    /// The number of folds that are trained in parallel; by default the number of cores
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
-    /// What a fold must not cut through
+    /// The unit that stays within one fold
     #[arg(long, default_value = "document")]
     pub(crate) by: FoldUnit,
-    /// The folder for the folds' models and predictions; folds that are done are not done again
+    /// The folder for the folds' models and predictions; finished folds are skipped
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 }
 
 #[derive(Args)]
 pub(crate) struct SynthesiseArgs {
-    /// The file of JSON lines to write
+    /// The JSON lines file to write
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
-    /// What a line is: a document with its gold (`doc_id`, `patient_id`, `text`, `spans`), or a note event as a stream reads it
+    /// The form of a line: a document with its gold (`doc_id`, `patient_id`, `text`, `spans`), or a note
+    /// event as a stream reads it
     #[arg(long = "as", value_name = "FORM", default_value = "documents")]
     pub(crate) form: SynthesisedForm,
-    /// How many documents
+    /// The number of documents
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) notes: u64,
-    /// Clinical text to write identifiers into, read as gold is: its spans (`lethe annotate` makes them) are residues of
-    /// identifiers, which are written over or left out; without any, every document is written from templates alone
+    /// Clinical text to insert identifiers into, in any gold format: its spans (`lethe annotate` creates
+    /// them) are residual identifiers, which are replaced or left out; by default all documents come from
+    /// templates
     #[arg(long, value_name = "FILE")]
     pub(crate) carriers: Vec<PathBuf>,
-    /// Which institutes write, in turn; each has its own layouts, conventions, names, towns and hospitals. Those that are not held
-    /// out to test on if not given
+    /// The institutes to write notes of, in turn; each has its own layouts, conventions, names, towns and
+    /// hospitals. By default all that are not held out for tests
     #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = institutes())]
     pub(crate) institutes: Vec<String>,
-    /// Names to write in place of the institutes' own: lines of given name, tab, surname, tab, `F` or `M`; more columns are let be
+    /// Names to use instead of the institutes' own: lines of given name, tab, surname, tab, `F` or `M`; extra
+    /// columns are ignored
     #[arg(long, value_name = "FILE")]
     pub(crate) names: Option<PathBuf>,
-    /// The share of documents without any identifier
+    /// The share of documents without identifiers
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = share)]
     pub(crate) negatives: f64,
-    /// What is done to documents: some of each (`usual`), nothing (`none`), or one thing to all of them
+    /// Changes to the documents: some of each (`usual`), none (`none`), or one kind in all of them
     #[arg(long, default_value = "usual")]
     pub(crate) noise: NoiseKind,
-    /// The same seed gives the same documents, byte for byte
+    /// The random seed; the same seed gives the same documents, byte for byte
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 }
@@ -74,7 +77,7 @@ pub(crate) struct SynthesiseArgs {
 pub(crate) enum SynthesisedForm {
     /// Documents with gold spans
     Documents,
-    /// Note events: `lethe schema event` describes them
+    /// Note events, as described by `lethe schema event`
     Events,
 }
 
@@ -103,35 +106,37 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What training and cross-validation share.
+/// Options that training and cross-validation share.
 #[derive(Args)]
 pub(crate) struct LearningArgs {
-    /// What to train
+    /// The member to train
     #[arg(value_name = "MEMBER", value_parser = members())]
     pub(crate) member: String,
-    /// Documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder; for `pos`, lines of word, tab, tag
+    /// Documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder; for `pos`, lines of word,
+    /// tab, tag
     #[arg(long, value_name = "GOLD", required = true)]
     pub(crate) train: Vec<PathBuf>,
-    /// Other names for gold's labels: a TOML table `labels` of new names by old ones, an empty one leaves a label out
+    /// Rename gold labels: a TOML table `labels` that maps old names to new ones; an empty name drops the
+    /// label
     #[arg(long, value_name = "FILE")]
     pub(crate) rename: Option<PathBuf>,
-    /// The share of the training documents that is held out to choose the best state by; 0 fits to all of them
+    /// The share of the training documents that is held out for model selection; 0 trains on all of them
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     pub(crate) hold_out: f64,
-    /// The member's own settings, a TOML file
+    /// The member's settings, a TOML file
     #[arg(long, value_name = "FILE")]
     pub(crate) settings: Option<PathBuf>,
-    /// One setting, as in `--set l2=0.1`; goes before the file's
+    /// One setting, such as `--set l2=0.1`; takes precedence over the file
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The same seed gives the same model, byte for byte
+    /// The random seed; the same seed gives the same model, byte for byte
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FoldUnit {
-    /// Each document by itself
+    /// Each document on its own
     Document,
     /// All documents of a patient together
     Patient,
@@ -142,39 +147,40 @@ pub(crate) struct EvaluateArgs {
     /// Documents with gold spans: JSON lines, i2b2 XML or brat, a file or a folder
     #[arg(value_name = "GOLD")]
     pub(crate) gold: PathBuf,
-    /// The same documents with predicted spans, by system: a path, or NAME=PATH; a file of `lethe ensemble export-offsets` has many
+    /// The same documents with predicted spans, by system: a path, or NAME=PATH; a file of `lethe ensemble
+    /// export-offsets` has several systems
     #[arg(value_name = "PRED", required = true)]
     pub(crate) predictions: Vec<String>,
-    /// Other names for labels, gold's and predicted ones: a TOML table `labels` of new names by old ones
+    /// Rename labels of gold and predictions: a TOML table `labels` that maps old names to new ones
     #[arg(long, value_name = "FILE")]
     pub(crate) rename: Option<PathBuf>,
-    /// What the systems were trained on: recall is then told apart for spans seen and unseen there
+    /// The systems' training documents; recall is then also reported for spans seen and not seen there
     #[arg(long, value_name = "GOLD")]
     pub(crate) train: Option<PathBuf>,
-    /// The label set that says each label's category: one that ships (i2b2-2014, meddocan), or a file
+    /// The label set that maps labels to categories: a built-in one (i2b2-2014, meddocan) or a file
     #[arg(long, value_name = "SET")]
     pub(crate) labels: Option<String>,
-    /// How much recall counts beside precision in F-beta
+    /// The weight of recall relative to precision in F-beta
     #[arg(long, default_value_t = 2.0)]
     pub(crate) beta: f64,
-    /// How often documents are drawn for the 95 % intervals
+    /// The number of resamples for the 95 % intervals
     #[arg(long, value_name = "N", default_value_t = 2000)]
     pub(crate) resamples: usize,
-    /// The same seed draws the same documents
+    /// The random seed; the same seed draws the same documents
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Print JSON rather than a table
+    /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write a page with plots and every error in its context; it holds text of the notes
+    /// Also write an HTML report with plots and every error in its context; it contains note text
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Leave the notes' text out of the page
+    /// Leave note text out of the HTML report
     #[arg(long, requires = "html")]
     pub(crate) no_contexts: bool,
 }
 
-/// What can be trained: members, and the part-of-speech tagger that linear members may read.
+/// Returns what can be trained: members, and the part-of-speech tagger that linear members may use.
 fn members() -> Vec<&'static str> {
     let mut kinds = lethe_members::kinds();
     kinds.push(lethe_members::POS);

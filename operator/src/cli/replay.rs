@@ -1,4 +1,4 @@
-//! What can be typed of replaying quarantined records.
+//! Options of `lethe replay`.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -11,30 +11,32 @@ use lethe_connectors::replay::Code;
 
 #[derive(Args)]
 #[command(
-    after_help = "Exit codes: 0 done, also if some records are quarantined again or gone; 1 failed at run time, run again to go on; 2 wrong usage or configuration; 3 the dataset is of another log or a stricter policy; 6 more than half of the records are quarantined again.\nExample: lethe replay -c lethe.toml --code invalid_payload:note_id --dry-run"
+    after_help = "Exit codes: 0 success, also if some records are quarantined again or gone; 1 runtime failure, run again to continue; 2 wrong usage or configuration; 3 the dataset belongs to another log or to a stricter policy; 6 more than half of the records are quarantined again.\nExample: lethe replay -c lethe.toml --code invalid_payload:note_id --dry-run"
 )]
 pub(crate) struct ReplayArgs {
-    /// The configuration, with the cause of the quarantine mended: its source is read again, and its sink is the dataset
+    /// The configuration file, with the cause of the quarantine fixed: its source is read again, and its sink
+    /// is the dataset
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-    /// Redact by this policy rather than the configuration's
+    /// Use this policy instead of the configuration's
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
-    /// Replay records of this code only, given with or without field and expectation, for instance `invalid_payload` or
-    /// `invalid_payload:authored_at:zone`; may be given several times
+    /// Replay only records with this code, with or without field and expectation, for instance
+    /// `invalid_payload` or `invalid_payload:authored_at:zone`; can be repeated
     #[arg(long = "code", value_name = "CODE[:FIELD[:EXPECTATION]]")]
     pub(crate) codes: Vec<Code>,
-    /// Replay records of this topic, or input file, only; may be given several times
+    /// Replay only records of this topic, or input file; can be repeated
     #[arg(long = "topic", value_name = "NAME")]
     pub(crate) topics: Vec<String>,
-    /// Replay records of files that were written then or later only: a date (midnight UTC) or a time as in RFC 3339
+    /// Replay only records in files that were written at this time or later: a date (midnight UTC) or an RFC
+    /// 3339 time
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub(crate) since: Option<SystemTime>,
-    /// Also replay records that this same configuration has quarantined again, for causes outside of it: a vault or a schema
-    /// registry that was away
+    /// Also replay records that this same configuration has already quarantined again, for external causes
+    /// such as an unavailable vault or schema registry
     #[arg(long)]
     pub(crate) again: bool,
-    /// Read and redact the records, count what becomes of them, and write nothing
+    /// Read and redact the records, count the outcomes, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Print the counts as JSON
@@ -47,7 +49,7 @@ fn since(text: &str) -> Result<SystemTime, String> {
         return Ok(time.into());
     }
     let midnight = || {
-        // Longer texts are times without a zone.
+        // A longer text is a time without a zone, which would be ambiguous.
         let date = text
             .parse::<Date>()
             .ok()
@@ -55,7 +57,7 @@ fn since(text: &str) -> Result<SystemTime, String> {
         date.to_zoned(TimeZone::UTC).ok()
     };
     midnight().map(|time| time.timestamp().into()).ok_or_else(|| {
-        "give a date, as in 2026-03-01, or a time with its zone, as in 2026-03-01T08:00:00Z".to_owned()
+        "expected a date such as 2026-03-01, or a time with its zone such as 2026-03-01T08:00:00Z".to_owned()
     })
 }
 
