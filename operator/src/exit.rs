@@ -1,9 +1,9 @@
-//! Exit codes: what a script or an orchestrator can act upon.
+//! Exit codes, for scripts and orchestrators.
 
 use std::fmt;
 use std::io::Write as _;
 
-/// Why the program ends without success.
+/// The reason why the program ends without success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Failure {
@@ -11,19 +11,21 @@ pub(crate) enum Failure {
     Runtime = 1,
     /// The command line or the configuration is wrong; a restart will not help.
     Usage = 2,
-    /// A lane halted: its offsets are outside the log, or its chain is another's. An operator must decide.
+    /// A lane halted: its offsets are outside the log, or its chain belongs to another log. An operator must
+    /// decide.
     Halted = 3,
-    /// `inspect` or `check` found something wrong.
+    /// `inspect` or `check` found an error.
     Found = 4,
-    /// A model came out worse than it may be, and was not written.
+    /// A model was worse than the bound allows, and was not written.
     Worse = 5,
-    /// A run to the end wrote everything, and more than half of the records are quarantined; or refused messages were left out.
+    /// A run to the end wrote everything, but more than half of the records are quarantined; or refused
+    /// messages were skipped.
     Quarantined = 6,
-    /// `inspect` found a backfill that has not ended, and nothing wrong with what is there.
+    /// `inspect` found a backfill that has not ended, and no error in its files.
     Unfinished = 7,
 }
 
-/// An error with the exit code that it stands for. The default is [`Failure::Runtime`].
+/// An error with its exit code. The default is [`Failure::Runtime`].
 #[derive(Debug)]
 pub(crate) struct Coded(pub(crate) Failure, pub(crate) String);
 
@@ -40,39 +42,38 @@ impl std::error::Error for Coded {}
 #[error("stopped")]
 pub(crate) struct Stopped;
 
-/// An error of wrong usage or configuration.
+/// Returns an error of wrong usage or configuration.
 pub(crate) fn usage(message: impl fmt::Display) -> anyhow::Error {
     Coded(Failure::Usage, message.to_string()).into()
 }
 
-/// Ends the process in order, once nothing but threads that nobody waits for is left: prints what is not printed yet, and
-/// ends as [`end`] does.
+/// Ends the process once only abandoned threads are left: flushes standard output, and ends as [`end`] does.
 pub(crate) fn leave(code: u8) -> ! {
-    // A reader that has gone away is no failure.
+    // A closed pipe is not a failure.
     drop(std::io::stdout().flush());
     end(code)
 }
 
-/// Ends the process at once, without the exit handlers of libraries. OpenSSL's would free what threads still use that a stop
-/// has left behind: those of a consumer whose brokers do not answer, or of a vault's connection. Nothing is lost by it: logs and
-/// files are not buffered here.
-#[expect(unsafe_code, reason = "the only way out that runs no exit handler")]
+/// Ends the process immediately, without the exit handlers of libraries. OpenSSL's handler would free memory
+/// that abandoned threads still use: those of a consumer whose brokers do not respond, or of a vault's
+/// connection. Nothing is lost, since logs and files are not buffered here.
+#[expect(unsafe_code, reason = "the only exit that runs no exit handlers")]
 pub(crate) fn end(code: u8) -> ! {
-    // SAFETY: takes no pointer, touches no memory of this program, and does not return.
+    // SAFETY: it takes no pointer, touches no memory of this program, and does not return.
     unsafe { libc::_exit(i32::from(code)) }
 }
 
-/// Prints an error, if there is one, and gives its exit code.
+/// Prints an error, if any, and returns its exit code.
 #[expect(
     clippy::print_stderr,
-    reason = "the last word of the program, whether or not logs are on"
+    reason = "the final error must appear even if logs are off"
 )]
 pub(crate) fn report(result: anyhow::Result<()>) -> u8 {
     match result {
         Ok(()) => 0,
         Err(error) if error.chain().any(|cause| cause.is::<Stopped>()) => 0,
         Err(error) => {
-            // A reader that went away is no failure: `lethe annotate | head`.
+            // A closed pipe is not a failure: `lethe annotate | head`.
             if error.chain().any(|cause| {
                 cause
                     .downcast_ref::<std::io::Error>()

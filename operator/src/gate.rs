@@ -1,5 +1,5 @@
-//! The one way out for a JSON document: it leaves with its redacted text, the metadata that the policy carries, and the keys
-//! that somebody asked to keep. Every other key, known or not, stays behind.
+//! The only exit for a JSON document: it leaves with its redacted text, the metadata that the policy keeps,
+//! and the keys named by --keep. All other keys are dropped.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -9,13 +9,13 @@ use serde_json::{Map, Value};
 
 use crate::exit::usage;
 
-/// Distinct keys that are counted. A document whose keys are values has no end of them.
+/// The number of distinct keys that are counted. A document with values as keys has arbitrarily many.
 const MOST_KEYS: usize = 256;
 
-/// Modes under which no key of the sender's leaves on request (45 CFR 164.514(b)(2) and (e)).
+/// Modes under which --keep is not allowed (45 CFR 164.514(b)(2) and (e)).
 const STRICT: [&str; 2] = ["safe-harbor", "limited-data-set"];
 
-/// Decides which keys of a document leave. Shared by the threads that write documents.
+/// Decides which keys of a document are kept. Shared by the threads that write documents.
 #[derive(Debug)]
 pub(crate) struct Gate {
     carried: Carried,
@@ -24,7 +24,7 @@ pub(crate) struct Gate {
     seen: Mutex<Seen>,
 }
 
-/// Keys that were dropped, with the number of documents that had them.
+/// Dropped keys, with the number of documents that had them.
 #[derive(Debug, Default)]
 struct Seen {
     documents: u64,
@@ -32,20 +32,20 @@ struct Seen {
 }
 
 impl Gate {
-    /// A gate for the metadata in `carried`, and the keys in `keep` besides.
+    /// Creates a gate that keeps the metadata in `carried` and the keys in `keep`.
     ///
     /// # Errors
-    /// A usage error if keys are to be kept under a mode that does not allow it, or if one of them never leaves.
+    /// A usage error if the mode does not allow `keep`, or if one of the keys is never kept.
     pub(crate) fn new(carried: Carried, mode: Option<&str>, keep: &[String]) -> anyhow::Result<Self> {
         let strict = mode.filter(|mode| STRICT.contains(mode));
         if let (Some(mode), Some(key)) = (strict, keep.first()) {
             return Err(usage(format!(
-                "--keep {key}: mode `{mode}` lets no key of a document out as it is; leave the option out, or redact under another mode"
+                "--keep {key}: mode `{mode}` does not allow unchanged keys; remove the option, or use another mode"
             )));
         }
         if let Some(key) = keep.iter().find(|key| WITHHELD.contains(&key.as_str())) {
             return Err(usage(format!(
-                "--keep {key}: this key holds the patient's own identifiers or the text's and never leaves; leave the option out"
+                "--keep {key}: this key contains identifiers of the patient or of the text, and is always dropped; remove the option"
             )));
         }
         Ok(Self {
@@ -56,7 +56,7 @@ impl Gate {
         })
     }
 
-    /// The document that leaves, with `text` in the place of its own text. Keys keep their order.
+    /// Returns the redacted document, with `text` instead of its original text. Keys keep their order.
     pub(crate) fn pass(&self, document: &Map<String, Value>, text: String) -> Map<String, Value> {
         let mut out = Map::new();
         let mut dropped = Vec::new();
@@ -83,7 +83,7 @@ impl Gate {
         out
     }
 
-    /// What leaves of a key; `None` if nothing does.
+    /// Returns the kept value of a key; `None` if it is dropped.
     fn value(&self, key: &str, value: &Value) -> Option<Value> {
         if self.keep.iter().any(|kept| kept == key) {
             return Some(value.clone());
@@ -92,7 +92,7 @@ impl Gate {
         if !self.carried.has(*field) {
             return None;
         }
-        // An object or a list under a known key is not what the key stands for.
+        // An object or a list under a known key is not the expected metadata.
         match (field, value) {
             (CarriedField::NoteType, Value::String(kind)) => Some(self.carried.note_type(kind).into()),
             (CarriedField::NoteType, _) => None,
@@ -105,9 +105,10 @@ impl Gate {
         }
     }
 
-    /// Lists the keys that were dropped, once, with how to keep them.
+    /// Logs the dropped keys once, with how to keep them.
     ///
-    /// A key may itself be a name, so only keys that every one of several documents had are listed by name.
+    /// A key may itself be a name, so keys are listed by name only if every one of several documents had
+    /// them.
     pub(crate) fn report(&self) {
         let Ok(seen) = self.seen.lock() else { return };
         if seen.dropped.is_empty() {
@@ -126,18 +127,18 @@ impl Gate {
             (names, others) => format!("{names} and {others} others"),
         };
         let advice = if self.strict {
-            "the policy's mode lets no key of a document out as it is"
+            "the policy's mode does not allow unchanged keys"
         } else {
-            "keep one with --keep KEY if it holds nothing that identifies"
+            "keep one with --keep KEY if it cannot identify anybody"
         };
-        tracing::warn!("dropped from the documents: {listed}; {advice}");
+        tracing::warn!("keys dropped from the documents: {listed}; {advice}");
     }
 }
 
-/// Keys that never leave and need no mention: the patient's identifiers, and where the text had some.
+/// Keys that are always dropped without a warning: the patient's identifiers, and the spans of the text.
 const WITHHELD: [&str; 3] = ["text", "known", "spans"];
 
-/// Keys of the event schema, with the metadata that each is.
+/// Keys of the event schema, with their metadata field.
 const FIELDS: [(&str, CarriedField); 8] = [
     ("note_id", CarriedField::NoteId),
     ("doc_id", CarriedField::NoteId),
@@ -149,7 +150,7 @@ const FIELDS: [(&str, CarriedField); 8] = [
     ("authored_at", CarriedField::AuthoredAt),
 ];
 
-/// Whether a key looks like a column's name.
+/// Returns whether a key looks like a column's name.
 fn is_plain(key: &str) -> bool {
     key.len() <= 40
         && key

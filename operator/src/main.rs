@@ -1,4 +1,4 @@
-//! The `lethe` binary: maps what was typed to a command, and its result to an exit code.
+//! The `lethe` binary: maps the command line to a command, and its result to an exit code.
 
 mod backfill;
 mod background;

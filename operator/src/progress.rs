@@ -1,21 +1,21 @@
-//! Progress of long work: a bar on a terminal, a plain line now and then elsewhere.
+//! Progress of long work: a bar on a terminal, else a log line now and then.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How often a plain line is written where there is no terminal.
+/// How often a line is logged without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// Progress of one piece of work, counted in `unit`s.
+/// The progress of one task, counted in `unit`s.
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     what: &'static str,
     unit: &'static str,
     total: Option<u64>,
     done: u64,
-    /// More on how it goes.
+    /// Additional information.
     said: String,
     started: Instant,
     last_line: Instant,
@@ -51,17 +51,17 @@ impl Progress {
         }
     }
 
-    /// Counts `n` more.
+    /// Adds `n`.
     pub(crate) fn add(&mut self, n: u64) {
         self.show(self.done + n);
     }
 
-    /// Is at `done`.
+    /// Sets the count to `done`.
     pub(crate) fn at(&mut self, done: u64) {
         self.show(done);
     }
 
-    /// Says more on how it goes.
+    /// Sets the additional information.
     pub(crate) fn say(&mut self, said: String) {
         if let Some(bar) = &self.bar {
             bar.set_message(said.clone());
@@ -69,7 +69,7 @@ impl Progress {
         self.said = said;
     }
 
-    /// Is at `done` of `total`, which was unknown at the start.
+    /// Sets the count to `done` of `total`, which was unknown at the start.
     pub(crate) fn reach(&mut self, done: u64, total: u64) {
         self.total = Some(total);
         if let Some(bar) = &self.bar {
@@ -99,7 +99,7 @@ impl Progress {
         }
     }
 
-    /// Ends, leaving the terminal clean, and says how much was done.
+    /// Ends, clears the terminal line, and returns the count.
     pub(crate) fn finish(self) -> u64 {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();

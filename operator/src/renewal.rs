@@ -1,7 +1,8 @@
-//! Secrets that change while the program runs: their files are looked at, and what they are for is made anew.
+//! Credential reload: checks secret files while the program runs, and rebuilds the parts that use a changed
+//! one.
 //!
-//! Keys of the policy are never taken up by a running program: what it writes in a name's place would become another in
-//! the middle of a patient's notes.
+//! A running program never reloads keys of the policy: its replacements would change in the middle of a
+//! patient's notes.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -12,15 +13,15 @@ use tokio::runtime::Handle;
 
 use crate::config::{Config, SecretFile};
 
-/// How often files are looked at.
+/// How often files are checked.
 pub(crate) const EVERY: Duration = Duration::from_secs(10);
 
-/// How often a wait looks whether the program stops.
+/// How often a wait checks whether the program stops.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long a store may take to let new keys in.
+/// The time limit for a store to accept new credentials.
 const ASK: Duration = Duration::from_secs(10);
 
-/// What a file is for.
+/// The part of the program that uses a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// The login to the brokers that notes come from.
@@ -29,9 +30,9 @@ pub(crate) enum Part {
     Store,
     /// The registry of the payloads' schemas.
     Format,
-    /// Where messages go.
+    /// The target of emitted messages.
     Emit,
-    /// What is taken up by the next start alone.
+    /// Everything that is only read at the start.
     Later,
 }
 
@@ -49,14 +50,14 @@ impl Part {
     }
 }
 
-/// The files of a configuration, each as it was when it was last taken up.
+/// The secret files of a configuration, in their last loaded state.
 pub(crate) struct Secrets<'a> {
     config: &'a Config,
     files: Vec<SecretFile>,
 }
 
 impl<'a> Secrets<'a> {
-    /// Those that parts of the program can take up, and those that none can.
+    /// Selects the files of these parts, and those that no part can reload.
     pub(crate) fn of(config: &'a Config, parts: &[Part]) -> Self {
         let mine = |file: &&SecretFile| {
             let part = Part::of(file);
@@ -68,8 +69,8 @@ impl<'a> Secrets<'a> {
         }
     }
 
-    /// Looks at each file. `take_up` is given each part that has other files now, and the configuration with them; what it
-    /// refuses is tried again at the next look.
+    /// Checks each file. Calls `take_up` with each part whose files have changed, and the configuration with
+    /// them; a failure is tried again at the next check.
     pub(crate) fn look(&mut self, take_up: impl Fn(Part, &Config) -> anyhow::Result<()>) {
         let mut changed: Vec<(Part, SecretFile)> = self
             .files
@@ -88,12 +89,12 @@ impl<'a> Secrets<'a> {
                 let done = self.config.again().and_then(|config| take_up(part, &config));
                 if let Err(error) = done {
                     tracing::warn!(
-                        "changed, and not taken up: {names}: {error:#}; going on with what was there, trying again in {} s",
+                        "cannot reload {names}: {error:#}; keeping the old values, trying again in {} s",
                         EVERY.as_secs()
                     );
                     continue;
                 }
-                tracing::info!("changed, and taken up: {names}");
+                tracing::info!("reloaded: {names}");
             }
             for (_, now) in these {
                 self.files
@@ -104,8 +105,8 @@ impl<'a> Secrets<'a> {
         }
     }
 
-    /// Looks at them until `over` has no sender left. `take_up` is given a function that holds from then on, so that what
-    /// it waits for does not delay the end of the program.
+    /// Checks the files until `over` has no sender left. `take_up` receives a function that returns true from
+    /// then on, so that its waits do not delay the end of the program.
     pub(crate) fn watch(
         mut self,
         over: &Receiver<()>,
@@ -118,10 +119,10 @@ impl<'a> Secrets<'a> {
     }
 }
 
-/// Has a store take up other credentials, unless `stopped` holds before it answers.
+/// Makes a store use new credentials, unless `stopped` returns true before it responds.
 ///
 /// # Errors
-/// Why it does not: they are refused, the store did not answer in time, or the program stops.
+/// If the credentials are refused, the store does not respond in time, or the program stops.
 pub(crate) fn renew_store(
     runtime: &Handle,
     store: &Arc<dyn Store>,
@@ -143,13 +144,13 @@ pub(crate) fn renew_store(
     });
     let Some(answer) = answer else {
         asking.abort();
-        anyhow::bail!("the program stops before the store answered");
+        anyhow::bail!("the program stopped before the store responded");
     };
     answer?.map_err(|_| anyhow::anyhow!("the store did not respond within {} s", ASK.as_secs()))??;
     Ok(())
 }
 
-/// The file of the policy's keys, if it is another than at the start.
+/// Returns the file of the policy's keys, if it has changed since the start.
 pub(crate) fn other_keys(config: &Config) -> Option<String> {
     let mut keys = config
         .secret_files()
@@ -194,13 +195,13 @@ mod tests {
         std::fs::write(path("key"), "two").unwrap();
         std::fs::write(path("secret"), "two").unwrap();
         assert_eq!(look(), 1, "both are of one part");
-        assert_eq!(look(), 1, "it was refused");
+        assert_eq!(look(), 1, "the first attempt was refused");
         refuse.replace(false);
         assert_eq!(look(), 1);
         assert_eq!(look(), 0);
         assert_eq!(other_keys(&config), None);
         std::fs::write(path("keys"), "two").unwrap();
-        assert_eq!(look(), 0, "keys are for the next start");
+        assert_eq!(look(), 0, "keys are only read at the start");
         assert!(other_keys(&config).unwrap().contains("policy.keys.file"));
     }
 }

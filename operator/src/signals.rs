@@ -10,25 +10,25 @@ use tokio::runtime::Runtime;
 
 use crate::exit::{Failure, end};
 
-/// How long after the drain limit a process that was asked to stop has ended, in seconds.
+/// The time in seconds after the drain limit within which a stopping process ends.
 pub(crate) const LEAVE_SECONDS: u64 = 2;
 
-/// How long after the drain limit it ends at the latest, so that it has ended by then.
+/// The time after the drain limit at which a stopping process is ended, slightly earlier to be on time.
 pub(crate) const LEAVE: Duration = Duration::from_millis(LEAVE_SECONDS * 1000 - 250);
 
-/// What becomes of a process that has not ended [`LEAVE`] after the drain limit of its stop.
+/// What happens to a process that has not ended [`LEAVE`] after the drain limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overrun {
-    /// It ends without whatever it still waits for.
+    /// It ends without the remaining work.
     Exit,
-    /// It goes on: what it has in hand is worth the wait.
+    /// It continues: its work is worth the wait.
     Wait,
 }
 
-/// Has SIGTERM and SIGINT request the stop; a second one ends the process at once.
+/// Makes SIGTERM and SIGINT request the stop; a second one ends the process immediately.
 ///
 /// # Errors
-/// If the system takes no signal handler.
+/// If the system does not accept a signal handler.
 pub(crate) fn stop_on_signal(
     runtime: &Runtime,
     commands: Sender<Command>,
@@ -37,8 +37,8 @@ pub(crate) fn stop_on_signal(
 ) -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let _inside = runtime.enter();
-    let mut terminate = signal(SignalKind::terminate()).context("no signal handler")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("no signal handler")?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot handle SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot handle SIGINT")?;
     let stop = stop.clone();
     runtime.spawn(async move {
         loop {
@@ -47,7 +47,7 @@ pub(crate) fn stop_on_signal(
                 _ = interrupt.recv() => {}
             }
             if stop.is_requested() {
-                // Safe at any moment: what is not durable was never released.
+                // Safe at any moment: offsets of rows that are not durable were never released.
                 end(Failure::Runtime as u8);
             }
             stop.request();
@@ -61,14 +61,14 @@ pub(crate) fn stop_on_signal(
     Ok(())
 }
 
-/// Ends the process [`LEAVE`] after the drain limit, on a thread of its own, which nothing that hangs can hold up.
+/// Ends the process [`LEAVE`] after the drain limit, on a thread of its own that a hanging task cannot block.
 fn exit_after_drain(stop: &Stop) {
     let Some(deadline) = stop.deadline() else { return };
     let last = deadline.into_std() + LEAVE;
     std::thread::spawn(move || {
         std::thread::sleep(last.saturating_duration_since(std::time::Instant::now()));
         tracing::warn!(
-            "not everything has ended within the drain limit; leaving without it, what is not durable is read again"
+            "not everything ended within the drain limit; exiting, records that are not durable will be read again"
         );
         end(0);
     });

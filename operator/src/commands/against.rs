@@ -1,4 +1,4 @@
-//! `lethe inspect --against-topic`: the dataset against the records that it was made of.
+//! `lethe inspect --against-topic`: compares the dataset with its source records.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -20,17 +20,17 @@ use crate::config::{Config, SourceConfig};
 use crate::exit::usage;
 use crate::progress::Progress;
 
-/// How long brokers that are down are waited for.
+/// How long to wait for unavailable brokers.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Compares every partition of the configured topics with its chain.
 ///
 /// # Errors
-/// A usage error if the configuration reads no topic, or what the brokers or the store say.
+/// A usage error if the configuration has no topic; errors of the brokers or the store.
 pub(super) fn compare(config: &Config, store: &dyn Store, runtime: &Runtime) -> anyhow::Result<TopicReport> {
     let Some(SourceConfig::Kafka(kafka)) = &config.source else {
         return Err(usage(
-            "--against-topic needs `[source]` of kind \"kafka\" in the configuration: it says which topic the dataset was made of",
+            "--against-topic needs `[source]` of kind \"kafka\" in the configuration, to know the dataset's topics",
         ));
     };
     let format = format(config)?;
@@ -83,11 +83,11 @@ pub(super) fn compare(config: &Config, store: &dyn Store, runtime: &Runtime) -> 
 }
 
 fn logs_now(kafka: &KafkaConfig) -> anyhow::Result<Vec<LogRange>> {
-    // A signal ends this command by itself: nobody requests this stop.
+    // This command does not handle signals, so nothing requests this stop.
     logs(kafka, &Stop::new(Duration::ZERO), Some(PATIENCE))
 }
 
-/// Reads a partition and hands on each record, up to the first error.
+/// Reads a partition and passes on each record, up to the first error.
 fn read(
     cluster: &Cluster,
     log: &LogRange,
@@ -107,7 +107,7 @@ fn read(
     }
 }
 
-/// Which of these note ids the topics have.
+/// Returns which of these note ids occur in the topics.
 fn ids_of(
     cluster: &Cluster,
     logs: &[LogRange],

@@ -1,4 +1,4 @@
-//! `lethe annotate`: documents in, the same documents with `spans` out.
+//! `lethe annotate`: adds `spans` to documents.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An engine of one trained model, that changes nothing of what the model says.
+/// Returns an engine that runs only one trained model and leaves its predictions unchanged.
 fn alone(folder: &Path) -> anyhow::Result<Arc<Engine>> {
     let model = lethe_members::open(folder, None).map_err(usage)?;
     let labels = model.labels;
@@ -81,7 +81,7 @@ fn spans(engine: &Engine, text: &str, decisions: &[Decision], unit: OffsetUnit, 
     decisions.iter().map(each).collect()
 }
 
-/// Turns ascending byte offsets into another unit, reading the text once.
+/// Converts ascending byte offsets to another unit in one pass over the text.
 struct Ruler<'a> {
     text: &'a str,
     unit: OffsetUnit,

@@ -17,7 +17,7 @@ use crate::pipeline::Edition;
 use crate::signals::{Overrun, stop_on_signal};
 use crate::telemetry::{Build, Telemetry};
 
-/// Backfills what the configuration names.
+/// Runs the backfill of the configuration.
 pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
     let mut config = load(&args.config)?.with_policy(args.policy.as_ref())?;
     carry(&mut config);
@@ -29,11 +29,11 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
     let tables = config
         .backfill
         .as_ref()
-        .ok_or_else(|| usage("there is no `[backfill]`: say which tables to read"))?;
+        .ok_or_else(|| usage("the configuration has no `[backfill]`; add it with the tables to read"))?;
     let sink = config
         .sink
         .as_ref()
-        .ok_or_else(|| usage("there is no `[sink]`: say where redacted rows go"))?;
+        .ok_or_else(|| usage("the configuration has no `[sink]`; add it with the store for redacted rows"))?;
     config.telemetry.check(config.resources.drain())?;
     config.check_object_names()?;
     let only = args.only.as_deref().map(Only::read).transpose()?;
@@ -74,14 +74,15 @@ pub(crate) fn run(args: &BackfillArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says which fields of a note event leave, so that a policy whose mode forbids one refuses it.
+/// Sets the fields of a note event that are kept, so that a policy whose mode forbids one refuses it.
 pub(super) fn carry(config: &mut Config) {
     if let Some(tables) = &config.backfill {
         config.engine.redaction.carry = Some(carried(&tables.columns));
     }
 }
 
-/// Checks that kept columns have the reasons that the policy's mode demands, and adds those to what files say of it.
+/// Checks that kept columns have the reasons that the policy's mode requires, and adds the reasons to the
+/// files' metadata.
 ///
 /// # Errors
 /// A usage error that names every column without a reason.
@@ -92,11 +93,11 @@ pub(super) fn keep(columns: &TableColumns, recipe: &mut Recipe) -> anyhow::Resul
         _ if unexplained.is_empty() => {}
         Some(mode @ ("safe-harbor" | "limited-data-set")) => {
             return Err(usage(format!(
-                "key `backfill.columns.keep`: mode `{mode}` keeps no column without a reason, and {listed} has none; say in `backfill.columns.reasons` why it identifies nobody, or move it to `identifiers` or `text`"
+                "key `backfill.columns.keep`: mode `{mode}` requires a reason for each kept column, and {listed} has none; explain in `backfill.columns.reasons` why it identifies nobody, or move it to `identifiers` or `text`"
             )));
         }
         _ => tracing::warn!(
-            "columns that leave as they are: {listed}; name those that can hold a name or a number in `identifiers` or `text`"
+            "columns that are kept unchanged: {listed}; move those that can contain a name or a number to `identifiers` or `text`"
         ),
     }
     let reasons = columns
@@ -108,7 +109,7 @@ pub(super) fn keep(columns: &TableColumns, recipe: &mut Recipe) -> anyhow::Resul
     Ok(())
 }
 
-/// The fields of a note event whose columns leave as they are: what the policy's mode may forbid.
+/// Returns the kept fields of a note event, which the policy's mode may forbid.
 fn carried(columns: &TableColumns) -> Vec<CarriedField> {
     let fields = [
         (CarriedField::PatientId, &columns.patient_id),

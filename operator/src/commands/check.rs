@@ -1,4 +1,4 @@
-//! `lethe check`: is this configuration one that runs.
+//! `lethe check`: checks a configuration.
 
 use std::io::Write as _;
 
@@ -16,7 +16,7 @@ use crate::cli::CheckArgs;
 use crate::config::{SourceConfig, load};
 use crate::exit::{Coded, Failure, usage};
 
-/// Checks a configuration, and with `--connect` what it points at.
+/// Checks a configuration, and with `--connect` the services that it names.
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     let mut config = load(&args.config)?.with_policy(args.policy.as_ref())?;
     super::backfill::carry(&mut config);
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
         if args.connect {
             let runtime = runtime()?;
             match runtime.block_on(verify(store.as_ref())) {
-                Ok(()) => writeln!(to, "            it can be written, and no name twice")?,
+                Ok(()) => writeln!(to, "            writable, and creates each name only once")?,
                 Err(error) => wrong.push(error.to_string()),
             }
         }
@@ -134,7 +134,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<()> {
     Err(Coded(Failure::Found, wrong.join("\n       ")).into())
 }
 
-/// Reaches the brokers and each topic.
+/// Connects to the brokers and finds each topic.
 fn examine(kafka: &KafkaConfig) -> anyhow::Result<String> {
     let cluster = Cluster::connect(kafka, Duration::from_secs(10))?;
     let id = cluster.id()?;

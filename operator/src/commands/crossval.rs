@@ -1,7 +1,7 @@
-//! `lethe crossval`: every document predicted by a model that was not fitted to it.
+//! `lethe crossval`: predicts every document with a model that was not trained on it.
 //!
-//! Folds are independent and each leaves its predictions as a file that is whole or not there, so that a run that was
-//! stopped goes on with what is missing.
+//! Folds are independent, and each writes its predictions as a file that is either complete or missing, so
+//! that an interrupted run continues with the missing ones.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ use super::learning::{Passes, read, settings};
 use crate::cli::{CrossvalArgs, FoldUnit};
 use crate::exit::usage;
 
-/// What the folds of a folder have in common: a folder goes on with these or not at all.
+/// The settings that all folds in a folder must share.
 #[derive(PartialEq, Serialize, Deserialize)]
 struct Plan {
     member: String,
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
     let learning = &args.learning;
     if learning.member == lethe_members::POS {
         return Err(usage(
-            "`pos` marks no spans; train it, and cross-validate a member with --set features.pos=DIR",
+            "`pos` predicts no spans; train it, and cross-validate a member with --set features.pos=DIR",
         ));
     }
     let documents = read(&learning.train, learning.rename.as_deref())?;
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &CrossvalArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes the plan into a new folder, or holds it against the one that is there.
+/// Writes the plan into a new folder, or compares it with the existing one.
 fn agree(out: &Path, plan: &Plan) -> anyhow::Result<()> {
     let path = out.join("crossval.toml");
     let text = toml::to_string(plan)?;
@@ -99,7 +99,7 @@ fn agree(out: &Path, plan: &Plan) -> anyhow::Result<()> {
                 return Ok(());
             }
             Err(usage(format!(
-                "{}: the folds here are of another member, other settings, documents or folds; give another --out",
+                "{}: the existing folds have another member, or other settings, documents or folds; use another --out",
                 path.display()
             )))
         }
@@ -107,7 +107,7 @@ fn agree(out: &Path, plan: &Plan) -> anyhow::Result<()> {
     }
 }
 
-/// Writes documents under a temporary name first: a file of this name is whole.
+/// Writes documents under a temporary name first, so that the final name means a complete file.
 fn whole(path: &Path, documents: &[Document]) -> anyhow::Result<()> {
     let draft = path.with_extension("part");
     write_jsonl(&draft, documents)?;
@@ -122,7 +122,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Every fold's predictions, in the order of its held documents.
+    /// Returns every fold's predictions, in the order of its held-out documents.
     fn all(&self, jobs: Option<usize>) -> anyhow::Result<Vec<Vec<Document>>> {
         let count = self.folds.count();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -138,7 +138,7 @@ impl Run<'_> {
                             break;
                         }
                         let result = self.fold(fold);
-                        // After a failure no fold is begun: those under way end and stay.
+                        // After a failure no fold is started; running folds finish, and their results stay.
                         if result.is_err() {
                             next.store(count, Ordering::Relaxed);
                         }
@@ -162,7 +162,7 @@ impl Run<'_> {
         let name = format!("fold-{:02}", fold + 1);
         let path: PathBuf = self.out.join(format!("{name}.jsonl"));
         if path.exists() {
-            tracing::info!("{name}: done before");
+            tracing::info!("{name}: already done");
             return lethe_corpus::read(&path, None).map_err(usage);
         }
         let rest = Split::pick(&split.train, self.documents);
@@ -188,7 +188,7 @@ impl Run<'_> {
         let trained = lethe_members::train(&job, &mut passes);
         passes.finish();
         match trained {
-            // A run that was stopped between model and predictions.
+            // An earlier run was stopped between the model and the predictions.
             Err(TrainError::Done { .. }) => {}
             trained => {
                 trained.with_context(|| name.clone())?;

@@ -1,4 +1,4 @@
-//! `lethe demo`: the whole path on sample notes, with nothing to set up.
+//! `lethe demo`: runs the whole pipeline on sample notes, without any set-up.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -14,8 +14,7 @@ use crate::cli::DemoArgs;
 use crate::config::{Config, parse};
 use crate::exit::usage;
 
-/// Invented notes, as events; the last lines of the topic are the demo's own: a payload that is no event, and a
-/// tombstone.
+/// Invented notes as events. The demo adds a payload that is not an event, and a tombstone.
 const NOTES: &str = include_str!("../../demo/notes.jsonl");
 const TOPIC: &str = "notes";
 const PARTITIONS: i32 = 4;
@@ -29,17 +28,17 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
             .unwrap_or(true)
     {
         return Err(usage(format!(
-            "{} is there already and not an empty folder; name another with --out",
+            "{} already exists and is not empty; choose another folder with --out",
             out.display()
         )));
     }
-    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
-    let broker = EmbeddedBroker::start().context("the embedded broker does not start")?;
+    std::fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
+    let broker = EmbeddedBroker::start().context("cannot start the embedded broker")?;
     broker
         .create_topic(TOPIC, PARTITIONS)
-        .context("the embedded broker makes no topic")?;
+        .context("cannot create a topic in the embedded broker")?;
     let mut payloads: Vec<Option<&str>> = NOTES.lines().map(Some).collect();
-    payloads.push(Some("this is no note event"));
+    payloads.push(Some("this is not a note event"));
     payloads.push(None);
     let keyed = payloads
         .iter()
@@ -47,7 +46,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<()> {
         .map(|(key, payload)| (key.to_string(), *payload));
     broker
         .produce(TOPIC, keyed)
-        .context("the embedded broker takes no notes")?;
+        .context("cannot send notes to the embedded broker")?;
 
     let config_path = out.join("lethe.toml");
     let bundle = args.bundle.as_deref();
@@ -66,7 +65,7 @@ fn config(brokers: &str, out: &Path, bundle: Option<&Path>) -> anyhow::Result<St
     let folder = folder.to_str().context("the folder's name is not UTF-8")?;
     let engine = match bundle {
         Some(bundle) => {
-            // Whoever runs the file later may stand elsewhere.
+            // The written configuration may be run from another folder.
             let bundle = bundle
                 .canonicalize()
                 .map_err(|error| usage(format!("--bundle {}: {error}", bundle.display())))?;
@@ -97,15 +96,15 @@ fn show(out: &Path, config: &Config, events: usize, summary: &str) -> anyhow::Re
     let mut to = std::io::stdout().lock();
     writeln!(
         to,
-        "{events} events went into an embedded Kafka topic of {PARTITIONS} partitions: 11 invented notes, a note that was"
+        "{events} events were sent to an embedded Kafka topic with {PARTITIONS} partitions: 11 invented notes, a note that was"
     )?;
     writeln!(
         to,
-        "withdrawn, a payload that is no note, and a tombstone. All of them came out as rows of Parquet:\n  {summary}\n"
+        "withdrawn, a payload that is not a note, and a tombstone. All of them became rows of Parquet files:\n  {summary}\n"
     )?;
     writeln!(
         to,
-        "One of the notes, before:\n{}\nand after:\n{}",
+        "One of the notes before:\n{}\nand after:\n{}",
         indented(&before),
         indented(&after)
     )?;
@@ -114,7 +113,7 @@ fn show(out: &Path, config: &Config, events: usize, summary: &str) -> anyhow::Re
     writeln!(to, "Configuration   {}", out.join("lethe.toml").display())?;
     writeln!(
         to,
-        "\nLook at them:   lethe inspect {}",
+        "\nInspect them:   lethe inspect {}",
         out.join("data").display()
     )?;
     writeln!(
@@ -125,7 +124,7 @@ fn show(out: &Path, config: &Config, events: usize, summary: &str) -> anyhow::Re
     Ok(())
 }
 
-/// The text of the second sample note.
+/// Returns the text of the second sample note.
 fn sample() -> String {
     let event = NOTES
         .lines()

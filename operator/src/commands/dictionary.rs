@@ -1,4 +1,4 @@
-//! `lethe dictionary`: from lists to a dictionary file.
+//! `lethe dictionary`: compiles lists into a dictionary file.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use lethe_dictionaries::{Dictionary, List, compile};
 use crate::cli::DictionaryBuildArgs;
 use crate::exit::usage;
 
-/// Compiles the lists of some folders into one dictionary.
+/// Compiles the lists of folders into one dictionary.
 pub(crate) fn build(args: &DictionaryBuildArgs) -> anyhow::Result<()> {
     let mut lists = Vec::new();
     for folder in &args.lists {
@@ -19,7 +19,7 @@ pub(crate) fn build(args: &DictionaryBuildArgs) -> anyhow::Result<()> {
         }
     }
     let bytes = compile(&lists).map_err(usage)?;
-    // Read back before it is written: a file that cannot be loaded is worse than none.
+    // Loaded before it is written: a file that cannot be loaded is worse than none.
     let dictionary =
         Dictionary::from_bytes(bytes.clone()).context("the compiled dictionary does not load")?;
     std::fs::write(&args.output, &bytes)
@@ -34,11 +34,11 @@ pub(crate) fn build(args: &DictionaryBuildArgs) -> anyhow::Result<()> {
         bytes.len(),
         hex(dictionary.digest())
     )?;
-    writeln!(to, "name it as `engine.dictionary` in the configuration")?;
+    writeln!(to, "set `engine.dictionary` in the configuration to this file")?;
     Ok(())
 }
 
-/// The folders inside a folder of lists, in the order of their names.
+/// Returns the folders inside a folder of lists, sorted by name.
 fn list_folders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries =
         std::fs::read_dir(folder).map_err(|error| usage(format!("{}: {error}", folder.display())))?;
@@ -50,7 +50,7 @@ fn list_folders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     folders.sort();
     if folders.is_empty() {
         return Err(usage(format!(
-            "{} holds no lists; each list is a folder in it",
+            "{} has no lists; each list is a folder in it",
             folder.display()
         )));
     }

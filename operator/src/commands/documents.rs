@@ -1,4 +1,4 @@
-//! Documents through the engine, in order, on all cores: what `redact` and `annotate` share.
+//! Runs documents through the engine, in order, on all cores; shared by `redact` and `annotate`.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read as _, Write};
@@ -14,15 +14,15 @@ use serde_json::{Map, Value};
 use crate::config::{Config, EngineConfig, Recipe, load};
 use crate::progress::Progress;
 
-/// Documents that one thread works on at a time.
+/// Documents per chunk of work.
 const CHUNK: usize = 32;
 
-/// What a document becomes: gets the engine, the batch with the note, its row, its outcome, and the whole JSON object
-/// to change and give back.
+/// Changes a document's JSON object: receives the engine, the batch with the note, its row, its outcome, and
+/// the object.
 pub(crate) type Change<'a> =
     dyn Fn(&Engine, &NoteBatch, usize, &Outcome, &mut Map<String, Value>) -> anyhow::Result<()> + Sync + 'a;
 
-/// The engine of a configuration file or of a bundle, or the default one.
+/// Returns the engine of a configuration file or of a bundle, or the default one.
 pub(crate) fn recipe(
     config: Option<&Path>,
     bundle: Option<&Path>,
@@ -41,7 +41,7 @@ pub(crate) fn recipe(
     config.with_policy(policy)?.engine.build()
 }
 
-/// A file as text, or standard input for `-`.
+/// Reads a file as text, or standard input for `-`.
 pub(crate) fn read_text(path: &Path) -> anyhow::Result<String> {
     let name = path.display();
     let mut bytes = Vec::new();
@@ -54,7 +54,7 @@ pub(crate) fn read_text(path: &Path) -> anyhow::Result<String> {
         .map_err(|error| anyhow::anyhow!("{name}: not UTF-8 from byte {}", error.utf8_error().valid_up_to()))
 }
 
-/// Creates a file, or takes standard output for `-`.
+/// Creates a file, or uses standard output for `-`.
 pub(crate) fn create(path: &Path) -> anyhow::Result<Box<dyn Write>> {
     if path == Path::new("-") {
         return Ok(Box::new(BufWriter::new(io::stdout())));
@@ -63,7 +63,7 @@ pub(crate) fn create(path: &Path) -> anyhow::Result<Box<dyn Write>> {
     Ok(Box::new(BufWriter::with_capacity(1 << 18, file)))
 }
 
-/// Prints a report to standard output: as JSON, or as the table that is made of it.
+/// Prints a report to standard output, as JSON or as a table.
 pub(crate) fn print(
     json: bool,
     report: &impl Serialize,
@@ -80,11 +80,11 @@ pub(crate) fn print(
     Ok(())
 }
 
-/// Reads documents, decides each, changes it and writes it as a line of JSON, in input order.
+/// Reads documents, processes and changes each, and writes it as a line of JSON, in input order.
 ///
 /// # Errors
-/// Names the file and line of the first document that cannot be read or handled. Documents before it are written,
-/// nothing of it or after it.
+/// Names the file and line of the first document that cannot be read or processed. Documents before it are
+/// written; that document and later ones are not.
 pub(crate) fn process(
     engine: &Engine,
     input: &Path,
@@ -109,7 +109,8 @@ pub(crate) fn process(
             });
             lanes.push((send, results));
         }
-        // Chunks go round the lanes and are taken back in the same order. A reader's error waits for its turn.
+        // Chunks are distributed over the threads and collected in the same order. A reader's error waits for
+        // its turn.
         let (mut sent, mut taken, mut end) = (0, 0, None);
         loop {
             while end.is_none() && sent - taken < workers {
@@ -146,7 +147,7 @@ pub(crate) fn process(
     Ok(progress.finish())
 }
 
-/// The lines of a chunk's documents, how many there are, and the error that ended them early.
+/// Returns the lines of a chunk's documents, their number, and the error that ended them early.
 fn chunk(
     engine: &Engine,
     documents: &[Document],
@@ -175,10 +176,11 @@ fn chunk(
     (bytes, count, failed)
 }
 
-/// The document as a JSON object: the line it came as, or id and text of a plain text file.
+/// Returns the document as a JSON object: its line, or id and text of a plain text file.
 fn object(document: &Document) -> anyhow::Result<Map<String, Value>> {
     if !document.line.is_empty() {
-        // The reader has read it already; the message of a second failure would hold no more than a position.
+        // The reader has parsed it before; the message of a second failure would hold no more than a
+        // position.
         return serde_json::from_str(document.line.expose())
             .map_err(|error| anyhow::anyhow!("no JSON object at column {}", error.column()));
     }
@@ -191,11 +193,11 @@ fn object(document: &Document) -> anyhow::Result<Map<String, Value>> {
     Ok(object)
 }
 
-/// What a code means to somebody who runs one file.
+/// Explains a code to the user of a single file.
 pub(crate) fn explain(why: Unredacted) -> String {
     let why = match why {
         Unredacted::Quarantined(code) => code.name(),
         Unredacted::Unavailable(why) => why,
     };
-    format!("the note could not be handled ({why}); nothing of it was written")
+    format!("the note could not be redacted ({why}); nothing of it was written")
 }

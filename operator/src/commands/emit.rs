@@ -1,4 +1,4 @@
-//! `lethe emit`: the messages that notes came in, redacted, from the output's chains to a topic or a folder.
+//! `lethe emit`: publishes redacted messages from the output's chains to a topic or a folder.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -21,14 +21,14 @@ use crate::progress::Progress;
 use crate::renewal::{EVERY, Part, Secrets, renew_store};
 use crate::signals::{Overrun, stop_on_signal};
 
-/// How long it waits for new files once everything is emitted.
+/// How long to wait for new files once everything is emitted.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// Emits until it is told to stop, or until everything is emitted.
+/// Emits until it is stopped, or until everything is emitted.
 pub(crate) fn run(args: &EmitArgs) -> anyhow::Result<()> {
     let config = load(&args.config)?;
     let sink = config.sink.as_ref().ok_or_else(|| {
-        usage("there is no `[sink]`: say where the notes are whose messages are to be emitted")
+        usage("the configuration has no `[sink]`; add it with the dataset whose messages to emit")
     })?;
     let store = sink.store.build()?;
     let runtime = runtime()?;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &EmitArgs) -> anyhow::Result<()> {
     let secrets = Secrets::of(&config, &[Part::Store, Part::Emit]);
     let ended = work.run(&inbox, secrets, args.until_end);
     tracing::info!(
-        "{} messages emitted to {}; {} rows without one",
+        "{} messages emitted to {}; {} rows had none",
         work.emitted,
         work.emitter.describe(),
         work.without
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &EmitArgs) -> anyhow::Result<()> {
     ended
 }
 
-/// What messages are emitted by.
+/// Creates the emitter.
 fn emitter(config: &Config) -> anyhow::Result<Box<dyn Emitter>> {
     match &config.emit {
         Some(EmitConfig::Kafka(kafka)) => {
@@ -65,16 +65,18 @@ fn emitter(config: &Config) -> anyhow::Result<Box<dyn Emitter>> {
             ))
         }
         Some(EmitConfig::Files { store, suffix }) => Ok(Box::new(FolderEmitter::new(store.build()?, suffix))),
-        None => Err(usage("there is no `[emit]`: say where messages go")),
+        None => Err(usage(
+            "the configuration has no `[emit]`; add it with the target of messages",
+        )),
     }
 }
 
-/// What is emitted, from where to where.
+/// The work of emitting.
 struct Work {
     runtime: Runtime,
     store: Arc<dyn Store>,
     emitter: Box<dyn Emitter>,
-    /// How far each chain is emitted.
+    /// The position up to which each chain is emitted.
     positions: BTreeMap<ChainId, i64>,
     emitted: u64,
     without: u64,
@@ -120,12 +122,12 @@ impl Work {
         }
     }
 
-    /// Takes up credentials that have changed. An emitter is made anew: where it goes on it asks of what it emits to.
+    /// Reloads changed credentials. A new emitter asks its target where to continue.
     fn renew(&mut self, secrets: &mut Secrets<'_>) {
         let other = RefCell::new(None);
         secrets.look(|part, config| match (part, &config.sink) {
             (Part::Store, Some(sink)) => {
-                // Bounded by the call's own limit.
+                // The call has its own time limit.
                 renew_store(self.runtime.handle(), &self.store, &sink.store, || false)
             }
             (Part::Emit, _) => {
@@ -140,7 +142,7 @@ impl Work {
         }
     }
 
-    /// One stretch of each chain; how many stretches there were.
+    /// Emits one stretch of each chain, and returns the number of stretches.
     fn round(&mut self) -> Result<usize, EmitError> {
         let mut stretches = 0;
         for chain in self.runtime.block_on(chains(self.store.as_ref()))? {

@@ -20,9 +20,9 @@ use crate::config::{PolicySource, load, refused};
 use crate::exit::{Coded, Failure, usage};
 use crate::progress::Progress;
 
-/// What an erasure does not reach, stated at its end.
-const BEYOND: &str = "not erased by this: rows that neither a code nor a kept id leads to (name them with --records); old versions of \
-                      objects where the bucket keeps versions; the Kafka log and other sources, from which a stream that still \
+/// An erasure's limits, printed at its end.
+const BEYOND: &str = "not erased: rows that neither a code nor a kept id leads to (name them with --records); old versions of \
+                      objects if the bucket keeps versions; the Kafka log and other sources, from which a stream that still \
                       reads them writes the patient again; messages that `lethe emit` published; backups and copies \
                       (docs/erasure.md)";
 
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &EraseArgs) -> anyhow::Result<()> {
     let sink = config
         .sink
         .as_ref()
-        .ok_or_else(|| usage("there is no `[sink]`: say where the dataset is"))?;
+        .ok_or_else(|| usage("the configuration has no `[sink]`; add it with the dataset's store"))?;
     let given = Given::read(args)?;
     let runtime = runtime()?;
     let store = sink
@@ -55,19 +55,16 @@ pub(crate) fn run(args: &EraseArgs) -> anyhow::Result<()> {
         if args.dry_run {
             tracing::warn!(
                 record = record.name(),
-                "an erasure is unfinished; without --dry-run it is finished first"
+                "an erasure is unfinished; a run without --dry-run finishes it first"
             );
         } else {
-            tracing::info!(
-                record = record.name(),
-                "finishing an erasure that was begun before"
-            );
+            tracing::info!(record = record.name(), "finishing an earlier erasure");
             outcome.vault_entries += work.carry_out(record)?;
             outcome.finished = Some(record.name());
         }
     } else if given.is_empty() {
         return Err(usage(
-            "say whom to erase: --patient, --patients or --records; no erasure of this dataset is unfinished",
+            "nothing to erase: give --patient, --patients or --records; no erasure of this dataset is unfinished",
         ));
     }
     if !given.is_empty() {
@@ -76,7 +73,7 @@ pub(crate) fn run(args: &EraseArgs) -> anyhow::Result<()> {
     report(&outcome, args.json)
 }
 
-/// Whom and what to erase.
+/// The patients and records to erase.
 struct Given {
     patients: Vec<String>,
     records: Vec<(ChainId, i64)>,
@@ -99,7 +96,7 @@ impl Given {
         let reason = args.reason.as_deref().unwrap_or_default();
         if patients.iter().any(|id| reason.contains(id.as_str())) {
             return Err(usage(
-                "--reason: it holds the id of a patient, which the record would keep; name the request instead",
+                "--reason: it contains a patient id, which the record would keep; name the request instead",
             ));
         }
         let mut records = Vec::new();
@@ -107,7 +104,7 @@ impl Given {
             for (number, line) in lines(path)? {
                 let wrong = || {
                     usage(format!(
-                        "{}: line {number}: write TOPIC/PARTITION@OFFSET",
+                        "{}: line {number}: expected TOPIC/PARTITION@OFFSET",
                         path.display()
                     ))
                 };
@@ -126,7 +123,7 @@ impl Given {
     }
 }
 
-/// The lines of a file or of standard input that are not blank, with their numbers from 1.
+/// Reads the lines of a file or of standard input that are not blank, with their numbers from 1.
 fn lines(path: &Path) -> anyhow::Result<impl Iterator<Item = (usize, String)>> {
     let text = read_text(path)?;
     let lines: Vec<_> = (1..)
@@ -143,13 +140,13 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Refuses a dataset of a backfill, whose files nothing here rewrites.
+    /// Refuses the dataset of a backfill, whose files cannot be rewritten.
     fn check_layout(&self) -> anyhow::Result<()> {
         let rows = self.runtime.block_on(self.store.list_page("rows", None, 1))?;
         match rows.is_empty() {
             true => Ok(()),
             false => Err(usage(
-                "the dataset is a backfill's, which `lethe erase` cannot rewrite: make it again, in a new place, from tables without \
+                "the dataset is a backfill, which `lethe erase` cannot rewrite; run the backfill again to a new dataset, from tables without \
                  the patient",
             )),
         }
@@ -161,13 +158,13 @@ impl Work<'_> {
             None => Ok(erasures),
             Some((file, why)) => Err(Coded(
                 Failure::Halted,
-                format!("{file}: {why}; find out how that came about before anything is erased"),
+                format!("{file}: {why}; find the cause before anything is erased"),
             )
             .into()),
         }
     }
 
-    /// Finds what is given, and erases it unless it is only to be counted.
+    /// Finds the given rows, and erases them unless this is a dry run.
     fn erase(&self, given: &Given, zstd_level: i32, outcome: &mut Outcome) -> anyhow::Result<()> {
         let traces = match given.patients.is_empty() {
             true => None,
@@ -192,7 +189,7 @@ impl Work<'_> {
             vault,
         };
         let erasures = match self.args.dry_run {
-            // Only counts are wanted, which do not depend on earlier records.
+            // A dry run only counts, which does not depend on earlier records.
             true => Erasures::default(),
             false => self.erasures()?,
         };
@@ -216,7 +213,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// What the policy left of the patients.
+    /// Returns the traces that the policy left of the patients.
     fn traces(&self, ids: &[String]) -> anyhow::Result<Traces> {
         let patients = Patients {
             authority: self.args.authority.as_deref(),
@@ -247,8 +244,8 @@ impl Work<'_> {
             progress.finish();
             if traces.is_blind() && !found.has_ids {
                 return Err(usage(
-                    "nothing in this dataset says whose a row is: the policy makes no code of a patient and keeps no patient id; look \
-                     the patient's records up in their source, and give them with --records",
+                    "this dataset does not identify the patient of a row: the policy creates no patient code and keeps no patient id; look \
+                     up the patient's records in their source, and name them with --records",
                 ));
             }
         }
@@ -256,7 +253,7 @@ impl Work<'_> {
             let located = self.runtime.block_on(erase::locate(self.store, records))?;
             let located = located.map_err(|at| {
                 let place = records.get(at).map(|(chain, offset)| format!("{chain}@{offset}"));
-                usage(format!("--records: no row is of {}", place.unwrap_or_default()))
+                usage(format!("--records: no row of {}", place.unwrap_or_default()))
             })?;
             found.already += located.already;
             found.parts.extend(located.parts);
@@ -267,7 +264,8 @@ impl Work<'_> {
         Ok(found)
     }
 
-    /// Does what a record says that is not done yet; entries that were removed from the vault.
+    /// Carries out the unfinished steps of a record; returns the number of entries that were removed from the
+    /// vault.
     fn carry_out(&self, record: &Record) -> anyhow::Result<u64> {
         let mut progress = Progress::start("erasing", "files", Some(record.files.len() as u64));
         let replaced = erase::replace(self.store, record, |now| progress.at(now.files));
@@ -276,9 +274,9 @@ impl Work<'_> {
         let mut removed = 0;
         if !record.vault.is_empty() {
             let policy = self.policy.ok_or_else(|| {
-                usage("the erasure is to remove codes from the vault, and the configuration has no policy: name it with --policy")
+                usage("the erasure must remove codes from the vault, but the configuration has no policy; name it with --policy")
             })?;
-            // Most often a vault that is away: the same command goes on.
+            // If the vault is unavailable, running the same command again continues here.
             removed = remove_codes(&policy.file, policy.origin(), &record.vault)?;
         }
         self.runtime
@@ -288,7 +286,7 @@ impl Work<'_> {
     }
 }
 
-/// What an operator must decide about has an exit code of its own.
+/// Gives errors that need an operator's decision their own exit code.
 fn coded(error: erase::EraseError) -> anyhow::Error {
     use erase::EraseError::{Changed, Program, Records};
     match error {
@@ -299,20 +297,20 @@ fn coded(error: erase::EraseError) -> anyhow::Error {
     }
 }
 
-/// What became of an erasure.
+/// The result of an erasure.
 #[derive(Default, Serialize)]
 struct Outcome {
     dry_run: bool,
-    /// The record of an erasure that was begun before and is finished now.
+    /// The record of an earlier erasure that is now finished.
     finished: Option<String>,
     /// The record of this one.
     record: Option<String>,
-    /// Each record that is erased, or would be.
+    /// The records that are erased, or would be.
     records: Vec<String>,
-    /// Rows that are emptied: more than records where some were replayed.
+    /// Rows that are emptied; more than records if some were replayed.
     rows: u64,
     files: u64,
-    /// Records that possibly are of the patients, and are not erased.
+    /// Records that may belong to the patients, and are not erased.
     possible: u64,
     /// Records that were erased before.
     already: u64,
@@ -340,7 +338,7 @@ impl fmt::Display for Outcome {
         if self.possible > 0 {
             writeln!(
                 f,
-                "{} records possibly of the same patients are not among them: --possible erases these too",
+                "{} more records may belong to the same patients; --possible erases them too",
                 self.possible
             )?;
         }

@@ -1,4 +1,4 @@
-//! `lethe evaluate`: predictions held against gold.
+//! `lethe evaluate`: scores predictions against gold.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::cli::EvaluateArgs;
 use crate::config::label_set;
 use crate::exit::usage;
 
-/// Scores systems and prints what was found.
+/// Scores systems and prints the report.
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<()> {
     let rename = rename(args.rename.as_deref())?;
     let gold = read(&args.gold, &rename)?;
@@ -43,12 +43,12 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<()> {
         };
         let html = page(&report, &gold, &options);
         std::fs::write(path, html).with_context(|| path.display().to_string())?;
-        tracing::info!("the page is {}", path.display());
+        tracing::info!("the report is {}", path.display());
     }
     Ok(())
 }
 
-/// Other names for labels; without a file none.
+/// Reads new names for labels; none without a file.
 ///
 /// # Errors
 /// A usage error that names the file.
@@ -57,16 +57,16 @@ pub(super) fn rename(path: Option<&Path>) -> anyhow::Result<Rename> {
         .map_err(usage)
 }
 
-/// Documents with spans, in whichever format.
+/// Reads documents with spans in any format.
 pub(super) fn read(path: &Path, rename: &Rename) -> anyhow::Result<Vec<Document>> {
     let mut documents = lethe_corpus::read(path, None).map_err(usage)?;
     rename.apply(&mut documents);
     Ok(documents)
 }
 
-/// What is predicted of gold's documents, by system: `NAME=PATH`, or a path whose last part without its extension is
-/// the name. A folder of `lethe crossval` stands for the predictions of all of its folds, a file of offsets for every
-/// system that it has, called NAME.SYSTEM if it is given a name.
+/// Reads the predictions for gold's documents by system: `NAME=PATH`, or a path whose file name without its
+/// extension is the name. A folder of `lethe crossval` means the predictions of all its folds. A file of
+/// offsets means every system in it, called NAME.SYSTEM if a name is given.
 ///
 /// # Errors
 /// A usage error that names file and line.
@@ -93,7 +93,7 @@ pub(super) fn predicted(
     Ok(systems)
 }
 
-/// `NAME=PATH`, or a path alone.
+/// Splits `NAME=PATH`; a path alone has no name.
 fn named(argument: &str) -> (Option<String>, &str) {
     match argument.split_once('=') {
         Some((name, path)) if !name.is_empty() && !name.contains('/') => (Some(name.to_owned()), path),
@@ -101,7 +101,7 @@ fn named(argument: &str) -> (Option<String>, &str) {
     }
 }
 
-/// A path's last part without its extension.
+/// Returns a path's file name without its extension.
 fn stem(path: &str) -> String {
     let stem = Path::new(path).file_stem();
     stem.map_or(path.into(), |stem| stem.to_string_lossy())

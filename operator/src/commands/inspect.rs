@@ -1,4 +1,4 @@
-//! `lethe inspect`: is an output dataset whole and what it was, and why does it say what it says.
+//! `lethe inspect`: verifies an output dataset and explains its redactions.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -20,10 +20,10 @@ use crate::config::{Config, load};
 use crate::exit::{Coded, Failure, usage};
 use crate::progress::Progress;
 
-/// An audit file younger than this may be one that a writer is about to name.
+/// A younger audit file may belong to a notes file that is still being written.
 const ORPHAN_AGE: Duration = Duration::from_secs(3600);
 
-/// Inspects a dataset, or answers questions about it.
+/// Inspects a dataset, or answers queries about it.
 pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
     let config = args.config.as_ref().map(|config| load(config)).transpose()?;
     let (store, file) = place(args, config.as_ref())?;
@@ -85,18 +85,18 @@ pub(crate) fn run(args: &InspectArgs) -> anyhow::Result<()> {
     match verdict {
         Verdict::NothingToCheck => coded(
             Failure::Found,
-            "there is nothing to check: neither chains, nor a backfill, nor Parquet files; is this the folder or the store of the output?",
+            "nothing to check: no chains, no backfill and no Parquet files; is this the folder or the store of the output?",
         ),
         _ if !intact => coded(Failure::Found, "the dataset is not intact; see above"),
         Verdict::Unfinished => coded(
             Failure::Unfinished,
-            "the backfill has not ended: run the same `lethe backfill` again; what is there is intact",
+            "the backfill has not ended; run the same `lethe backfill` again. Its files are intact",
         ),
         Verdict::Intact | Verdict::NotIntact => Ok(()),
     }
 }
 
-/// The store to look into, and the file in it, if one was given.
+/// Returns the store to inspect, and the file in it, if one was given.
 fn place(args: &InspectArgs, config: Option<&Config>) -> anyhow::Result<(StoreConfig, Option<String>)> {
     let folder = |path: &Path| {
         StoreConfig::Folder(FolderConfig {
@@ -110,10 +110,7 @@ fn place(args: &InspectArgs, config: Option<&Config>) -> anyhow::Result<(StoreCo
             let (root, name) = inspect::locate(&path);
             Ok((folder(&root), Some(name)))
         }
-        (Some(path), _) => Err(usage(format!(
-            "{}: there is no such folder or file",
-            path.display()
-        ))),
+        (Some(path), _) => Err(usage(format!("{}: no such folder or file", path.display()))),
         (None, Some(config)) => match &config.sink {
             Some(sink) => Ok((sink.store.clone(), None)),
             None => Err(usage("the configuration has no `[sink]`")),
@@ -122,11 +119,12 @@ fn place(args: &InspectArgs, config: Option<&Config>) -> anyhow::Result<(StoreCo
     }
 }
 
-/// Checks a backfill against the tables that it was made of.
+/// Compares a backfill with its tables.
 fn sources(config: &Config, store: &dyn Store, runtime: &Runtime) -> anyhow::Result<SourcesReport> {
-    let tables = config.backfill.as_ref().ok_or_else(|| {
-        usage("--sources needs `[backfill]` in the configuration: it says where the tables are")
-    })?;
+    let tables = config
+        .backfill
+        .as_ref()
+        .ok_or_else(|| usage("--sources needs `[backfill]` in the configuration, to find the tables"))?;
     compare_sources(tables, store, runtime.handle())
 }
 
@@ -140,7 +138,7 @@ fn look(runtime: &Runtime, store: &dyn Store, scope: Scope) -> anyhow::Result<Re
     Ok(report)
 }
 
-/// Heads as they were given: digests, and files of them.
+/// Reads heads: digests, or files of them.
 fn heads(given: &[String]) -> anyhow::Result<Vec<Head>> {
     let mut heads = Vec::new();
     for one in given {
@@ -154,12 +152,12 @@ fn heads(given: &[String]) -> anyhow::Result<Vec<Head>> {
         }
         let text = std::fs::read_to_string(path).with_context(|| one.clone())?;
         let read = Head::parse_all(&text);
-        heads.extend(read.map_err(|line| usage(format!("{one}: line {line} is no head")))?);
+        heads.extend(read.map_err(|line| usage(format!("{one}: line {line} is not a head")))?);
     }
     Ok(heads)
 }
 
-/// Counts what members caught, of one if only it is asked for, and lists what it alone did if that is asked for too.
+/// Counts what members caught, or one of them, and lists what that one alone caught if requested.
 fn members(
     runtime: &Runtime,
     store: &dyn Store,
@@ -182,14 +180,16 @@ fn members(
         let names: Vec<_> = report.members.keys().cloned().collect();
         if !report.members.contains_key(only) {
             let names = names.join(", ");
-            return Err(usage(format!("no member {only} voted here; there are: {names}")));
+            return Err(usage(format!(
+                "no member `{only}` voted in this dataset; its members are {names}"
+            )));
         }
         report.members.retain(|name, _| name == only);
     }
     Ok(report)
 }
 
-/// Lists what it made.
+/// Lists the files that match the fingerprint.
 fn made(runtime: &Runtime, store: &dyn Store, maker: &Maker, json: bool) -> anyhow::Result<MadeReport> {
     let mut progress = Progress::start("reading footers", "files", None);
     let mut written = Ok(());
@@ -205,7 +205,7 @@ fn made(runtime: &Runtime, store: &dyn Store, maker: &Maker, json: bool) -> anyh
     Ok(report)
 }
 
-/// Prints one of a list: as JSON, or as people read it.
+/// Prints one entry of a list, as JSON or as text.
 fn line(what: &(impl serde::Serialize + std::fmt::Display), json: bool) -> io::Result<()> {
     let mut to = io::stdout().lock();
     match json {
@@ -216,13 +216,13 @@ fn line(what: &(impl serde::Serialize + std::fmt::Display), json: bool) -> io::R
     }
 }
 
-/// Removes what nobody names; the names.
+/// Removes orphaned audit files, and returns their names.
 fn remove(runtime: &Runtime, store: &dyn Store, report: &Report) -> anyhow::Result<Removed> {
     let removed = runtime.block_on(inspect::remove_orphans(store, report, ORPHAN_AGE))?;
     Ok(Removed(removed))
 }
 
-/// Audit files that were removed.
+/// The audit files that were removed.
 #[derive(serde::Serialize)]
 struct Removed(Vec<String>);
 
@@ -235,7 +235,7 @@ impl std::fmt::Display for Removed {
     }
 }
 
-/// An answer, and the byte that was asked about.
+/// An answer, and the byte that the query named.
 struct Asked<'a>(&'a Why, Option<u32>);
 
 impl serde::Serialize for Asked<'_> {
@@ -249,17 +249,20 @@ impl std::fmt::Display for Asked<'_> {
         write!(f, "{}", self.0)?;
         match self.1 {
             Some(byte) if self.0.spans.is_empty() && self.0.audit_intact != Some(false) => {
-                writeln!(f, "  byte {byte} of the redacted text stood so in the original")
+                writeln!(
+                    f,
+                    "  byte {byte} of the redacted text is unchanged from the original"
+                )
             }
             _ => Ok(()),
         }
     }
 }
 
-/// What is printed: as it comes, or as one JSON object in the end.
+/// The output: printed immediately, or as one JSON object at the end.
 struct Answers {
     json: bool,
-    /// Whether nothing but the report is printed: then the JSON is the report itself.
+    /// Whether only the report is printed; its JSON is then not wrapped.
     alone: bool,
     values: Map<String, Value>,
 }

@@ -1,4 +1,4 @@
-//! What training commands share: reading corpora, settings, and showing progress.
+//! Common parts of training commands: reading corpora, settings, and progress.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::cli::LearningArgs;
 use crate::exit::usage;
 use crate::progress::Progress;
 
-/// Reads documents from every path, in order, their labels by their new names.
+/// Reads documents from all paths, in order, and renames their labels.
 ///
 /// # Errors
 /// A usage error that names file and line, or the id that two documents share.
@@ -24,25 +24,25 @@ pub(crate) fn read(paths: &[PathBuf], names: Option<&Path>) -> anyhow::Result<Ve
         documents.extend(super::evaluate::read(path, &names)?);
     }
     if documents.is_empty() {
-        return Err(usage("there is no document to learn from"));
+        return Err(usage("no documents to train on"));
     }
     Ok(documents)
 }
 
-/// What a member is fitted to, and what it is judged by.
+/// The documents for training and for model selection.
 pub(crate) struct Gold<'a> {
-    /// Documents to fit to.
+    /// Documents to train on.
     pub(crate) train: &'a [PathBuf],
-    /// Documents to choose the best state by.
+    /// Documents for model selection.
     pub(crate) dev: Option<&'a Path>,
-    /// Other names for labels.
+    /// New names for labels.
     pub(crate) rename: Option<&'a Path>,
-    /// The share of the first that is held out where there are no second; 0 for none.
+    /// The share of the training documents that is held out if there are no others; 0 for none.
     pub(crate) hold_out: f64,
 }
 
 impl Gold<'_> {
-    /// Reads both, as documents to fit to and documents to hold out.
+    /// Reads the documents to train on and those to hold out.
     ///
     /// # Errors
     /// As [`read`].
@@ -62,7 +62,7 @@ impl Gold<'_> {
     }
 }
 
-/// The member's settings: the file's, and over them what `--set` says.
+/// Returns the member's settings: those of the file, overridden by `--set`.
 ///
 /// # Errors
 /// A usage error that names the file or the setting.
@@ -70,7 +70,7 @@ pub(crate) fn settings(args: &LearningArgs) -> anyhow::Result<Table> {
     settings_of(args.settings.as_deref(), &args.set)
 }
 
-/// The settings of a file, and over them those of lines `KEY=VALUE`.
+/// Returns the settings of a file, overridden by lines `KEY=VALUE`.
 ///
 /// # Errors
 /// A usage error that names the file or the line.
@@ -87,12 +87,12 @@ pub(crate) fn settings_of(file: Option<&Path>, lines: &[String]) -> anyhow::Resu
             .split_once('=')
             .ok_or_else(|| usage(format!("--set {line}: not KEY=VALUE")))?;
         put(&mut table, key.trim(), parse(value.trim()))
-            .ok_or_else(|| usage(format!("--set {line}: part of the key is no table")))?;
+            .ok_or_else(|| usage(format!("--set {line}: a part of the key is not a table")))?;
     }
     Ok(table)
 }
 
-/// A TOML value, or, where it is none, the bare word as a string.
+/// Parses a TOML value; a bare word is a string.
 fn parse(value: &str) -> toml::Value {
     format!("v = {value}")
         .parse::<Table>()
@@ -101,7 +101,7 @@ fn parse(value: &str) -> toml::Value {
         .unwrap_or_else(|| toml::Value::String(value.to_owned()))
 }
 
-/// Puts a value under a dotted key; `None` if something that is no table is in the way.
+/// Sets a value under a dotted key; `None` if a part of the key is not a table.
 fn put(table: &mut Table, key: &str, value: toml::Value) -> Option<()> {
     match key.split_once('.') {
         None => {
@@ -118,14 +118,14 @@ fn put(table: &mut Table, key: &str, value: toml::Value) -> Option<()> {
     }
 }
 
-/// Shows passes as a bar on a terminal, and as a line each elsewhere.
+/// Shows passes as a bar on a terminal, else as log lines.
 pub(crate) struct Passes {
     progress: Progress,
     name: String,
 }
 
 impl Passes {
-    /// Progress of the training called `name`.
+    /// Creates progress of the training called `name`.
     pub(crate) fn new(name: impl Into<String>) -> Self {
         Self {
             progress: Progress::start("training", "passes", None),
@@ -133,7 +133,7 @@ impl Passes {
         }
     }
 
-    /// Ends it.
+    /// Ends the progress.
     pub(crate) fn finish(self) {
         self.progress.finish();
     }
@@ -141,7 +141,7 @@ impl Passes {
 
 impl Watch for Passes {
     fn resumed(&mut self) {
-        tracing::info!("{}: goes on where it was stopped", self.name);
+        tracing::info!("{}: resuming an interrupted training", self.name);
     }
 
     fn epoch(&mut self, epoch: Epoch) -> ControlFlow<()> {

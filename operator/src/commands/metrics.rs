@@ -1,10 +1,10 @@
-//! `lethe metrics`: the catalogue, for whoever writes dashboards and alerts.
+//! `lethe metrics`: lists the metrics, for authors of dashboards and alerts.
 
 use std::io::Write as _;
 
 use crate::telemetry::catalogue::{ALL, Kind};
 
-/// Prints a line a metric: name, kind, labels, what it tells; columns are separated by tabs.
+/// Prints a line per metric: name, kind, labels and description, separated by tabs.
 pub(crate) fn run() -> anyhow::Result<()> {
     let mut to = std::io::stdout().lock();
     for metric in ALL {

@@ -1,4 +1,4 @@
-//! One file a command; this list is all of them.
+//! The list of all commands, with one file per command.
 
 mod adapt;
 mod against;
@@ -29,7 +29,7 @@ mod train;
 
 use crate::cli::{Command, DictionaryCommand, SchemaCommand};
 
-/// Does what was asked.
+/// Runs the command.
 pub(crate) fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Demo(args) => demo::run(&args),

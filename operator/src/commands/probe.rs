@@ -1,4 +1,4 @@
-//! `lethe probe`: asks a page of a running program, for images that have no other tool to ask with.
+//! `lethe probe`: queries an endpoint of a running program, for images without an HTTP client.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use super::run::runtime;
 use crate::cli::ProbeArgs;
 use crate::exit::{Coded, Failure, usage};
 
-/// The most of an answer that is printed, in characters.
+/// The maximum length of the printed answer, in characters.
 const SHOWN: usize = 2000;
 
-/// Asks, prints the answer, and fails unless its status is of success.
+/// Queries the endpoint, prints the answer, and fails unless its status is a success.
 pub(crate) fn run(args: &ProbeArgs) -> anyhow::Result<()> {
     let url = reqwest::Url::parse(&args.url).map_err(|error| usage(format!("`{}`: {error}", args.url)))?;
     let client = reqwest::Client::builder()

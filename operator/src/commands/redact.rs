@@ -1,4 +1,4 @@
-//! `lethe redact`: a text, documents or messages in; redacted out.
+//! `lethe redact`: redacts a text, documents or messages.
 
 mod messages;
 
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
     )?;
     if args.skip_refused && !args.format.is_messages() {
         return Err(usage(
-            "--skip-refused: is for messages; give --format hl7v2, fhir or ccda, or leave it out",
+            "--skip-refused: only for messages; use --format hl7v2, fhir or ccda, or leave it out",
         ));
     }
     if args.format == InputFormat::Text {
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &RedactArgs) -> anyhow::Result<()> {
             Ok(())
         },
     );
-    // Documents that came before a fault are written already.
+    // Documents before an error are already written.
     gate.report();
     tracing::info!("{} documents redacted", documents?);
     Ok(())

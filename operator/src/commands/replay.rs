@@ -1,4 +1,4 @@
-//! `lethe replay`: runs quarantined records again, from the log or the files that they came from.
+//! `lethe replay`: processes quarantined records again, from their log or files.
 
 use std::io::Write as _;
 use std::ops::ControlFlow;
@@ -23,18 +23,18 @@ use crate::exit::{Coded, Failure, usage};
 use crate::pipeline::{Edition, Incoming, about_code, probe, rename};
 use crate::replay::{Outcome, Replay, Running, Workers};
 
-/// How long brokers that are down are waited for.
+/// How long to wait for unavailable brokers.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Replays what the arguments select.
+/// Replays the selected records.
 pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
     let config = load(&args.config)?.with_policy(args.policy.as_ref())?;
     let source = config
         .source
         .as_ref()
-        .ok_or_else(|| usage("there is no `[source]`: say where the records came from"))?;
+        .ok_or_else(|| usage("the configuration has no `[source]`; add it with the records' source"))?;
     let sink = config.sink.as_ref().ok_or_else(|| {
-        usage("there is no `[sink]`: say where the dataset is whose records are to be replayed")
+        usage("the configuration has no `[sink]`; add it with the dataset whose records to replay")
     })?;
     let runtime = runtime()?;
     let recipe = config.engine.build()?;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
         .build()
         .map_err(|error| anyhow::anyhow!("`[sink.store]`: {error}"))?;
     if !args.dry_run {
-        // A signal ends a replay at once, so there is no stop to hear.
+        // A signal ends a replay immediately, so nothing requests this stop.
         runtime.block_on(probe(store.as_ref(), None, &Stop::new(Duration::ZERO)))?;
     }
     let workers = config.resources.worker_count();
@@ -98,18 +98,19 @@ pub(crate) fn run(args: &ReplayArgs) -> anyhow::Result<()> {
     report(&outcome, args.json)
 }
 
-/// Digest of all that decides what becomes of a record: the configuration's fingerprints, and how files are read.
+/// Returns a digest of everything that determines a record's outcome: the configuration's fingerprints, and
+/// how files are read.
 fn attempt(fingerprints: &Fingerprints, source: &SourceConfig) -> String {
     let made_by = fingerprints.entries();
     match source {
-        // Its format is part of the fingerprints; brokers and logins make no difference.
+        // Its format is part of the fingerprints; brokers and logins do not matter.
         SourceConfig::Kafka(_) => fingerprint(&made_by),
         SourceConfig::Files(files) => fingerprint(&(made_by, files)),
         SourceConfig::Messages(files) => fingerprint(&(made_by, files)),
     }
 }
 
-/// Reads each wanted record by its offset.
+/// Reads each selected record by its offset.
 fn from_log(kafka: &KafkaConfig, mut running: Running<'_>) -> anyhow::Result<Outcome> {
     let cluster = cluster(kafka)?;
     for chain in running.chains() {
@@ -127,7 +128,7 @@ fn from_log(kafka: &KafkaConfig, mut running: Running<'_>) -> anyhow::Result<Out
             });
             match (failed, read) {
                 (Some(error), _) => return Err(error),
-                // All of its records are gone, as of a partition whose log begins later.
+                // All of its records are gone, as in a partition whose log begins later.
                 (None, Ok(()) | Err(KafkaProblem::TopicMissing { .. })) => {}
                 (None, Err(error)) => return Err(error.into()),
             }
@@ -136,7 +137,7 @@ fn from_log(kafka: &KafkaConfig, mut running: Running<'_>) -> anyhow::Result<Out
     running.finish()
 }
 
-/// Reads files of notes from their beginning, and takes the wanted records.
+/// Reads files of notes from their beginning, and processes the selected records.
 fn from_files(
     config: &Config,
     files: &FileSourceConfig,
@@ -150,7 +151,7 @@ fn from_files(
     for record in files.build()? {
         let mut record = record.map_err(|error| about_code(error, files.input(), codes.as_ref()))?;
         if let Some(codes) = &codes {
-            // No chain has a file without a code.
+            // A file without a code has no chain.
             let Some(slot) = codes.slot(&record.at().topic) else {
                 continue;
             };
@@ -164,7 +165,7 @@ fn from_files(
     running.finish()
 }
 
-/// Reads the files of messages whose chains have wanted records.
+/// Reads the files of messages whose chains have selected records.
 fn from_messages(
     config: &Config,
     files: &MessageFilesConfig,
@@ -198,7 +199,7 @@ fn from_messages(
     running.finish()
 }
 
-/// The list of files and codes; none where chains go by the files' names.
+/// Opens the list of files and codes; `None` if chains have the files' names.
 fn codes(config: &Config, runtime: &Handle) -> anyhow::Result<Option<Codes>> {
     let naming = config.naming().filter(|naming| naming.names == Names::Codes);
     let Some((store, input_id)) = naming.and_then(|naming| Some((naming.codes?, naming.input_id))) else {
@@ -207,7 +208,7 @@ fn codes(config: &Config, runtime: &Handle) -> anyhow::Result<Option<Codes>> {
     let codes = Codes::open(store, &input_id, runtime.clone()).map_err(FileError::Codes)?;
     if codes.is_new() {
         return Err(usage(
-            "key `source.codes`: the list is empty, so that no file can be told from another; restore it from a backup",
+            "key `source.codes`: the list is empty, so the chains cannot be matched with files; restore it from a backup",
         ));
     }
     Ok(Some(codes))
@@ -224,7 +225,7 @@ fn report(outcome: &Outcome, json: bool) -> anyhow::Result<()> {
     match outcome.gone_records() {
         0 => {}
         gone => tracing::warn!(
-            "{gone} records are no longer in the log or in their files: they stay quarantined, unless their source sends them again"
+            "{gone} records are no longer in the log or in their files; they stay quarantined, unless their source sends them again"
         ),
     }
     if outcome.is_mostly_quarantined() {

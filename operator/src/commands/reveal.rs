@@ -1,4 +1,4 @@
-//! `lethe reveal`: what a policy sealed or put into its vault, given back to those who may know.
+//! `lethe reveal`: reverses encrypted and vault-coded replacements.
 
 use std::io::Write as _;
 
@@ -9,7 +9,7 @@ use crate::cli::RevealArgs;
 use crate::config::{PolicySource, refused};
 use crate::exit::usage;
 
-/// Gives a text back with what can be had back in its place.
+/// Prints a text with all reversible replacements reversed.
 pub(crate) fn run(args: &RevealArgs) -> anyhow::Result<()> {
     let policy = PolicySource::read(&args.policy)?;
     let origin = args.policy.display().to_string();
@@ -20,13 +20,13 @@ pub(crate) fn run(args: &RevealArgs) -> anyhow::Result<()> {
             None => Whose::Patient(id),
         },
         (None, Some(id)) => Whose::Note(id),
-        (None, None) => return Err(usage("say whose note it was: `--patient` or `--note`")),
+        (None, None) => return Err(usage("the note is unknown: give `--patient` or `--note`")),
     };
     let text = read_text(&args.input)?;
     let (text, count) = revealer.reveal(&text, whose)?;
     let mut output = create(&args.output)?;
     output.write_all(text.as_bytes())?;
     output.flush()?;
-    tracing::info!("{count} values given back");
+    tracing::info!("{count} values revealed");
     Ok(())
 }

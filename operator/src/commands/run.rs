@@ -26,17 +26,17 @@ use crate::renewal::{Part, Secrets, other_keys, renew_store};
 use crate::signals::{Overrun, stop_on_signal};
 use crate::telemetry::{Build, Telemetry};
 
-/// What of the memory budget fetching has, and what lanes have, in eighths. The rest is for the program itself, the
-/// batches that workers have in hand, and what allocators keep.
+/// The shares of the memory budget for fetching and for lanes, in eighths. The rest is for the program
+/// itself, the workers' batches, and the allocators' overhead.
 const FETCH_EIGHTHS: usize = 1;
 const LANE_EIGHTHS: usize = 3;
-/// What a running stream takes up when its secrets change.
+/// The parts of a running stream that reload their secrets.
 const RENEWABLE: &[Part] = &[Part::Source, Part::Store, Part::Format];
-/// How often it is looked whether there is another bundle or dictionary.
+/// How often to check for a new bundle or dictionary.
 const REFRESH_EVERY: Duration = Duration::from_secs(2);
-/// How often brokers' word is heard of where logs end.
+/// How often the brokers report where logs end.
 const STATISTICS: Duration = Duration::from_secs(5);
-/// How often a line says what went through.
+/// How often to log the throughput.
 const REPORT_EVERY: Duration = Duration::from_secs(30);
 
 /// Runs the operator of a configuration file.
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
         0 if args.until_end && !summary.mostly_quarantined.is_empty() => Err(Coded(
             Failure::Quarantined,
             format!(
-                "more than half of the records are quarantined ({}); `lethe inspect` counts them by code, docs/quarantine.md says what to do about each, and `lethe replay` runs them again once that is done",
+                "more than half of the records are quarantined ({}); `lethe inspect` counts them by code, docs/quarantine.md explains each code, and `lethe replay` processes them again afterwards",
                 summary.mostly_quarantined.join("; ")
             ),
         )
@@ -57,28 +57,28 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<()> {
         0 => Ok(()),
         n => Err(Coded(
             Failure::Halted,
-            format!("{n} lanes halted; the log says why, and what to do"),
+            format!("{n} lanes halted; the log has the reasons and what to do"),
         )
         .into()),
     }
 }
 
-/// The runtime that lanes and stores run on. Tagging has threads of its own.
+/// Creates the runtime of lanes and stores. Tagging has its own threads.
 pub(crate) fn runtime() -> anyhow::Result<Runtime> {
     Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
-        .context("no runtime")
+        .context("cannot create the runtime")
 }
 
-/// What a run did.
+/// The summary of a run.
 pub(crate) struct Summary {
     pub(crate) counts: String,
     pub(crate) notes: u64,
     pub(crate) text_bytes: u64,
     pub(crate) halted: u64,
-    /// Topics, or the source, of which more than half of the records are quarantined.
+    /// Topics, or the source, with more than half of their records quarantined.
     pub(crate) mostly_quarantined: Vec<String>,
     pub(crate) peak_bytes: usize,
     pub(crate) took: Duration,
@@ -89,7 +89,7 @@ impl std::fmt::Display for Summary {
         let seconds = self.took.as_secs_f64().max(1e-3);
         write!(
             f,
-            "{}; {:.1} s, {:.0} notes/s, {:.1} MiB/s of redacted text; lanes held {:.0} MiB at most",
+            "{}; {:.1} s, {:.0} notes/s, {:.1} MiB/s of redacted text; lanes held at most {:.0} MiB",
             self.counts,
             seconds,
             self.notes as f64 / seconds,
@@ -104,19 +104,19 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
     let source = config
         .source
         .as_ref()
-        .ok_or_else(|| usage("there is no `[source]`: say where note events come from"))?;
-    let sink = config
-        .sink
-        .as_ref()
-        .ok_or_else(|| usage("there is no `[sink]`: say where redacted notes go"))?;
-    // Before what takes its time: who is told to stop while it reads dictionaries and models says so and leaves in order.
+        .ok_or_else(|| usage("the configuration has no `[source]`; add it with the source of note events"))?;
+    let sink = config.sink.as_ref().ok_or_else(|| {
+        usage("the configuration has no `[sink]`; add it with the store for redacted notes")
+    })?;
+    // Before the slow steps, so that a stop while dictionaries and models are loaded ends the program in
+    // order.
     let (commands, inbox) = commands();
     let stop = Stop::new(config.resources.drain());
     stop_on_signal(runtime, commands.clone(), &stop, Overrun::Exit)?;
     config.check_corrections()?;
     config.telemetry.check(config.resources.drain())?;
     if let Err(error) = config.resources.check_grace() {
-        // What is cut off is read again: no reason not to run.
+        // Work that is cut off at the end is repeated, so this is not a reason to stop.
         tracing::warn!("{error:#}");
     }
     let recipe = background::engine(config, &stop)?;
@@ -203,7 +203,7 @@ pub(crate) fn operate(config: &Arc<Config>, runtime: &Runtime, until_end: bool) 
     })
 }
 
-/// Hands the source's records to the lanes, to the end.
+/// Passes the source's records to the lanes, to the end.
 fn stream(
     config: &Config,
     source: &SourceConfig,
@@ -229,8 +229,8 @@ fn stream(
     }
 }
 
-/// Looks, until the stream is over, whether the bundle or the dictionary is another, and takes up what can be opened. What
-/// cannot is told once, and the stream goes on with what it has.
+/// Checks for a new bundle or dictionary until the stream ends, and loads it if it opens. A failure is logged
+/// once, and the stream keeps its current engine.
 fn refresh(config: &Arc<Config>, first: &str, stop: &Stop, over: &Receiver<()>, take_up: impl Fn(&Recipe)) {
     let engine = &config.engine;
     let mut last = first.to_owned();
@@ -242,17 +242,17 @@ fn refresh(config: &Arc<Config>, first: &str, stop: &Stop, over: &Receiver<()>, 
         if let Some(keys) = other_keys(config) {
             last = stamp;
             tracing::error!(
-                "another bundle or dictionary is not taken up: {keys} has changed too, and keys are taken up by the next start alone"
+                "cannot reload the bundle or dictionary: {keys} has changed too, and keys are only read at the start; restart the operator"
             );
             continue;
         }
         let own = Arc::clone(config);
         let stopped = || stop.is_requested() || over.try_recv() == Err(TryRecvError::Disconnected);
-        // A vault that does not answer must not keep a program that stops.
+        // An unresponsive vault must not keep a stopping program alive.
         match background::unless(stopped, move || own.engine.build()).transpose() {
             None => return,
             Some(Ok(Err(error))) if is_away(&error) => {
-                tracing::warn!("another bundle or dictionary is not taken up yet: {error:#}; trying again");
+                tracing::warn!("cannot reload the bundle or dictionary yet: {error:#}; trying again");
             }
             Some(built) => match built.flatten() {
                 Ok(recipe) => {
@@ -261,12 +261,14 @@ fn refresh(config: &Arc<Config>, first: &str, stop: &Stop, over: &Receiver<()>, 
                     tracing::info!(
                         bundle = recipe.bundle.as_deref().unwrap_or("none"),
                         dictionary = recipe.dictionary,
-                        "taken up: what follows is redacted by it"
+                        "reloaded; the next batches are redacted by this engine"
                     );
                 }
                 Err(error) => {
                     last = stamp;
-                    tracing::error!("not taken up, the stream goes on with what it has: {error:#}");
+                    tracing::error!(
+                        "cannot reload the bundle or dictionary; the stream keeps the current one: {error:#}"
+                    );
                 }
             },
         }
@@ -288,7 +290,7 @@ fn shop(
         edition: Current::new(Arc::new(edition)),
         format: Current::new(format(config)?),
         store,
-        pool: Pool::start(config.resources.worker_count()).context("no worker threads")?,
+        pool: Pool::start(config.resources.worker_count()).context("cannot start worker threads")?,
         turns: Turns::new(config.resources.limits()?),
         roll: sink.roll,
         counters: Counters::new(match config.source {
@@ -300,7 +302,7 @@ fn shop(
     })
 }
 
-/// How payloads are read.
+/// Creates the format that reads payloads.
 pub(crate) fn format(config: &Config) -> anyhow::Result<Arc<dyn Format>> {
     let format = registry::build(&config.format);
     Ok(format
@@ -308,7 +310,7 @@ pub(crate) fn format(config: &Config) -> anyhow::Result<Arc<dyn Format>> {
         .into())
 }
 
-/// Takes up what secrets are for, now that they are others.
+/// Reloads the part whose secrets have changed.
 fn renew(
     part: Part,
     config: &Config,
@@ -330,7 +332,7 @@ fn renew(
     }
 }
 
-/// What the files of this run follow from, besides the notes.
+/// Returns everything that determines the files of this run, besides the notes.
 pub(crate) fn fingerprints(config: &Config, recipe: &Recipe, cluster: Option<String>) -> Fingerprints {
     Fingerprints {
         cluster,

@@ -1,4 +1,4 @@
-//! `lethe schema`: what the program reads, for those who write it.
+//! `lethe schema`: prints schemas of the program's input.
 
 use lethe_connectors::format::event_schema;
 

@@ -1,4 +1,4 @@
-//! `lethe skip`: an operator's word that records are gone for good.
+//! `lethe skip`: confirms that records are lost.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::cli::SkipArgs;
 use crate::config::{SourceConfig, load};
 use crate::exit::{Coded, Failure, usage};
 
-/// Bridges a gap in a chain with a file of no rows that says why.
+/// Bridges a gap in a chain with a file that has no rows and gives the reason.
 pub(crate) fn run(args: &SkipArgs) -> anyhow::Result<()> {
     let config = load(&args.config)?;
     let sink = config
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &SkipArgs) -> anyhow::Result<()> {
         let store = sink.store.build()?;
         let tail = read_tail(store.as_ref(), &chain).await?;
         if let Some(tail) = &tail {
-            // Offsets of another log are of other records: there is nothing to go on with.
+            // Offsets of another log mean other records, so the chain cannot continue.
             tail.check_log(&fingerprints)
                 .map_err(|error| Coded(Failure::Halted, error.to_string()))?;
         }
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &SkipArgs) -> anyhow::Result<()> {
     let mut to = std::io::stdout().lock();
     writeln!(
         to,
-        "{}/{}: the chain now goes on at offset {}; start the operator again",
+        "{}/{}: the chain now continues at offset {}; start the operator again",
         args.topic,
         args.partition,
         receipt.next()

@@ -1,4 +1,4 @@
-//! `lethe synthesise`: invented notes with gold spans.
+//! `lethe synthesise`: writes synthetic notes with gold spans.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -15,7 +15,7 @@ use crate::cli::{NoiseKind, SynthesiseArgs, SynthesisedForm};
 use crate::exit::usage;
 use crate::progress::Progress;
 
-/// Writes documents.
+/// Writes the documents.
 pub(crate) fn run(args: &SynthesiseArgs) -> anyhow::Result<()> {
     let carriers = if args.carriers.is_empty() {
         Vec::new()
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &SynthesiseArgs) -> anyhow::Result<()> {
     if !carriers.is_empty() {
         let (used, left_out) = generator.sentences();
         tracing::info!(
-            "{used} sentences of {} carriers; {left_out} left out for what they may tell",
+            "{used} sentences of {} carriers; {left_out} left out, since they may identify somebody",
             carriers.len()
         );
     }
@@ -63,8 +63,8 @@ pub(crate) fn run(args: &SynthesiseArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes documents as the note events that a stream reads. What an event knows of its patient is what its gold says: the
-/// patient's names and record numbers.
+/// Writes documents as note events. An event's known identifiers are those of its gold: the patient's names
+/// and record numbers.
 fn write_events(path: &Path, documents: &[Document]) -> anyhow::Result<()> {
     let mut out = create(path)?;
     for document in documents {
@@ -115,7 +115,7 @@ fn names(path: &Path) -> anyhow::Result<Vec<Name>> {
                     })
                 }
                 _ => Err(usage(format!(
-                    "{}, line {number}: not a given name, tab, a surname, tab, F or M",
+                    "{}, line {number}: expected a given name, tab, a surname, tab, F or M",
                     path.display()
                 ))),
             }

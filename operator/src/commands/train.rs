@@ -1,4 +1,4 @@
-//! `lethe train`: a member from documents with gold spans.
+//! `lethe train`: trains a member on documents with gold spans.
 
 use std::time::Instant;
 
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<()> {
     }
     .read(learning.seed)?;
     tracing::info!(
-        "{}: fitting to {} documents, {} held out",
+        "{}: training on {} documents, {} held out",
         learning.member,
         train.len(),
         held_out.len()
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Trains the part-of-speech tagger, whose gold has a form of its own.
+/// Trains the part-of-speech tagger, whose gold has its own format.
 fn parts_of_speech(args: &TrainArgs) -> anyhow::Result<()> {
     let learning = &args.learning;
     let mut sentences = Vec::new();
@@ -71,7 +71,7 @@ fn parts_of_speech(args: &TrainArgs) -> anyhow::Result<()> {
     )
     .map_err(coded)?;
     let share = share.map_or(String::new(), |share| {
-        format!("; {:.2} % of --dev tagged right", share * 100.0)
+        format!("; {:.2} % of --dev tagged correctly", share * 100.0)
     });
     tracing::info!(
         "pos trained on {} sentences{share}; the model is {}",
@@ -81,7 +81,7 @@ fn parts_of_speech(args: &TrainArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The same error, with the exit code of wrong usage where it is one.
+/// Returns the error with the exit code of its kind.
 pub(crate) fn coded(error: TrainError) -> anyhow::Error {
     if let TrainError::Worse { .. } = error {
         Coded(Failure::Worse, error.to_string()).into()

@@ -1,9 +1,9 @@
-//! No warning can drown the other lines of the log: each place in the code may warn so often in a while, and what it would have
-//! said beyond that is counted and told once.
+//! Limits repeated warnings, so that they do not drown other log lines: each call site may warn a number of
+//! times per interval; further warnings are counted, and their number is logged.
 //!
-//! A store that is away makes every lane warn again and again. The first lines say what is wrong; thousands more cost money and
-//! hide the next fault. Errors are always said, since each may be of another partition and somebody must act; so is what is no
-//! warning: progress, and what is asked for by `debug` and `trace`.
+//! An unavailable store makes every lane warn repeatedly. The first lines describe the problem; thousands
+//! more cost money and hide the next fault. Errors are never limited, since each may concern another
+//! partition and needs an operator; neither are the other levels.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -13,11 +13,11 @@ use tracing::callsite::Identifier;
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Filter};
 
-/// Lines that a place may say in [`WHILE`].
+/// The lines that a call site may log per [`WHILE`].
 const LINES: u32 = 20;
 const WHILE: Duration = Duration::from_secs(10);
 
-/// What one place has said.
+/// The state of one call site.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     name: &'static str,
@@ -27,7 +27,7 @@ struct Place {
 }
 
 impl Place {
-    /// Whether it may say another line now.
+    /// Returns whether it may log another line now.
     fn may(&mut self, now: Instant) -> bool {
         if now.duration_since(self.since) >= WHILE {
             (self.since, self.said) = (now, 0);
@@ -39,7 +39,7 @@ impl Place {
     }
 }
 
-/// All places that have warned.
+/// All call sites that have warned.
 #[derive(Debug, Default)]
 struct Places(Mutex<HashMap<Identifier, Place>>);
 
@@ -63,7 +63,7 @@ impl Places {
         place.may(now)
     }
 
-    /// Where lines were left out since the last time, and how many.
+    /// Returns where lines were suppressed since the last call, and how many.
     fn left_out(&self) -> Vec<(&'static str, u64)> {
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = places
@@ -87,10 +87,10 @@ impl<S: Subscriber> Filter<S> for Limit {
     }
 }
 
-/// Tells how many lines were left out, and of which place in the code, if any were.
+/// Logs how many lines were suppressed at which call site, if any.
 pub(crate) fn tell_left_out() {
     for (place, count) in Places::of_program().left_out() {
-        tracing::info!(place, "{count} lines like others of this place were left out");
+        tracing::info!(place, "{count} similar lines were suppressed");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Logs to standard error, and a panic hook that tells where and never what.
+//! Logs to standard error, and installs a panic hook that reports the location and withholds the message.
 
 mod limit;
 
@@ -12,7 +12,7 @@ use crate::cli::{LogArgs, LogFormat};
 
 pub(crate) use limit::tell_left_out;
 
-/// Starts logging. Called once, before anything else.
+/// Starts logging. It must be called once, before anything else.
 pub(crate) fn start(args: &LogArgs) {
     let filter = EnvFilter::try_new(&args.log).unwrap_or_else(|_| EnvFilter::new("info"));
     let registry = tracing_subscriber::registry().with(filter);
@@ -30,7 +30,7 @@ pub(crate) fn start(args: &LogArgs) {
     std::panic::set_hook(Box::new(|info| {
         let place = info
             .location()
-            .map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+            .map_or_else(|| "an unknown location".to_owned(), ToString::to_string);
         tracing::error!(%place, "panic; its message is withheld, since it could quote a note");
     }));
 }

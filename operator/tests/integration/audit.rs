@@ -153,7 +153,7 @@ fn a_question_about_a_byte_is_answered_for_people_without_a_word_of_the_note() {
     let said = inspect(&out, &["--why", &format!("{}:0", at(&row))])
         .expect(0)
         .out;
-    assert!(said.contains("stood so in the original"), "{said}");
+    assert!(said.contains("is unchanged from the original"), "{said}");
     inspect(&out, &["--why", "events.jsonl/0@99"])
         .expect(2)
         .says("reaches that offset");

@@ -249,7 +249,7 @@ fn a_configuration_is_checked_and_its_faults_are_named_with_file_line_and_key() 
     .end()
     .expect(0);
     assert!(
-        good.out.contains("it can be written") && good.out.ends_with("ok\n"),
+        good.out.contains("writable, and creates each name only once") && good.out.ends_with("ok\n"),
         "{}",
         good.out
     );

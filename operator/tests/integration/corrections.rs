@@ -215,7 +215,7 @@ fn a_correction_is_in_force_within_a_minute_survives_a_kill_and_goes_by_one_comm
         assert!(began.elapsed() < MINUTE, "{}", learner.err());
         std::thread::sleep(Duration::from_millis(100));
     }
-    stream.until_it_says("taken up", MINUTE);
+    stream.until_it_says("reloaded;", MINUTE);
     topic.fill([event(next)]);
     until_rows(&out, next + 1, &mut stream);
     assert!(seen(&out).pop().unwrap().2, "what was taken back stays so");
@@ -310,7 +310,7 @@ fn a_file_of_corrections_is_followed_as_it_grows_and_read_to_its_end() {
     let versions = std::fs::read_dir(folder.join("versions")).unwrap().count();
     let again = to_end().expect(0);
     assert!(
-        !again.err.contains("published") && !again.err.contains("1 corrections taken"),
+        !again.err.contains("published") && !again.err.contains("1 corrections received"),
         "{}",
         again.err
     );
@@ -348,7 +348,7 @@ fn a_version_that_is_worse_on_what_was_kept_back_is_told_and_not_published() {
     let ended = to_end()
         .expect(0)
         .says("worse than the current version")
-        .says("on 6 notes kept back");
+        .says("on 6 held-out notes");
     assert!(!ended.err.contains(NAME));
     assert_eq!(
         std::fs::read_to_string(folder.join("current")).unwrap().trim(),
@@ -397,5 +397,5 @@ fn what_is_wrong_with_the_table_is_told_by_its_key_to_every_command_that_reads_i
     learning(&bare)
         .end()
         .expect(2)
-        .says("there is no `[corrections]`");
+        .says("the configuration has no `[corrections]`");
 }

@@ -179,7 +179,7 @@ fn pruning_reports_each_threshold_s_path_and_refuses_what_does_not_fit() {
     for (more, told) in [
         (
             &["--keep", "crf"][..],
-            "there is no member `crf` among mira, ogd, naive-bayes",
+            "no member `crf`; choose from mira, ogd, naive-bayes",
         ),
         (&["--floor", "characters:2"], "is no floor"),
         (&["--ceiling", "1"], "a ceiling needs to know what members cost"),
@@ -209,7 +209,7 @@ fn pruning_reports_each_threshold_s_path_and_refuses_what_does_not_fit() {
     trained
         .ensemble(&["fit", "voting"], &fit)
         .expect(2)
-        .says("something there already");
+        .says("already exists and is not empty");
 }
 
 #[test]

@@ -287,7 +287,7 @@ fn ten_patients_of_ten_thousand_notes_are_gone_and_all_other_rows_are_what_they_
         .erase(&patients, &[])
         .end()
         .expect(0)
-        .says("not erased by this");
+        .says("not erased: rows");
     let outcome: Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!(
         (&outcome["rows"], &outcome["vault_entries"]),

@@ -46,7 +46,7 @@ fn a_study_writes_its_numbers_page_and_plots_and_trains_the_model_from_elsewhere
     study(&here, &here, &out, &first)
         .end()
         .expect(0)
-        .says("the page is");
+        .says("the report is");
     let report: Value = serde_json::from_str(&read(&out, "study.json")).unwrap();
     let increments = report["increments"].as_array().unwrap();
     // The model knows something before anything has arrived.
@@ -74,7 +74,7 @@ fn a_study_writes_its_numbers_page_and_plots_and_trains_the_model_from_elsewhere
     study(&here, &here, &again, &[&first[..], &["--jobs", "1"]].concat())
         .end()
         .expect(0)
-        .says("trained before");
+        .says("already trained");
     assert_eq!(
         std::fs::metadata(model.join("member.toml"))
             .unwrap()
@@ -95,7 +95,7 @@ fn a_study_writes_its_numbers_page_and_plots_and_trains_the_model_from_elsewhere
     study(&here, &here, &again, &other)
         .end()
         .expect(2)
-        .says("holds a model of other documents");
+        .says("trained on other documents");
 }
 
 #[test]

@@ -191,7 +191,7 @@ fn a_training_of_any_kind_that_is_killed_goes_on_and_ends_in_the_same_bytes() {
             }
             let again = train(kind, &gold, &killed, &settings).end().expect(0);
             assert!(
-                again.err.contains("goes on where it was stopped"),
+                again.err.contains("resuming an interrupted training"),
                 "{}",
                 again.err
             );
@@ -252,9 +252,9 @@ fn cross_validation_predicts_every_document_once_and_does_not_do_a_fold_twice() 
     assert_eq!(ids.len(), 60);
     std::fs::remove_file(out.join("fold-02.jsonl")).unwrap();
     let again = crossval("3").expect(0);
-    assert_eq!(again.err.matches("done before").count(), 2);
+    assert_eq!(again.err.matches("already done").count(), 2);
     assert!(std::fs::read(out.join("predictions.jsonl")).unwrap() == first);
-    crossval("4").expect(2).says("give another --out");
+    crossval("4").expect(2).says("use another --out");
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn a_password_that_is_changed_at_the_broker_and_in_its_file_loses_nothing() {
 
     // A password that the brokers do not take is not taken up: the login that there is goes on.
     mount(&secrets, &[("password", "not-yet-8841")]);
-    running.until_it_says("not taken up", SOON);
+    running.until_it_says("cannot reload", SOON);
     topic.fill((100..200).map(event));
     until_rows(&out, 200, &mut running);
 
@@ -204,7 +204,7 @@ fn keys_of_a_bucket_that_are_replaced_are_waited_for_and_taken_up() {
         &secrets,
         &[("id", &other("ACCESS_KEY=")), ("key", &other("SECRET_KEY="))],
     );
-    running.until_it_says("changed, and taken up", SOON);
+    running.until_it_says("reloaded: ", SOON);
     rows(200, &mut running);
     assert!(
         running.err().contains("sink.store.secret_key"),
@@ -267,7 +267,7 @@ fn messages_go_on_being_emitted_when_the_password_of_where_they_go_is_changed() 
     emitted(21, &mut emitting);
     broker.tell(&["password", "lethe", "other-8843"]);
     mount(&secrets, &[("password", "other-8843")]);
-    emitting.until_it_says("changed, and taken up", SOON);
+    emitting.until_it_says("reloaded: ", SOON);
     input.fill((20..40).map(message));
     emitted(42, &mut emitting);
     finish(emitting, &[first, "8843"]);

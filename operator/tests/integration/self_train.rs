@@ -94,7 +94,7 @@ fn a_crf_and_a_network_train_themselves_the_same_way_every_time_and_tell_what_wa
         asked
             .to(&new, &all)
             .expect(0)
-            .says("kept back")
+            .says("held out")
             .says("strict F1 on the target");
         let page = std::fs::read_to_string(new.join("member.toml")).unwrap();
         assert!(page.contains("goes_on_from = \""), "{page}");
@@ -209,6 +209,6 @@ fn a_bundle_teaches_one_of_its_kind() {
         &["--set", "rounds=1", "--teacher", bundle.to_str().unwrap()],
     )
     .expect(0)
-    .says("kept back");
+    .says("held out");
     assert!(out.join("member.toml").exists());
 }

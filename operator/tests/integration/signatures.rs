@@ -172,13 +172,13 @@ fn a_stream_does_not_take_up_a_version_that_nobody_signed() {
     topic.fill((0..20).map(event));
     until_rows(&out, 20, &mut running);
     publish(&unsigned);
-    running.until_it_says("not taken up", WAIT);
+    running.until_it_says("cannot reload", WAIT);
     topic.fill((20..40).map(event));
     until_rows(&out, 40, &mut running);
 
     trusted.sign(&unsigned);
     publish(&unsigned);
-    running.until_it_says("taken up: what follows", WAIT);
+    running.until_it_says("reloaded; the next batches", WAIT);
     running.signal("TERM");
     running.wait(WAIT).expect(0);
 }

@@ -154,6 +154,6 @@ fn a_file_of_names_that_is_none_is_told_by_its_line() {
     .end();
     ended
         .expect(2)
-        .says("names.tsv, line 3: not a given name, tab, a surname");
+        .says("names.tsv, line 3: expected a given name, tab, a surname");
     assert!(!out.exists());
 }

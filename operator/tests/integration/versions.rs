@@ -125,7 +125,7 @@ fn a_stream_takes_up_a_bundle_that_is_published_and_goes_back_to_the_one_before(
     until_rows(&out, 20, &mut running);
 
     let second = publish(&by_pattern, &folder);
-    running.until_it_says("taken up", WAIT);
+    running.until_it_says("reloaded;", WAIT);
     topic.fill((20..40).map(event));
     until_rows(&out, 40, &mut running);
     let both = [(first.clone(), false, true), (second.clone(), true, false)];
@@ -153,7 +153,7 @@ fn a_stream_takes_up_a_bundle_that_is_published_and_goes_back_to_the_one_before(
     assert_eq!(seen(&out), both);
 
     assert_eq!(roll_back(&folder), first);
-    running.until_it_says("taken up", WAIT);
+    running.until_it_says("reloaded;", WAIT);
     topic.fill((60..80).map(event));
     until_rows(&out, 80, &mut running);
     let back = [both.to_vec(), vec![(first, false, true)]].concat();
@@ -161,7 +161,7 @@ fn a_stream_takes_up_a_bundle_that_is_published_and_goes_back_to_the_one_before(
 
     // What cannot be opened is told, and the stream goes on with what it has.
     std::fs::write(folder.join("current"), "nowhere\n").unwrap();
-    running.until_it_says("not taken up", WAIT);
+    running.until_it_says("cannot reload", WAIT);
     topic.fill((80..100).map(event));
     until_rows(&out, 100, &mut running);
     assert_eq!(seen(&out), back);

@@ -1,4 +1,4 @@
-//! `lethe adapt fine-tune`: a trained member goes on with local documents.
+//! `lethe adapt fine-tune`: trains a member further on local documents.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use crate::cli::FineTuneArgs;
 use crate::commands::learning::{Gold, Passes, settings_of};
 use crate::commands::train::coded;
 
-/// Goes on from a model, into a folder.
+/// Fine-tunes a model into a new folder.
 pub(crate) fn run(args: &FineTuneArgs) -> anyhow::Result<()> {
     let started = Instant::now();
     let (train, held_out) = Gold {
@@ -18,9 +18,9 @@ pub(crate) fn run(args: &FineTuneArgs) -> anyhow::Result<()> {
         hold_out: args.hold_out,
     }
     .read(args.going.seed)?;
-    let name = format!("{} goes on", args.model.display());
+    let name = format!("fine-tuning {}", args.model.display());
     tracing::info!(
-        "{name}: fitting to {} documents, {} held out",
+        "{name}: training on {} documents, {} held out",
         train.len(),
         held_out.len()
     );

@@ -1,4 +1,4 @@
-//! `lethe adapt incremental`: a study of learning by increments.
+//! `lethe adapt incremental`: a study of incremental learning.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,11 +21,12 @@ use crate::commands::learning::Passes;
 use crate::exit::usage;
 use crate::progress::Progress;
 
-/// What the model is where the study makes it. The paper's tags tell first, last and only tokens apart, as naive Bayes' do.
+/// The kind of model that the study trains. The paper's tags distinguish first, last and only tokens, as
+/// naive Bayes' do.
 const CRF: &str = "crf";
 const CRF_SETTINGS: &str = "scheme = \"bilou\"";
 
-/// Runs the study and writes what came of it.
+/// Runs the study and writes its results.
 pub(crate) fn run(args: &IncrementalArgs) -> anyhow::Result<()> {
     let renames = args.rename.iter().map(|path| Rename::read(path).map_err(usage));
     let renames = renames.collect::<Result<Vec<_>, _>>()?;
@@ -103,7 +104,7 @@ pub(crate) fn run(args: &IncrementalArgs) -> anyhow::Result<()> {
     write("README.md", &report.page())?;
     let told = &report.told[0];
     tracing::info!(
-        "the mixture is at least the better learner at {} of {} increments; the page is {}",
+        "the mixture is at least as good as the better learner at {} of {} increments; the report is {}",
         told.at_least,
         told.of,
         args.out.join("README.md").display()
@@ -111,7 +112,7 @@ pub(crate) fn run(args: &IncrementalArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Documents of every path, under their new labels.
+/// Reads documents of all paths, and renames their labels.
 fn read(paths: &[PathBuf], renames: &[Rename]) -> anyhow::Result<Vec<Document>> {
     let mut documents = Vec::new();
     for path in paths {
@@ -119,12 +120,12 @@ fn read(paths: &[PathBuf], renames: &[Rename]) -> anyhow::Result<Vec<Document>> 
     }
     renames.iter().for_each(|rename| rename.apply(&mut documents));
     if documents.is_empty() {
-        return Err(usage("there is no document"));
+        return Err(usage("no documents found"));
     }
     Ok(documents)
 }
 
-/// What is learnt one by one.
+/// Splits documents into the units that are learnt.
 fn cut(documents: &[Document], unit: Unit) -> anyhow::Result<Vec<Document>> {
     if unit == Unit::Documents {
         return Ok(documents.to_vec());
@@ -136,14 +137,14 @@ fn cut(documents: &[Document], unit: Unit) -> anyhow::Result<Vec<Document>> {
     Ok(units)
 }
 
-/// The labels of documents, by name.
+/// Returns the labels of documents, sorted.
 fn names(documents: &[Document]) -> Vec<String> {
     let marks = documents.iter().flat_map(|document| &document.marks);
     let names: BTreeSet<&String> = marks.map(|mark| &mark.label).collect();
     names.into_iter().cloned().collect()
 }
 
-/// The labels that both learners run under: the documents' and the model's.
+/// Returns the labels that both learners run under: the documents' and the model's.
 fn labels(names: &[String], model: Option<&Path>) -> anyhow::Result<LabelSet> {
     let mut all: BTreeSet<String> = names.iter().cloned().collect();
     if let Some(folder) = model {
@@ -151,12 +152,12 @@ fn labels(names: &[String], model: Option<&Path>) -> anyhow::Result<LabelSet> {
         all.extend(manifest.tags.labels().iter().cloned());
     }
     if all.is_empty() {
-        return Err(usage("no document has a marked span: there is nothing to learn"));
+        return Err(usage("no document has a gold span, so there is nothing to learn"));
     }
     LabelSet::of_names("adapt", &all.into_iter().collect::<Vec<_>>()).map_err(usage)
 }
 
-/// Trains the first institute's model, unless it is there.
+/// Trains the first institute's model, unless it exists.
 fn train_first(args: &IncrementalArgs, documents: &[Document], folder: &Path) -> anyhow::Result<()> {
     let units = cut(documents, args.unit)?;
     let mut passes = Passes::new(CRF);
@@ -176,11 +177,11 @@ fn train_first(args: &IncrementalArgs, documents: &[Document], folder: &Path) ->
         Err(TrainError::Done { .. }) => {
             let manifest = Manifest::read(folder).map_err(usage)?;
             if manifest.training.data == lethe_corpus::digest(&units) {
-                tracing::info!("{}: trained before", folder.display());
+                tracing::info!("{}: already trained", folder.display());
                 return Ok(());
             }
             Err(usage(format!(
-                "{}: holds a model of other documents than --first-train, or of other units or labels; give another --first",
+                "{}: this model was trained on other documents, units or labels than --first-train; use another folder for --first",
                 folder.display()
             )))
         }
@@ -189,13 +190,13 @@ fn train_first(args: &IncrementalArgs, documents: &[Document], folder: &Path) ->
     }
 }
 
-/// The model beside naive Bayes, and what it is in a reader's words.
+/// Creates the model and its description for the report.
 fn first(args: &IncrementalArgs, ground: &Ground) -> anyhow::Result<(First, String)> {
     let Some(folder) = &args.first else {
         let mut settings: toml::Table = CRF_SETTINGS.parse()?;
         settings.insert("kind".to_owned(), CRF.into());
         let crf: Learner = settings.try_into()?;
-        let told = "a random field, fitted again at each increment to all that has arrived".to_owned();
+        let told = "a random field, retrained at each increment on everything that has arrived".to_owned();
         return Ok((First::Refitted(Refitted::new(crf)), told));
     };
     let manifest = Manifest::read(folder).map_err(usage)?;
@@ -207,17 +208,17 @@ fn first(args: &IncrementalArgs, ground: &Ground) -> anyhow::Result<(First, Stri
     );
     if args.first_learns {
         let going_on = GoingOn::open(folder.clone(), ground).map_err(usage)?;
-        let told = format!("{from}, which goes on from its weights with all that has arrived");
+        let told = format!("{from}, fine-tuned at each increment on everything that has arrived");
         return Ok((First::GoingOn(going_on), told));
     }
     let member = LinearMember::open(folder, &ground.labels, &ground.dictionary).map_err(usage)?;
     Ok((
         First::Still(Arc::new(member)),
-        format!("{from}, which stays as it is"),
+        format!("{from}, which does not learn"),
     ))
 }
 
-/// A unit's name. A model of `lethe train` is one of documents.
+/// Returns the unit's name. The units of a model from `lethe train` are documents.
 fn unit(args: &IncrementalArgs) -> &'static str {
     match args.unit {
         Unit::Sentences if !args.first_train.is_empty() || args.first.is_none() => "sentence",

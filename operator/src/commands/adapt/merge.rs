@@ -1,4 +1,4 @@
-//! `lethe adapt merge`: corpora with different labels as one.
+//! `lethe adapt merge`: merges corpora with different labels.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -10,7 +10,7 @@ use crate::cli::MergeArgs;
 use crate::commands::documents::create;
 use crate::exit::usage;
 
-/// Joins the corpora, writes them, and prints how often each label stands in each.
+/// Merges the corpora, writes them, and prints the count of each label in each corpus.
 pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<()> {
     let sources = args.corpus.iter().map(|corpus| source(corpus).map_err(usage));
     let sources = sources.collect::<Result<Vec<_>, _>>()?;
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A row a label, a column a corpus.
+/// Formats the counts with a row per label and a column per corpus.
 fn table(joined: &[Joined]) -> String {
     let labels: BTreeSet<&String> = joined.iter().flat_map(|corpus| corpus.labels.keys()).collect();
     let mut rows = vec![vec![String::new()], vec!["documents".to_owned()]];

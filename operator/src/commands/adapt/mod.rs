@@ -1,4 +1,4 @@
-//! `lethe adapt`: what a site does with a model from elsewhere, given what it has itself.
+//! `lethe adapt`: adapts a model from elsewhere to a site, with the data that the site has.
 
 mod corrections;
 mod fine_tune;
@@ -8,7 +8,7 @@ mod self_train;
 
 use crate::cli::AdaptCommand;
 
-/// Does what was asked.
+/// Runs the subcommand.
 pub(crate) fn run(command: &AdaptCommand) -> anyhow::Result<()> {
     match command {
         AdaptCommand::Corrections(args) => corrections::run(args),

@@ -1,4 +1,4 @@
-//! `lethe adapt self-train`: a trained member goes on with labels that it gives itself, or that an ensemble gives.
+//! `lethe adapt self-train`: trains a member further with labels of its own or of an ensemble.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::commands::learning::{Passes, read, settings_of};
 use crate::commands::train::coded;
 use crate::exit::usage;
 
-/// Trains a model on, into a folder, and tells what became of what was wrong.
+/// Trains a model into a new folder, and analyses the errors if requested.
 pub(crate) fn run(args: &SelfTrainArgs) -> anyhow::Result<()> {
     let started = Instant::now();
     let renamed = |paths: &[PathBuf]| match paths {
@@ -34,9 +34,9 @@ pub(crate) fn run(args: &SelfTrainArgs) -> anyhow::Result<()> {
         .as_deref()
         .map(|bundle| teach(args, bundle))
         .transpose()?;
-    let name = format!("{} trains itself", args.model.display());
+    let name = format!("self-training {}", args.model.display());
     tracing::info!(
-        "{name}: {} documents with gold, {} without, {} kept back",
+        "{name}: {} documents with gold, {} without, {} held out",
         labelled.len(),
         unlabelled.len(),
         kept_back.len()
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &SelfTrainArgs) -> anyhow::Result<()> {
     passes.finish();
     let done = done?;
     tracing::info!(
-        "{} trained itself in {:.0} s; strict F1 on what was kept back {:.4}, before {:.4}; the model is {}",
+        "{} self-trained in {:.0} s; held-out strict F1 {:.4}, before {:.4}; the model is {}",
         done.manifest.kind,
         started.elapsed().as_secs_f64(),
         done.after,
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &SelfTrainArgs) -> anyhow::Result<()> {
     }
 }
 
-/// The bundle's members under the model's tags.
+/// Builds the teacher: the bundle's members with the model's tags.
 fn teach(args: &SelfTrainArgs, folder: &Path) -> anyhow::Result<EnsembleTeacher> {
     let bundle = Bundle::open(folder, &Dictionary::builtin()).map_err(usage)?;
     let tags = Manifest::read(&args.model).map_err(usage)?.tags;
@@ -79,7 +79,7 @@ fn teach(args: &SelfTrainArgs, folder: &Path) -> anyhow::Result<EnsembleTeacher>
     EnsembleTeacher::new(bundle.members, bundle.labels, rename, tags).map_err(usage)
 }
 
-/// What a model says of documents: shares of tags, and spans.
+/// Returns a model's tag probabilities and its predicted documents.
 fn said(
     folder: &Path,
     documents: &[Document],
@@ -109,7 +109,7 @@ fn analyse(args: &SelfTrainArgs, test: &[Document], folder: &Path) -> anyhow::Re
         write(name, &drawing)?;
     }
     tracing::info!(
-        "strict F1 on the target {:.4}, before {:.4}; what became of what was wrong is in {}",
+        "strict F1 on the target {:.4}, before {:.4}; the analysis is in {}",
         analysis.f1[1],
         analysis.f1[0],
         folder.display()

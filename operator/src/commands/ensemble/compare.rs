@@ -1,4 +1,4 @@
-//! `lethe ensemble compare`: every way of combining, fitted on one set of documents and scored on another.
+//! `lethe ensemble compare`: fits every combiner on one set of documents and scores it on another.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::commands::documents::print;
 use crate::commands::learning::Passes;
 use crate::exit::usage;
 
-/// Fits, scores, and prints the comparison.
+/// Fits and scores the combiners, and prints the comparison.
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let said = said(&args.said)?;
     let test = test(
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
         let mut passes = Passes::new(kind);
         let fitted = Fitted::fit(kind, &on, args.seed, &mut passes);
         passes.finish();
-        let fitted = fitted.context("the list names what it fits")??;
+        let fitted = fitted.context("the method is not in the list of combiners")??;
         tracing::info!("{kind}: fitted on {}", on.members.join(", "));
         systems.push((kind.to_owned(), decided(&test.with(&left), &*fitted.combiner())));
     }
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<()> {
     print(args.json, &report, || report.table())
 }
 
-/// What one member says, as it says it.
+/// Returns one member's own predictions.
 fn alone(said: &Said, member: usize) -> Vec<Document> {
     let one = |(row, document): (usize, &Document)| Document {
         marks: said.by_member[member][row]

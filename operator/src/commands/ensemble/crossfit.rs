@@ -1,4 +1,4 @@
-//! Members for a combiner that is fitted: chosen by how it does fold by fold.
+//! Chooses the members of a fitted combiner by cross-validation.
 
 use anyhow::Context as _;
 use lethe_core::MemberSet;
@@ -10,9 +10,9 @@ use super::marked;
 use crate::commands::learning::Passes;
 use crate::exit::usage;
 
-/// The members that a combiner is fitted on: all, or, under a ceiling, those with which it does best fold by fold. Tried
-/// are the sets that paths of elimination pass under the ceiling, and then, one after another, each member that still
-/// fits beside the best of them, as long as one of them helps.
+/// Returns the members that a combiner is fitted on: all, or, under a ceiling, those with the best
+/// cross-validated score. It tries the sets on the elimination paths that are under the ceiling, and then
+/// adds members to the best of them, one at a time, as long as one fits and helps.
 pub(super) fn fitted_on(
     kind: &str,
     said: &Said,
@@ -37,7 +37,7 @@ pub(super) fn fitted_on(
         let before = best;
         for set in sets.drain(..).filter(|set| costs.of(*set) <= ceiling) {
             let f1 = judged(kind, said, set, seed)?;
-            // Of equal ones the cheaper, which came first.
+            // Of equal sets the cheapest wins, which comes first.
             if best.is_none_or(|(least, _)| f1 > least) {
                 best = Some((f1, set));
             }
@@ -49,11 +49,12 @@ pub(super) fn fitted_on(
             sets.extend(others.map(|member| set.with(member)));
         }
     }
-    let (_, set) = best.ok_or_else(|| usage("--ceiling: no set of members costs as little"))?;
+    let (_, set) = best.ok_or_else(|| usage("--ceiling: every set of members costs more"))?;
     Ok(set.iter().collect())
 }
 
-/// Strict micro-F1 of a combiner of these members, each document decided by what was fitted to others.
+/// Returns the strict micro-F1 of a combiner of these members; each document is decided by a combiner fitted
+/// to other documents.
 fn judged(kind: &str, said: &Said, set: MemberSet, seed: u64) -> anyhow::Result<f64> {
     let members: Vec<usize> = set.iter().collect();
     let said = said.with(&members);
@@ -62,18 +63,20 @@ fn judged(kind: &str, said: &Said, set: MemberSet, seed: u64) -> anyhow::Result<
         counts += Counts::strict(&gold.marks, &decided.marks);
     }
     tracing::info!(
-        "{kind} of {}: {:.4} fold by fold",
+        "{kind} of {}: strict F1 {:.4} in cross-validation",
         said.members.join(", "),
         counts.f1()
     );
     Ok(counts.f1())
 }
 
-/// The documents with what a combiner decides of each when it is fitted to others.
+/// Returns the documents with the decisions of combiners that were fitted to other documents.
 pub(super) fn crossfitted(kind: &str, said: &Said, seed: u64) -> anyhow::Result<Vec<Document>> {
     let mut passes = Passes::new(kind);
     let decisions = Fitted::crossfit(kind, said, seed, &mut passes);
     passes.finish();
-    let decisions = decisions.context("the list names what it fits")?.map_err(usage)?;
+    let decisions = decisions
+        .context("the method is not in the list of combiners")?
+        .map_err(usage)?;
     Ok(marked(said, decisions.into_iter()))
 }

@@ -1,4 +1,4 @@
-//! `lethe ensemble export-offsets`: the predictions of members as offsets, without text.
+//! `lethe ensemble export-offsets`: writes the predictions of members as offsets, without text.
 
 use lethe_corpus::{Predicted, Rename, write_offsets};
 use lethe_ensemble::Said;
@@ -14,7 +14,7 @@ pub(crate) fn run(args: &ExportOffsetsArgs) -> anyhow::Result<()> {
     for prediction in &args.predictions {
         systems.extend(predicted(prediction, &gold, &Rename::default())?);
     }
-    // What could not be read beside gold again is not kept.
+    // Predictions that do not match gold are refused, since they could not be read back.
     let (documents, members) = (gold.len(), systems.len());
     Said::new(gold, systems.clone(), None).map_err(usage)?;
     write_offsets(&args.out, &systems).map_err(usage)?;

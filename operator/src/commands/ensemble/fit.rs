@@ -1,4 +1,4 @@
-//! `lethe ensemble fit`: a bundle of the members that are left.
+//! `lethe ensemble fit`: writes a bundle of the chosen members.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,12 @@ use crate::cli::{FitArgs, Method};
 use crate::commands::learning::Passes;
 use crate::exit::usage;
 
-/// Fits, and writes the bundle.
+/// Fits and writes the bundle.
 pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
     let free = std::fs::read_dir(&args.out).map_or(true, |mut entries| entries.next().is_none());
     if !free {
         return Err(usage(format!(
-            "--out {}: there is something there already",
+            "--out {}: already exists and is not empty",
             args.out.display()
         )));
     }
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
     };
     if let Some(&member) = left.iter().find(|&&member| models[member].is_none()) {
         return Err(usage(format!(
-            "--models: there is no model of `{}`, which is left",
+            "--models: no model of `{}`, which was chosen",
             said.members[member]
         )));
     }
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
         .map(|kind| fitted(kind, args, &said.with(&left)))
         .transpose()?;
     if fitted.is_none() {
-        // The best of cross-validation first: their order is their rank.
+        // Members rank by their cross-validated score.
         left.sort_by_key(|&member| pruned.members[member].rank);
     }
     let mut page = page(args, &said, &options, &pruned, &left);
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
     };
     page.write(&args.out, source).map_err(usage)?;
     if let Err(error) = Bundle::open(&args.out, &Dictionary::builtin()) {
-        // What cannot be run is no bundle; all that lies there was written just now.
+        // A bundle that cannot be opened is removed; its folder has only files that were just written.
         std::fs::remove_dir_all(&args.out).ok();
         return Err(usage(error));
     }
@@ -112,16 +112,18 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The combiner, with its name.
+/// Fits the combiner, and returns it with its name.
 fn fitted(kind: String, args: &FitArgs, said: &Said) -> anyhow::Result<(String, Fitted)> {
     let mut passes = Passes::new(&*kind);
     let fitted = Fitted::fit(&kind, said, args.seed, &mut passes);
     passes.finish();
-    let fitted = fitted.context("the list names what it fits")?.map_err(usage)?;
+    let fitted = fitted
+        .context("the method is not in the list of combiners")?
+        .map_err(usage)?;
     Ok((kind, fitted))
 }
 
-/// A score as a page has it: 0.9, not the nearest number that a wider float knows.
+/// Rounds a score for the manifest: 0.9, not the nearest 32-bit value.
 fn written(score: f32) -> f64 {
     (f64::from(score) * 1e4).round() / 1e4
 }
@@ -144,7 +146,7 @@ fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, le
         thresholds,
         solo_min_score: SoloMinScore::ByLabel(solo_min_scores),
         require_corroboration: options.require_corroboration,
-        // No other member agrees with a rule that was not pruned with them.
+        // Other members' votes do not count for a rule that was added after pruning.
         always_redact: left
             .iter()
             .filter(|&&member| options.always_redact.contains(member))
@@ -178,7 +180,7 @@ fn page(args: &FitArgs, said: &Said, options: &PruneOptions, pruned: &Pruned, le
     Page::new(&said.labels, rule, provenance, members.collect())
 }
 
-/// Figures with intervals over documents.
+/// Computes the measures with intervals over documents.
 fn measured(on: String, cost: f64, said: &Said, documents: Vec<Document>) -> anyhow::Result<Measured> {
     let report = evaluate(
         &said.documents,

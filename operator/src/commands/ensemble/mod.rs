@@ -1,4 +1,4 @@
-//! `lethe ensemble`: from what members said in cross-validation to a bundle.
+//! `lethe ensemble`: from cross-validated predictions of members to a bundle.
 
 mod compare;
 mod crossfit;
@@ -24,7 +24,7 @@ use crate::cli::{EnsembleCommand, ObjectiveArgs, SaidArgs};
 use crate::config::label_set;
 use crate::exit::usage;
 
-/// Does what was asked.
+/// Runs the subcommand.
 pub(crate) fn run(command: &EnsembleCommand) -> anyhow::Result<()> {
     match command {
         EnsembleCommand::Prune(args) => prune::run(args),
@@ -38,7 +38,7 @@ pub(crate) fn run(command: &EnsembleCommand) -> anyhow::Result<()> {
     }
 }
 
-/// Gold and every member's predictions.
+/// Reads gold and every member's predictions.
 fn said(args: &SaidArgs) -> anyhow::Result<Said> {
     let rename = rename(args.rename.as_deref())?;
     let gold = read(&args.gold, &rename)?;
@@ -59,7 +59,7 @@ fn said(args: &SaidArgs) -> anyhow::Result<Said> {
     Ok(said.with(&only.collect::<Result<Vec<_>, _>>()?))
 }
 
-/// What the same members, in the same order, say of the test's documents.
+/// Reads the same members' predictions for the test documents, in the same order.
 fn test(path: &Path, predictions: &[String], names: Option<&Path>, said: &Said) -> anyhow::Result<Said> {
     let rename = rename(names)?;
     let gold = read(path, &rename)?;
@@ -83,14 +83,14 @@ fn test(path: &Path, predictions: &[String], names: Option<&Path>, said: &Said) 
     let one = |name: &String| {
         let documents = given.remove(name);
         let documents =
-            documents.ok_or_else(|| usage(format!("--test-predictions: there are none of `{name}`")));
+            documents.ok_or_else(|| usage(format!("--test-predictions: no predictions of `{name}`")));
         Ok::<_, anyhow::Error>((name.clone(), documents?))
     };
     let members = said.members.iter().map(one).collect::<Result<_, _>>()?;
     Said::new(gold, members, Some(Arc::clone(&said.labels))).map_err(usage)
 }
 
-/// Where each member's model lies, in the order of the members; `None` where none was named.
+/// Returns the path of each member's model, in the members' order; `None` if none was given.
 fn models(args: &SaidArgs, said: &Said) -> anyhow::Result<Vec<Option<PathBuf>>> {
     let mut found: Vec<Option<PathBuf>> = vec![None; said.members.len()];
     for argument in &args.models {
@@ -110,11 +110,11 @@ fn models(args: &SaidArgs, said: &Said) -> anyhow::Result<Vec<Option<PathBuf>>> 
     Ok(found)
 }
 
-/// What each member costs: as the report that was named has it, else measured on gold's documents; nothing if no model
-/// was named either.
+/// Returns each member's cost: from the given report, else measured on the gold documents; empty if no model
+/// was given either.
 ///
 /// # Errors
-/// A usage error if the costs of some members are known and those of others are not.
+/// A usage error if only some members' costs are known.
 fn costs(args: &SaidArgs, said: &Said, models: &[Option<PathBuf>]) -> anyhow::Result<Vec<Cost>> {
     if let Some(path) = &args.costs {
         return reported(path, said);
@@ -127,12 +127,12 @@ fn costs(args: &SaidArgs, said: &Said, models: &[Option<PathBuf>]) -> anyhow::Re
     for (name, model) in said.members.iter().zip(models) {
         let Some(folder) = model else {
             return Err(usage(format!(
-                "--models: there is no model of `{name}`; what members cost is known of all or of none"
+                "--models: no model of `{name}`; give the models of all members, or of none"
             )));
         };
         let spent = cost::of_model(folder, &said.labels, &dictionary, &said.documents).map_err(usage)?;
         tracing::info!(
-            "{name}: {:.2} µs a token, and {:.2} that it shares",
+            "{name}: {:.2} µs per token, and {:.2} shared",
             spent.own,
             spent.shared
         );
@@ -144,7 +144,7 @@ fn costs(args: &SaidArgs, said: &Said, models: &[Option<PathBuf>]) -> anyhow::Re
     Ok(costs)
 }
 
-/// Members' costs in a report of pruning; of its fields these alone are read.
+/// Reads the members' costs from a pruning report.
 fn reported(path: &Path, said: &Said) -> anyhow::Result<Vec<Cost>> {
     #[derive(Deserialize)]
     struct Report {
@@ -163,7 +163,7 @@ fn reported(path: &Path, said: &Said) -> anyhow::Result<Vec<Cost>> {
         let cost = costed.and_then(|member| member.cost.clone());
         cost.ok_or_else(|| {
             wrong(format!(
-                "no cost of `{name}`; prune with --models --json to have one"
+                "no cost of `{name}`; run prune with --models --json to measure it"
             ))
         })
     };
@@ -199,7 +199,7 @@ fn options(args: &ObjectiveArgs, said: &Said, costs: Vec<Cost>) -> anyhow::Resul
     })
 }
 
-/// The same options with nobody to be dropped: only the threshold is chosen.
+/// Returns the same options with all members kept, so that only the threshold is chosen.
 fn everyone(said: &Said, options: &PruneOptions) -> PruneOptions {
     PruneOptions {
         keep: (0..said.members.len()).fold(options.keep, MemberSet::with),
@@ -207,14 +207,14 @@ fn everyone(said: &Said, options: &PruneOptions) -> PruneOptions {
     }
 }
 
-/// The documents with what a combiner decides of each in place of gold.
+/// Returns the documents with a combiner's decisions instead of gold.
 fn decided(said: &Said, combiner: &dyn Combine) -> Vec<Document> {
     let rows = 0..said.documents.len();
     let decisions = rows.map(|row| combiner.decide(said.batch.note(row), &said.row(row)));
     marked(said, decisions)
 }
 
-/// The documents with these decisions in place of gold.
+/// Returns the documents with these decisions instead of gold.
 fn marked(said: &Said, decisions: impl Iterator<Item = Vec<Decision>>) -> Vec<Document> {
     let one = |(document, decisions): (&Document, Vec<Decision>)| {
         let mark = |decision: &Decision| Mark {
@@ -230,12 +230,12 @@ fn marked(said: &Said, decisions: impl Iterator<Item = Vec<Decision>>) -> Vec<Do
     said.documents.iter().zip(decisions).map(one).collect()
 }
 
-/// A member's place by its name.
+/// Finds a member's index by name.
 fn member(said: &Said, name: &str, option: &str) -> anyhow::Result<usize> {
     let place = said.members.iter().position(|member| member == name);
     place.ok_or_else(|| {
         usage(format!(
-            "{option}: there is no member `{name}` among {}",
+            "{option}: no member `{name}`; choose from {}",
             said.members.join(", ")
         ))
     })

@@ -1,4 +1,4 @@
-//! `lethe ensemble prune`: the elimination path of every threshold, and what is left.
+//! `lethe ensemble prune`: reports the elimination path of every threshold, and the chosen members.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::cli::PruneArgs;
 use crate::commands::documents::print;
 use crate::exit::usage;
 
-/// Prunes, and prints what was found.
+/// Prunes and prints the report.
 pub(crate) fn run(args: &PruneArgs) -> anyhow::Result<()> {
     let said = said(&args.said)?;
     let costs = costs(&args.said, &said, &models(&args.said, &said)?)?;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &PruneArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The report, with what it comes to on other documents.
+/// The report, with the scores on the held-out documents.
 #[derive(Serialize)]
 struct Told<'a> {
     #[serde(flatten)]
@@ -56,7 +56,7 @@ struct Told<'a> {
     held_out: Option<&'a HeldOut>,
 }
 
-/// A line a member, a line a threshold, and what was chosen.
+/// Formats a line per member, a line per threshold, and the choice.
 fn table(told: &Told<'_>) -> String {
     let pruned = told.pruned;
     let mut lines = vec![format!(
@@ -80,8 +80,7 @@ fn table(told: &Told<'_>) -> String {
     }
     lines.push(String::new());
     lines.push(
-        "votes  members        precision  recall     F1  characters  us/token  dropped, in this order"
-            .to_owned(),
+        "votes  members        precision  recall     F1  characters  us/token  dropped, in order".to_owned(),
     );
     for path in &pruned.paths {
         lines.push(row(path.threshold, "all", &path.start, String::new()));
@@ -98,7 +97,7 @@ fn table(told: &Told<'_>) -> String {
     let names = pruned.names().join(", ");
     lines.push(row(chosen.threshold, "chosen", chosen, format!("left: {names}")));
     if !chosen.meets {
-        lines.push("The bounds are not met by any set: this is what comes nearest.".to_owned());
+        lines.push("No set of members meets the bounds; this one is the nearest.".to_owned());
     }
     if let Some(by) = &pruned.by_category {
         let each: Vec<String> = by
@@ -115,10 +114,7 @@ fn table(told: &Told<'_>) -> String {
     }
     if let Some(held_out) = told.held_out {
         lines.push(String::new());
-        lines.push(format!(
-            "On {} documents that nothing was chosen on:",
-            held_out.documents
-        ));
+        lines.push(format!("On {} held-out documents:", held_out.documents));
         for at in &held_out.thresholds {
             for (what, tally) in [("all", &at.all), ("pruned", &at.pruned)] {
                 lines.push(format!("{:>5}  {what:<11}     {}", at.threshold, figures(tally)));
@@ -130,7 +126,7 @@ fn table(told: &Told<'_>) -> String {
     lines.push(String::new());
     let missed = &pruned.all.shared_errors;
     lines.push(format!(
-        "{} of {} gold spans are found exactly by no member; {} of {} gold characters are covered by none.",
+        "No member finds {} of {} gold spans exactly; none covers {} of {} gold characters.",
         missed.missed(),
         missed.gold,
         missed.uncovered,

@@ -1,4 +1,4 @@
-//! `lethe ensemble show`: a bundle's page for people.
+//! `lethe ensemble show`: prints a bundle's description.
 
 use std::io::Write as _;
 
@@ -9,7 +9,7 @@ use lethe_ensemble::{Bundle, Rule};
 use crate::cli::ShowArgs;
 use crate::exit::usage;
 
-/// Opens the bundle, so that what is shown can be run, and prints what it is.
+/// Prints a bundle's description, after checking that the bundle opens.
 pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     let bundle = Bundle::open(&args.bundle, &Dictionary::builtin()).map_err(usage)?;
     let page = &bundle.page;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
             measured.on, measured.documents
         )?;
         if let Some(cost) = measured.cost {
-            writeln!(to, "            {cost:.2} us/token of one core")?;
+            writeln!(to, "            {cost:.2} us/token on one core")?;
         }
     }
     for (place, part) in page.members.iter().enumerate() {
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &ShowArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints when a vote redacts a span.
+/// Prints the conditions under which a vote redacts a span.
 fn show_vote(to: &mut impl std::io::Write, vote: &VoteSpec, members: usize) -> std::io::Result<()> {
     let voters = members - vote.union_rules.len();
     writeln!(to, "votes       {} of {voters}", vote.threshold)?;

@@ -1,4 +1,4 @@
-//! `lethe ensemble publish | versions | roll-back`: which of several bundles a stream redacts by.
+//! `lethe ensemble publish | versions | roll-back`: manages the versions of a stream's bundle.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(crate) fn publish(args: &PublishArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints the versions: those that were in use, the current one first, then those that are not.
+/// Prints the versions: first those that were in use, starting with the current one, then the others.
 pub(crate) fn list(args: &VersionsArgs) -> anyhow::Result<()> {
     let versions = versions(&args.folder)?;
     let used = versions.used().map_err(usage)?;
@@ -33,7 +33,7 @@ pub(crate) fn list(args: &VersionsArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Goes back.
+/// Rolls back to another version.
 pub(crate) fn roll_back(args: &RollBackArgs) -> anyhow::Result<()> {
     let name = versions(&args.folder)?
         .roll_back(args.to.as_deref())

@@ -1,7 +1,8 @@
-//! Messages in, the same messages redacted out, in the framing in which they came.
+//! Redacts messages, and writes them in the framing in which they arrived.
 //!
-//! A message goes through the format with `keep_message` and through the engine, as in the stream, so that its structured part is
-//! closed the same way. Batch segments of HL7 v2 are written anew, since the sender's name places, people and files.
+//! A message passes the format with `keep_message` and the engine, as in the stream, so that the same
+//! allowlist applies to its structured part. Batch segments of HL7 v2 are rewritten, since the sender's name
+//! places, people and files.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,16 +20,16 @@ use crate::config::load;
 use crate::exit::{Coded, Failure, usage};
 use crate::progress::Progress;
 
-/// Messages that are decided together at most, and their bytes.
+/// The most messages that are processed together, and their bytes.
 const CHUNK: (usize, usize) = (256, 8 << 20);
-/// Bytes that tell what is compressed.
+/// The bytes that identify compressed files.
 const HEAD: u64 = 512;
 
 /// Redacts a file of messages.
 pub(super) fn run(args: &RedactArgs, engine: &Engine) -> anyhow::Result<()> {
     if let Some(key) = args.keep.first() {
         return Err(usage(format!(
-            "--keep {key}: is for --format jsonl; what of a message leaves is up to its format and the policy"
+            "--keep {key}: only for --format jsonl; for messages, the format and the policy decide what is kept"
         )));
     }
     let config = settings(args)?;
@@ -47,7 +48,7 @@ pub(super) fn run(args: &RedactArgs, engine: &Engine) -> anyhow::Result<()> {
     };
     let mut chunk = Vec::new();
     let mut bytes = 0;
-    let read = |error: io::Error| anyhow::anyhow!("{}: cannot read it: {error}", args.source().display());
+    let read = |error: io::Error| anyhow::anyhow!("cannot read {}: {error}", args.source().display());
     let done = loop {
         let piece = match payloads.next().map_err(read) {
             Ok(piece) => piece,
@@ -73,7 +74,7 @@ pub(super) fn run(args: &RedactArgs, engine: &Engine) -> anyhow::Result<()> {
     redactor.end()
 }
 
-/// The format's settings: the configuration's if it has them, with the message kept.
+/// Returns the format's settings, from the configuration if it has them, with the message kept.
 fn settings(args: &RedactArgs) -> anyhow::Result<FormatConfig> {
     let configured = match &args.config {
         Some(path) => load(path)?.format,
@@ -96,7 +97,7 @@ fn settings(args: &RedactArgs) -> anyhow::Result<FormatConfig> {
     Ok(config)
 }
 
-/// A file, or standard input for `-`.
+/// Opens a file, or standard input for `-`.
 fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
     let mut reader: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin().lock())
@@ -108,14 +109,14 @@ fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
     read.with_context(|| format!("cannot read {}", path.display()))?;
     if is_compressed_or_archive(&head) {
         return Err(usage(format!(
-            "{}: is compressed or an archive; unpack it first, or read it with `[source] kind = \"files\"`",
+            "{}: compressed or an archive; unpack it first, or read it with `[source] kind = \"files\"`",
             path.display()
         )));
     }
     Ok(Box::new(Cursor::new(head).chain(reader)))
 }
 
-/// What stands before a message, and its bytes; none where it is over the limit.
+/// The text before a message, and the message's bytes; `None` if it exceeds the size limit.
 type Piece = (Gap, Option<Vec<u8>>);
 
 /// Redacts messages in order.
@@ -123,18 +124,18 @@ struct Redactor<'a> {
     engine: &'a Engine,
     format: &'a dyn Format,
     output: Output,
-    /// Whether a message that is refused is left out.
+    /// Whether refused messages are skipped.
     skip: bool,
-    /// Messages so far.
+    /// The number of messages so far.
     number: u64,
-    /// Those that were left out, by what a quarantined row would say.
+    /// Skipped messages, by the error that a quarantined row would have.
     refused: BTreeMap<String, u64>,
     progress: Progress,
 }
 
 impl Redactor<'_> {
-    /// Decides the messages of a chunk on all cores, and redacts and writes them one after the other: a policy may learn from a
-    /// message who the patient of a later one is.
+    /// Detects identifiers in a chunk's messages on all cores, then redacts and writes them in order: a
+    /// message may tell the policy the patient of a later one.
     fn redact(&mut self, chunk: Vec<Piece>) -> anyhow::Result<()> {
         if chunk.is_empty() {
             return Ok(());
@@ -187,7 +188,7 @@ impl Redactor<'_> {
                     Err(Unredacted::Quarantined(code)) => self.refuse(code.name())?,
                     Err(Unredacted::Unavailable(why)) => {
                         anyhow::bail!(
-                            "message {}: {why}; nothing of it or after it was written",
+                            "message {}: {why}; this message and later ones were not written",
                             self.number
                         )
                     }
@@ -197,11 +198,11 @@ impl Redactor<'_> {
         Ok(())
     }
 
-    /// Leaves the message out, or says why there is no going on.
+    /// Skips the message, or returns an error that ends the program.
     fn refuse(&mut self, why: &str) -> anyhow::Result<()> {
         if !self.skip {
             anyhow::bail!(
-                "message {}: {why}; nothing of it or after it was written: docs/quarantine.md says what to do, and --skip-refused leaves such messages out",
+                "message {}: {why}; this message and later ones were not written; see docs/quarantine.md, or skip such messages with --skip-refused",
                 self.number
             );
         }
@@ -222,18 +223,18 @@ impl Redactor<'_> {
             .map(|(why, count)| format!("{why}: {count}"))
             .collect();
         let told = format!(
-            "{refused} of {messages} messages were refused and left out ({}); docs/quarantine.md says what to do about each",
+            "{refused} of {messages} messages were refused and skipped ({}); docs/quarantine.md explains each code",
             codes.join(", ")
         );
         Err(Coded(Failure::Quarantined, told).into())
     }
 }
 
-/// What the ensemble decided about some messages.
+/// The ensemble's decisions for some messages.
 struct Part {
     batch: NoteBatch,
     outcomes: Vec<Outcome>,
-    /// Of each message its row, or why it has none.
+    /// For each message its row, or the reason why it has none.
     rows: Vec<Result<usize, Quarantine>>,
 }
 
@@ -267,12 +268,12 @@ fn decide(engine: &Engine, format: &dyn Format, first: u64, pieces: &[Piece]) ->
     })
 }
 
-/// Where messages go, and in which framing.
+/// The output, with its framing.
 struct Output {
     to: Box<dyn Write>,
     hl7v2: bool,
     fhir: bool,
-    /// Messages since the batch began, and batches since the file did.
+    /// Messages in the current batch, and batches in the file.
     counts: (u64, u64),
 }
 
@@ -286,7 +287,7 @@ impl Output {
         }
     }
 
-    /// Writes the segments of a batch, without what the sender wrote in them (HL7 v2.5.1, section 2.14).
+    /// Writes the segments of a batch, without the sender's content (HL7 v2.5.1, section 2.14).
     fn gap(&mut self, gap: &Gap) -> anyhow::Result<()> {
         for segment in &gap.segments {
             match segment {

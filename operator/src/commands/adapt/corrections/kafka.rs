@@ -1,7 +1,8 @@
-//! Corrections from a topic: the consumer of notes reads them too, with a journal in place of chains.
+//! Corrections from a topic: the consumer of notes reads them too, with a journal instead of chains.
 //!
-//! The poll thread hands records to a worker, which makes them durable and learns; an offset is committed once its record is
-//! in the journal, and reading begins where the journal ends, whatever is committed.
+//! The poll thread passes records to a worker, which makes them durable and learns. An offset is committed
+//! once its record is in the journal, and reading starts where the journal ends, whatever offset is
+//! committed.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -21,13 +22,13 @@ use crate::brokers::{credentials, identity, log_in_anew, logs, renewed_within};
 use crate::config::Config;
 use crate::renewal::{Part, Secrets};
 
-/// Memory for fetching.
+/// The memory for fetching.
 const FETCH: usize = 16 << 20;
-/// Bytes of records that wait for the worker.
+/// The bytes of records that may wait for the worker.
 const WAITING: usize = 32 << 20;
-/// How often the worker looks whether it is time to learn.
+/// How often the worker checks whether to learn.
 const TICK: Duration = Duration::from_millis(200);
-/// Records that are made durable at once.
+/// The number of records that are made durable together.
 const LOT: usize = 256;
 
 /// Reads the topic on this thread, and learns on another.
@@ -63,7 +64,7 @@ pub(super) fn learn(
         let working = scope.spawn(move || {
             let worked = work(worker, &own, &records, &commands, until_end);
             if let Err(error) = &worked {
-                // The reader may be past listening; its own end is reported then.
+                // If the reader has already ended, its own error is reported.
                 drop(commands.send(Command::Fail(format!("{error:#}"))));
             }
             worked
@@ -80,7 +81,7 @@ pub(super) fn learn(
         });
         let read = source::run(&settings, Arc::clone(&inlet) as _, inbox);
         drop(over);
-        // No record comes any more: the worker ends.
+        // No more records come, so the worker ends.
         drop(inlet.sender().take());
         let worked = working
             .join()
@@ -89,16 +90,16 @@ pub(super) fn learn(
     })
 }
 
-/// What the poll thread sends the worker.
+/// Messages from the poll thread to the worker.
 enum Sent {
     Record(RawRecord),
-    /// Answered once everything sent before is durable.
+    /// Answered once all records sent before are durable.
     Drain(Sender<()>),
 }
 
-/// Takes records from the consumer.
+/// Receives records from the consumer.
 struct Inlet {
-    /// How far the journal goes.
+    /// The position that the journal has reached.
     positions: Mutex<Positions>,
     /// Bytes of records that were sent and are not durable.
     waiting: AtomicUsize,
@@ -116,12 +117,12 @@ impl Inlet {
 
     fn send(&self, sent: Sent) {
         if let Some(sender) = self.sender().as_ref() {
-            // A worker that has ended has said why.
+            // A worker that has ended has reported its error.
             drop(sender.send(sent));
         }
     }
 
-    /// Where reading a partition begins.
+    /// Decides where to start reading a partition.
     fn begin(&self, range: &LogRange, again: &Again<'_>) -> Result<Begin, LaneError> {
         let (topic, partition) = &range.partition;
         let Some(next) = self.positions().offset(topic, *partition) else {
@@ -129,13 +130,13 @@ impl Inlet {
         };
         if next > range.high && next > again(&range.partition)?.high {
             return Err(LaneError::Failed(format!(
-                "{topic}/{partition}: the journal goes to offset {next}, and the log ends at {}: it was recreated, or is another cluster's; begin another state folder",
+                "{topic}/{partition}: the journal has reached offset {next}, but the log ends at {}: the topic was recreated, or belongs to another cluster; use a new state folder",
                 range.high
             )));
         }
         if next < range.low {
             tracing::error!(
-                "{topic}/{partition}: offsets {next} to {} are gone from the log, and the corrections with them; going on with what is there",
+                "{topic}/{partition}: offsets {next} to {} are no longer in the log, so their corrections are lost; continuing with the rest",
                 range.low
             );
         }
@@ -143,7 +144,7 @@ impl Inlet {
     }
 }
 
-/// What a record takes of the memory.
+/// Returns the memory that a record takes.
 fn size(record: &RawRecord) -> usize {
     record.payload.as_ref().map_or(0, |payload| payload.0.len()) + 256
 }
@@ -172,13 +173,13 @@ impl Lanes for Inlet {
         self.send(Sent::Drain(answer));
         let left = deadline.saturating_duration_since(Instant::now());
         if drained.recv_timeout(left).is_err() {
-            tracing::warn!("not everything that was read is in the journal; the rest is read again");
+            tracing::warn!("some records are not in the journal yet and will be read again");
         }
         Vec::new()
     }
 
     fn written(&self, ranges: &[LogRange]) -> Result<Vec<Option<i64>>, LaneError> {
-        // No other process has this journal: what others of the group read is theirs.
+        // The journal belongs to this process; other members of the group keep their own.
         Ok(vec![None; ranges.len()])
     }
 
@@ -189,19 +190,19 @@ impl Lanes for Inlet {
     fn halt(&self, (topic, partition): &Partition, why: &Halt) {
         match why {
             Halt::BeyondTheEnd(_) => tracing::error!(
-                "{topic}/{partition}: the log no longer has the offset that comes next; start again to go on"
+                "{topic}/{partition}: the log no longer has the next offset; restart to continue"
             ),
             Halt::Unreadable { offset, why } => {
                 tracing::error!("{topic}/{partition}: the batch at offset {offset} cannot be read: {why}")
             }
             Halt::MadeAnew { before, now } => tracing::error!(
-                "{topic}/{partition}: the topic was deleted and recreated (topic id {before}, now {now}); begin another state folder"
+                "{topic}/{partition}: the topic was deleted and recreated (topic id {before}, now {now}); use a new state folder"
             ),
         }
     }
 }
 
-/// Makes records durable as they come, and learns when it is time.
+/// Makes records durable as they arrive, and learns when a batch is due.
 fn work(
     mut worker: Worker,
     inlet: &Inlet,
@@ -246,12 +247,12 @@ fn work(
             {
                 let partition = (topic.as_str().into(), *partition);
                 let next = offset + 1;
-                // A reader that has ended commits nothing: the journal has it.
+                // A reader that has ended commits nothing; the journal has the records.
                 drop(commands.send(Command::Journalled { partition, next }));
             }
         }
         for answer in answers {
-            // Whoever asked may have given up.
+            // The requester may have given up.
             answer.send(()).unwrap_or_default();
         }
         if next.is_err_and(|error| error == RecvTimeoutError::Disconnected) {

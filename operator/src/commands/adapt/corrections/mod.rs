@@ -1,4 +1,4 @@
-//! `lethe adapt corrections`: corrections beside the stream, from their arrival to a version that the stream takes up.
+//! `lethe adapt corrections`: learns a stream's corrections and publishes versions, which the stream loads.
 
 mod kafka;
 mod worker;
@@ -19,20 +19,19 @@ use crate::exit::usage;
 use crate::signals::{Overrun, stop_on_signal};
 use worker::Worker;
 
-/// How long it is waited for a line that is not there yet.
+/// How long to wait for the next line.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Lines that are taken at once: each such lot is made durable as a whole.
+/// The number of lines that are made durable together.
 const LOT: usize = 256;
-/// Bytes that a line of corrections has at most: a note of 16 MiB, in JSON six bytes a character, and room for the rest.
+/// The maximum bytes of a line: a note of 16 MiB, six bytes per character in JSON, and room for the rest.
 const LINE: usize = 97 << 20;
 
-/// Learns corrections until it is told to stop, or until the end of what is there.
+/// Learns corrections until it is stopped, or until the end of the existing ones.
 pub(crate) fn run(args: &CorrectionsArgs) -> anyhow::Result<()> {
     let config = load(&args.config)?;
-    let corrections = config
-        .corrections
-        .as_ref()
-        .ok_or_else(|| usage("there is no `[corrections]`: say where corrections come from"))?;
+    let corrections = config.corrections.as_ref().ok_or_else(|| {
+        usage("the configuration has no `[corrections]`; add it with the source of corrections")
+    })?;
     corrections.check(&config)?;
     let runtime = runtime()?;
     let (sender, inbox) = commands();
@@ -43,7 +42,7 @@ pub(crate) fn run(args: &CorrectionsArgs) -> anyhow::Result<()> {
     worker.begin()?;
     match &corrections.from {
         CorrectionSource::Kafka { .. } => {
-            // It was checked above that there is a cluster.
+            // The check above ensures that there is a cluster.
             let Some(kafka) = corrections.kafka(&config)? else {
                 return Ok(());
             };
@@ -92,7 +91,7 @@ fn follow(path: &Path, mut worker: Worker, inbox: &Receiver<Command>, until_end:
                 line: read.line,
                 next: read.next,
             };
-            // A line over the limit is as one that has no payload, but for what is said of it.
+            // A line over the size limit has no bytes, like a record without a payload.
             lot.push((at, read.bytes));
         }
         let end = lot.is_empty();

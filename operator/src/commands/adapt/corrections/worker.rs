@@ -1,17 +1,17 @@
-//! What is done with corrections, wherever they come from, and what is said of it: counts, versions and places, never text.
+//! The learning of corrections from any source, and its log: counts, versions and positions, never text.
 
 use std::time::{Duration, Instant};
 
 use lethe_adapt::corrections::{At, CorrectionsError, Outcome, Positions, Site, Verdict};
 
-/// A state folder, and when it is time to learn.
+/// A state folder and the schedule of learning.
 pub(super) struct Worker {
     site: Site,
     batch: usize,
     max_wait: Duration,
-    /// Since when a correction waits.
+    /// When the oldest waiting correction arrived.
     since: Option<Instant>,
-    /// The version from elsewhere that was told of.
+    /// The foreign current version that was already reported.
     paused: Option<String>,
 }
 
@@ -26,21 +26,20 @@ impl Worker {
         }
     }
 
-    /// How far each partition or file was read.
+    /// Returns the position up to which each partition or file was read.
     pub(super) const fn positions(&self) -> &Positions {
         self.site.positions()
     }
 
-    /// Says where it goes on from, and ends what was begun.
+    /// Reports the state, and finishes a batch that has no outcome.
     pub(super) fn begin(&mut self) -> anyhow::Result<()> {
         tracing::info!(
             base = self.site.base(),
             taken_before = self.site.corrections(),
             "learning corrections; {}",
             match self.site.first() {
-                Some(name) =>
-                    format!("`{name}` is mixed with what they teach, and phrases stand beside the vote"),
-                None => "no member of the bundle can be mixed: phrases alone are learnt".to_owned(),
+                Some(name) => format!("`{name}` is mixed with naive Bayes, and phrases are always redacted"),
+                None => "no member of the bundle can be mixed, so only phrases are learnt".to_owned(),
             }
         );
         self.look()?;
@@ -53,7 +52,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Takes in what arrived; it is durable then.
+    /// Adds corrections, which are durable when this returns.
     pub(super) fn take(&mut self, arrived: &[(At, Option<Vec<u8>>)]) -> anyhow::Result<()> {
         if arrived.is_empty() {
             return Ok(());
@@ -63,16 +62,16 @@ impl Worker {
             .site
             .take(payloads.map(|(at, payload)| (at.clone(), payload.as_deref())))?;
         for (at, fault) in &arrived.rejected {
-            tracing::warn!("{at}: not taken: {fault}");
+            tracing::warn!("{at}: invalid correction: {fault}");
         }
         if arrived.taken > 0 {
-            tracing::info!("{} corrections taken", arrived.taken);
+            tracing::info!("{} corrections received", arrived.taken);
             self.since.get_or_insert_with(Instant::now);
         }
         Ok(())
     }
 
-    /// Learns if it is time to, and looks whether somebody went back.
+    /// Learns if a batch is due, and checks for a roll-back.
     pub(super) fn tick(&mut self) -> anyhow::Result<()> {
         self.look()?;
         let waited = self.since.is_some_and(|since| since.elapsed() >= self.max_wait);
@@ -82,7 +81,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Learns what is left.
+    /// Learns the remaining corrections.
     pub(super) fn finish(&mut self) -> anyhow::Result<()> {
         self.look()?;
         self.step()
@@ -92,7 +91,7 @@ impl Worker {
         if let Some(turn) = self.site.look()? {
             tracing::info!(
                 version = turn.version,
-                "somebody made another version current: {} batches of corrections are set aside until they are sent again",
+                "the current version was changed: {} batches of corrections are set aside until they are sent again",
                 turn.aside
             );
         }
@@ -111,22 +110,22 @@ impl Worker {
                 tracing::info!(version = verdict.version, "published: {}", told(&verdict));
             }
             Some(Outcome::Same(verdict)) => {
-                tracing::info!(version = verdict.version, "nothing changes: {}", told(&verdict));
+                tracing::info!(version = verdict.version, "no change: {}", told(&verdict));
             }
             Some(Outcome::Refused(verdict)) => {
                 tracing::warn!(
                     version = verdict.version,
-                    "worse than the current version, which goes on: {}",
+                    "not published, since it is worse than the current version: {}",
                     told(&verdict)
                 );
             }
             Some(Outcome::Paused { current }) => {
-                // Asked again after the same time.
+                // Try again after the same time.
                 self.since = Some(Instant::now());
                 if self.paused.as_ref() != Some(&current) {
                     tracing::warn!(
                         version = current,
-                        "the current version is none of these corrections': they wait until one is, or begin another state folder beside it"
+                        "the current version did not result from these corrections; make one that did current, or use a new state folder"
                     );
                     self.paused = Some(current);
                 }
@@ -137,16 +136,16 @@ impl Worker {
     }
 }
 
-/// What a version is made of, and the figures it was judged by.
+/// Summarises a version and its scores.
 fn told(verdict: &Verdict) -> String {
     let weight = verdict
         .weight
         .map_or("no".to_owned(), |weight| format!("{:.3}", 1.0 - weight));
     let judged = if verdict.new.notes == 0 {
-        "no note is kept back to judge it by".to_owned()
+        "the held-out set is empty".to_owned()
     } else {
         format!(
-            "on {} notes kept back {}; before {}",
+            "on {} held-out notes {}; before {}",
             verdict.new.notes, verdict.new, verdict.old
         )
     };
