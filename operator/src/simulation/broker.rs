@@ -1,4 +1,4 @@
-//! Logs of numbered records, and the group of consumers that read them.
+//! The logs of numbered records, and the group of consumers that read them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -12,13 +12,13 @@ use tokio::time::Instant;
 use super::store::Disk;
 use super::world::{World, lock};
 
-/// The one topic.
+/// The only topic.
 pub(super) const TOPIC: &str = "notes";
 
-/// An offset of a log.
+/// The content of an offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
-    /// A transaction's marker, or what compaction took away: no reader sees it.
+    /// A transaction's marker, or a record that compaction removed: no reader sees it.
     Marker,
     Tombstone,
     Record(Vec<u8>),
@@ -29,7 +29,7 @@ struct Log {
     low: i64,
     entries: Vec<Entry>,
     committed: Option<i64>,
-    /// Who may read it, by the group's plan, and who does.
+    /// The planned owner, and the actual one.
     target: Option<u64>,
     owner: Option<u64>,
 }
@@ -42,20 +42,20 @@ struct State {
     logs: Vec<Log>,
     members: BTreeMap<u64, Member>,
     next_member: u64,
-    /// Eager: nobody reads until everybody has let go.
+    /// Eager: nobody reads until all members have released their partitions.
     settling: bool,
 }
 
-/// What a member hears when it polls.
+/// What a member learns when it polls.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Rebalance {
     Assigned(Vec<i32>),
     Revoked(Vec<i32>),
-    /// The group has taken the member for dead; it has joined anew.
+    /// The group expired the member; it has joined again.
     Lost,
 }
 
-/// What a fetch gives.
+/// The result of a fetch.
 pub(super) enum Fetched {
     Record(RawRecord),
     OutOfRange,
@@ -102,7 +102,7 @@ impl Broker {
         lock(&self.state).logs[number as usize].entries.push(entry);
     }
 
-    /// Begins a log later than at 0, as if its first records had been deleted long ago.
+    /// Makes a log begin later than at 0, as if its first records had been deleted long ago.
     pub(super) fn begin_at(&self, number: i32, low: i64) {
         let mut state = lock(&self.state);
         let log = &mut state.logs[number as usize];
@@ -110,7 +110,7 @@ impl Broker {
         log.low = low;
     }
 
-    /// Deletes records that are durable, some or all of them, as retention does.
+    /// Deletes some or all durable records, as retention does.
     pub(super) fn trim(&self, number: i32) {
         let durable = self.disk.durable(&chain(number)).unwrap_or(0);
         let mut state = lock(&self.state);
@@ -126,7 +126,7 @@ impl Broker {
         }
     }
 
-    /// Deletes all that is durable, where retention is as short as that.
+    /// Deletes all durable records, if retention is that short.
     fn retain(&self, number: i32) {
         if !self.world.weather().ambush {
             return;
@@ -137,7 +137,7 @@ impl Broker {
         log.low = log.low.max(durable);
     }
 
-    /// The entries of a log that were never trimmed or are durable.
+    /// Returns the entries of a log that were never trimmed or are durable.
     pub(super) fn entries(&self, number: i32) -> Vec<Entry> {
         lock(&self.state).logs[number as usize].entries.clone()
     }
@@ -154,7 +154,7 @@ impl Broker {
         }
     }
 
-    /// The first record at or after a position.
+    /// Returns the first record at or after a position.
     pub(super) fn fetch(&self, number: i32, position: i64) -> Fetched {
         self.retain(number);
         let state = lock(&self.state);
@@ -181,7 +181,7 @@ impl Broker {
         Fetched::Nothing
     }
 
-    /// Commits an offset for a member. One that does not have the partition is refused.
+    /// Commits an offset for a member; refused if it does not own the partition.
     pub(super) fn commit(&self, who: &str, member: u64, number: i32, next: i64) {
         let durable = self.disk.durable(&chain(number)).unwrap_or(0);
         let mut state = lock(&self.state);
@@ -222,7 +222,7 @@ impl Broker {
         }
     }
 
-    /// A member's background thread says that it is alive.
+    /// Records a heartbeat of a member's background thread.
     pub(super) fn beat(&self, member: u64) {
         let mut state = lock(&self.state);
         self.expire(&mut state, Some(member));
@@ -231,7 +231,8 @@ impl Broker {
         }
     }
 
-    /// What a member that holds these partitions must do next. `member` changes if the group had taken it for dead.
+    /// Returns what a member that holds these partitions must do next. `member` changes if the group had
+    /// expired it.
     pub(super) fn poll(&self, member: &mut u64, held: &BTreeSet<i32>) -> Option<Rebalance> {
         let mut state = lock(&self.state);
         self.expire(&mut state, None);
@@ -266,7 +267,7 @@ impl Broker {
         (!assigned.is_empty()).then_some(Rebalance::Assigned(assigned))
     }
 
-    /// A member has let partitions go.
+    /// Records that a member has released partitions.
     pub(super) fn release(&self, member: u64, numbers: &[i32]) {
         let mut state = lock(&self.state);
         for &number in numbers {
@@ -277,7 +278,7 @@ impl Broker {
         }
     }
 
-    /// Takes members for dead that have been silent for a session; `speaking` is not one of them only if it was in time.
+    /// Expires members that have been silent for a session; `speaking` is exempt if it was in time.
     fn expire(&self, state: &mut State, speaking: Option<u64>) {
         let now = Instant::now();
         let dead: Vec<u64> = state
@@ -288,7 +289,7 @@ impl Broker {
             .collect();
         for id in dead {
             if Some(id) == speaking && !self.world.dice().chance(700) {
-                // Its word was faster than the broker's clock.
+                // Its heartbeat was faster than the broker's clock.
                 continue;
             }
             state.members.remove(&id);
@@ -308,7 +309,7 @@ impl Broker {
         self.plan(state);
     }
 
-    /// Deals the partitions out anew.
+    /// Reassigns the partitions.
     fn plan(&self, state: &mut State) {
         state.settling = true;
         let members: Vec<u64> = state.members.keys().copied().collect();
@@ -328,7 +329,7 @@ impl Broker {
     }
 }
 
-/// A partition's chain.
+/// Returns a partition's chain.
 pub(super) fn chain(number: i32) -> ChainId {
     ChainId::new(TOPIC, number)
 }

@@ -1,4 +1,4 @@
-//! What must hold when a schedule is over: every record is one row, in order, wholly redacted, in a whole chain.
+//! Checks the end of a schedule: every record is one row, in order, completely redacted, in an intact chain.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use super::broker::{Broker, chain};
 use super::notes::row;
 use super::store::Disk;
 
-/// A row as it was written.
+/// A row as written.
 type Row = (i64, String, Option<String>);
 
-/// What is wrong, if anything is. Logs began at these offsets.
+/// Returns the first violation, if any. Logs began at these offsets.
 pub(super) async fn check(disk: &Arc<Disk>, broker: &Broker, begins: &[i64]) -> Result<(), String> {
     for (number, &begin) in (0..).zip(begins) {
         let expected: Vec<Row> = (0..)
@@ -69,7 +69,7 @@ fn compare(number: i32, expected: &[Row], found: &[Row]) -> Result<(), String> {
     Ok(())
 }
 
-/// The rows of a chain, file by file.
+/// Returns the rows of a chain, file by file.
 async fn rows(disk: &Arc<Disk>, number: i32) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
     let files = disk.memory.list(&chain(number).notes_folder()).await;

@@ -1,9 +1,10 @@
-//! The poll loop of a process, over the simulated broker.
+//! The poll loop of a process, on the simulated broker.
 //!
-//! What becomes of records, which partitions pause and resume, and what may be committed is the program's own code
-//! ([`Flows`]), as are the lanes. Mirrored from `connectors/src/kafka/source.rs` and `source/context.rs` is only the order of
-//! the calls: commands, then one poll (a rebalance or a record), then waiting records, then a commit once a second; and what
-//! an assignment, a revocation, a loss, a reopening and a position out of range do.
+//! The program's own code decides what happens to records, which partitions pause and resume, and what may be
+//! committed ([`Flows`]), and runs the lanes. Only the order of the calls is mirrored from
+//! `connectors/src/kafka/source.rs` and `source/context.rs`: commands, then one poll (a rebalance or a
+//! record), then waiting records, then a commit once a second; and the handling of an assignment, a
+//! revocation, a loss, a reopening and a position out of range.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,9 +33,9 @@ pub(super) struct Consumer<'a> {
     inbox: &'a Receiver<Command>,
     drain: Duration,
     flows: Flows,
-    /// Shared with the thread that beats.
+    /// Shared with the heartbeat thread.
     member: Arc<AtomicU64>,
-    /// Where each assigned partition is read, and whether it is paused.
+    /// The position of each assigned partition, and whether it is paused.
     places: BTreeMap<i32, Place>,
 }
 
@@ -69,7 +70,7 @@ impl<'a> Consumer<'a> {
     /// Consumes until the process is asked to stop.
     ///
     /// # Errors
-    /// What ends the run; its lanes have dropped what they held.
+    /// The error that ends the run; its lanes have dropped their records.
     pub(super) async fn run(mut self) -> Result<(), String> {
         let done = match self.consume().await {
             Err(LaneError::Failed(error)) => Err(error),
@@ -122,13 +123,13 @@ impl<'a> Consumer<'a> {
         }
     }
 
-    /// Waits for the next poll to return. Records come in bursts, and then nothing for a while.
+    /// Waits for the next poll to return. Records come in bursts, followed by a pause.
     async fn turn(&self) {
         self.life.step().await;
         let idle = self.places.iter().all(|(&number, place)| {
             place.paused || !matches!(self.broker.fetch(number, place.position), Fetched::Record(_))
         });
-        // Another's file overtakes a reader that has not come far.
+        // A slow reader is overtaken by another process.
         let slow = if self.life.world.weather().ambush { 150 } else { 40 };
         let (low, high) = if idle { (50, 400) } else { (0, slow) };
         self.life.world.pause(low, high).await;
@@ -225,7 +226,7 @@ impl<'a> Consumer<'a> {
             .insert(range.partition.clone(), Flow::new(begin, range));
     }
 
-    /// Opens a lane anew at its chain's tail.
+    /// Reopens a lane at its chain's tail.
     async fn reopen(&mut self, partition: &Partition) -> Result<(), LaneError> {
         if !self.flows.lanes.contains_key(partition) {
             return Ok(());
@@ -247,7 +248,7 @@ impl<'a> Consumer<'a> {
         Ok(())
     }
 
-    /// Fetches a record of some partition that is not paused.
+    /// Fetches a record of a partition that is not paused.
     async fn fetch(&mut self) -> Result<(), LaneError> {
         let open: Vec<i32> = self
             .places
@@ -259,7 +260,7 @@ impl<'a> Consumer<'a> {
             return Ok(());
         }
         let number = self.life.world.dice().pick(&open);
-        // One poll gives one record; several polls may follow at once.
+        // One poll returns one record; several polls may follow immediately.
         let records = self.life.world.dice().between(1, 4);
         for _ in 0..records {
             let Some(place) = self.places.get_mut(&number).filter(|place| !place.paused) else {
@@ -294,7 +295,7 @@ impl<'a> Consumer<'a> {
         }
     }
 
-    /// The log does not have the position.
+    /// Handles a position that the log does not have.
     async fn out_of_range(&mut self, number: i32) -> Result<(), LaneError> {
         let range = self.broker.range(number);
         let partition = partition(number);
@@ -340,7 +341,7 @@ impl<'a> Consumer<'a> {
     }
 }
 
-/// The thread of the consumer that keeps the group from taking it for dead: it stands still only where the process does.
+/// Simulates the heartbeat thread of the consumer: it stops only if the process does.
 pub(super) async fn beat(life: Arc<Life>, broker: Arc<Broker>, member: Arc<AtomicU64>) {
     loop {
         life.thaw().await;

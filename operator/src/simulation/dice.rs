@@ -1,6 +1,6 @@
-//! The only source of chance in a schedule.
+//! The only source of randomness in a schedule.
 
-/// A generator of numbers that follow from a seed: SplitMix64 (Steele, Lea and Flood 2014).
+/// A seeded random number generator: SplitMix64 (Steele, Lea and Flood 2014).
 pub(super) struct Dice(u64);
 
 impl Dice {

@@ -1,4 +1,4 @@
-//! The processes of a schedule: started, killed, frozen, replaced, and started again when they end.
+//! The processes of a schedule: started, killed, frozen, replaced, and restarted when they end.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
@@ -21,14 +21,14 @@ use crate::config::TelemetryConfig;
 use crate::pipeline::{Budget, Counters, Current, Edition, Limits, Pipeline, Pool, Shop, Tallied, Turns};
 use crate::telemetry::Telemetry;
 
-/// What one record may take, in bytes: no record here comes near it.
+/// The memory limit of a record, in bytes: no record here comes near it.
 const RECORD_BYTES: usize = 64 << 20;
-/// Processes at the same time, at most.
+/// The maximum number of processes at the same time.
 const MOST: usize = 4;
 
-/// How every process of a schedule is configured.
+/// The configuration of all processes of a schedule.
 pub(super) struct Settings {
-    /// What lanes may hold, in bytes.
+    /// The memory limit of lanes, in bytes.
     pub(super) memory: usize,
     pub(super) drain: Duration,
     pub(super) roll: Roll,
@@ -44,11 +44,11 @@ pub(super) struct Fleet {
     engine: Arc<Engine>,
     telemetry: Arc<Telemetry>,
     slots: Mutex<Vec<Slot>>,
-    /// Processes there ever were.
+    /// The number of processes so far.
     started: Mutex<u64>,
 }
 
-/// A place for a process, which is started again until it is given up.
+/// A slot for a process, which is restarted until it is given up.
 struct Slot {
     life: Arc<Life>,
     given_up: bool,
@@ -98,7 +98,7 @@ impl Fleet {
         tokio::task::spawn_local(Arc::clone(self).keep(slot, number, life));
     }
 
-    /// Runs lives of a process, one after the other.
+    /// Runs the lives of a process, one after the other.
     async fn keep(self: Arc<Self>, slot: usize, number: u64, mut life: Arc<Life>) {
         for count in 2.. {
             self.world.note(&life.name, "started", "");
@@ -121,7 +121,7 @@ impl Fleet {
         }
     }
 
-    /// Runs one life to its end, and checks that its memory is given back.
+    /// Runs one life to its end, and checks that its memory is released.
     async fn live(self: &Arc<Self>, life: &Arc<Life>) {
         let budget = Budget::new(self.settings.memory);
         let member = Arc::new(AtomicU64::new(0));
@@ -195,7 +195,7 @@ impl Fleet {
             .await
     }
 
-    /// A process of those that run, by chance.
+    /// Returns a random running process.
     fn one(&self) -> Option<usize> {
         let slots = lock(&self.slots);
         let running: Vec<usize> = (0..slots.len()).filter(|&slot| !slots[slot].given_up).collect();
@@ -223,7 +223,7 @@ impl Fleet {
         }
     }
 
-    /// Stops a process in order, for good.
+    /// Stops a process in order, permanently.
     pub(super) fn shrink(&self) {
         let more = lock(&self.slots).iter().filter(|slot| !slot.given_up).count() > 1;
         if let Some(slot) = self.one().filter(|_| more) {
@@ -245,7 +245,7 @@ impl Fleet {
         slot.life.stop.request();
     }
 
-    /// Nobody is killed or frozen any more.
+    /// Ends killing and freezing.
     pub(super) fn calm(&self) {
         for slot in lock(&self.slots).iter() {
             slot.life.calm();

@@ -1,8 +1,8 @@
-//! Deterministic simulation: processes of real lanes over a simulated broker, store and clock.
+//! Deterministic simulation: processes with real lanes, and a simulated broker, store and clock.
 //!
-//! A seed decides everything: what the records are, when processes are killed, frozen, replaced and added, how each request
-//! to the store ends, how long everything takes. All of it runs on one thread, on a clock that moves when nobody has
-//! anything to do, so that the same seed gives the same schedule.
+//! A seed determines everything: the records, when processes are killed, frozen, replaced and added, how each
+//! request to the store ends, and how long everything takes. All of it runs on one thread, with a clock that
+//! advances when all tasks wait, so that the same seed gives the same schedule.
 
 mod broker;
 mod checker;

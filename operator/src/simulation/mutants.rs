@@ -1,17 +1,18 @@
-//! Protocols that are broken on purpose: the simulation must find each of them.
+//! Deliberately broken protocols: the simulation must find each of them.
 
-/// One broken rule. It changes what the simulated store answers or what the simulated consumer does, never the program.
+/// One broken rule. It changes the responses of the simulated store or the behaviour of the simulated
+/// consumer, never the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mutant {
-    /// Commits what lanes were given, not what is durable.
+    /// Commits the offsets that lanes were given, not those that are durable.
     CommitBeforeDurable,
-    /// Takes a name that another writer took for success.
+    /// Treats a name that another writer took as success.
     IgnoreTheFence,
-    /// Releases offsets as soon as the file is on its way.
+    /// Releases offsets as soon as the upload starts.
     ReleaseBeforeTheFile,
-    /// Leaves a lane that lost a race where it is.
+    /// Does not reopen a lane that lost a race.
     ForgetToReopen,
-    /// Halts a lane whose place is gone from the log, though another writer may have written it.
+    /// Halts a lane whose offset is gone from the log, though another writer may have written it.
     HaltWhereTrimmed,
     /// Writes the audit file after the notes file that names it.
     AuditAfterNotes,

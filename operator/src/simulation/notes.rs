@@ -1,4 +1,4 @@
-//! The invented notes of a schedule, an engine that redacts them, and what must come of them.
+//! The invented notes of a schedule, an engine that redacts them, and their expected rows.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,12 +11,12 @@ use lethe_core::{
 use super::broker::Entry;
 use super::dice::Dice;
 
-/// Whom the notes are about.
+/// The patient of all notes.
 const NAME: &str = "Quillfeather";
 
 static LABELS: LazyLock<Arc<LabelSet>> = LazyLock::new(|| Arc::new(LabelSet::i2b2_2014()));
 
-/// Finds the one name.
+/// Finds this one name.
 struct OneName;
 
 impl Tagger for OneName {
@@ -46,7 +46,7 @@ pub(super) fn engine() -> Arc<Engine> {
     ))
 }
 
-/// Returns what every process says its files follow from.
+/// Returns the fingerprints of every process.
 pub(super) fn fingerprints() -> Fingerprints {
     Fingerprints {
         cluster: Some("simulated".into()),
@@ -65,7 +65,7 @@ pub(super) fn entry(dice: &mut Dice, number: i32, offset: usize) -> Entry {
     match dice.below(12) {
         0 => Entry::Marker,
         1 => Entry::Tombstone,
-        // No UTF-8.
+        // Invalid UTF-8.
         2 => Entry::Record(vec![0xC3, 0x28, 0xFF]),
         _ => {
             let rest = "She sleeps well. ".repeat(dice.below(20) as usize);

@@ -1,4 +1,4 @@
-//! One process: where it may crash or stand still, and what it is made of.
+//! One process: where it may crash or freeze, and its parts.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -23,20 +23,20 @@ pub(super) struct Life {
 struct State {
     dead: bool,
     frozen: Option<Frozen>,
-    /// Effects until it is killed.
+    /// The number of effects until it is killed.
     kill_after: Option<u64>,
-    /// Effects until it is frozen, and for how long.
+    /// The number of effects until it is frozen, and for how long.
     freeze_after: Option<(u64, Duration)>,
 }
 
-/// A process that stands still.
+/// A frozen process.
 #[derive(Clone, Copy)]
 struct Frozen {
     since: Instant,
     until: Instant,
 }
 
-/// How often a process that stands still looks whether it is woken up before its time, where that may happen.
+/// How often a frozen process checks whether it is woken up early, if that may happen.
 const LOOK: Duration = Duration::from_millis(10);
 
 impl Life {
@@ -58,12 +58,13 @@ impl Life {
         }
     }
 
-    /// Freezes the process before its `after`-th effect from now: it does nothing more, and wakes up later as a zombie.
+    /// Freezes the process before its `after`-th effect from now: it does nothing, and wakes up later as a
+    /// zombie.
     pub(super) fn freeze(&self, after: u64, time: Duration) {
         lock(&self.state).freeze_after = Some((after, time));
     }
 
-    /// Ends what is to come and wakes the process.
+    /// Cancels pending events and wakes the process.
     pub(super) fn calm(&self) {
         let mut state = lock(&self.state);
         (state.kill_after, state.freeze_after) = (None, None);
@@ -87,7 +88,8 @@ impl Life {
         self.died.notify_one();
     }
 
-    /// Passes between two effects: the process may die here, or stand still. A dead process never comes back from it.
+    /// Passes a point between two effects, where the process may die or freeze. A dead process never returns
+    /// from it.
     pub(super) async fn step(&self) {
         if self.counts_down() {
             self.die();
@@ -95,7 +97,7 @@ impl Life {
         self.thaw().await;
     }
 
-    /// True if the process is to be killed here.
+    /// Returns whether the process is to be killed here.
     fn counts_down(&self) -> bool {
         let mut state = lock(&self.state);
         if state.dead {
@@ -122,7 +124,7 @@ impl Life {
         false
     }
 
-    /// Waits while the process is frozen; for ever if it is dead.
+    /// Waits while the process is frozen; forever if it is dead.
     pub(super) async fn thaw(&self) {
         loop {
             let (dead, frozen) = {

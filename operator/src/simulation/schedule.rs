@@ -1,4 +1,4 @@
-//! One schedule: what a seed makes happen, from the first record to the last check.
+//! One schedule: everything that a seed determines, from the first record to the last check.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use super::notes::entry;
 use super::store::Disk;
 use super::world::{Met, World};
 
-/// How long records come and things go wrong.
+/// How long records come and faults happen.
 const STORM: u64 = 20_000;
-/// How long everything may take to be written after that.
+/// How long writing everything may take afterwards.
 const CALM: Duration = Duration::from_secs(3600);
 
-/// How a schedule ended.
+/// The end of a schedule.
 pub(super) struct Outcome {
-    /// What was broken, if anything was.
+    /// The violation, if any.
     pub(super) violation: Option<String>,
     pub(super) trace: Vec<String>,
     pub(super) met: Met,
@@ -57,7 +57,7 @@ struct Schedule {
     disk: Arc<Disk>,
     broker: Arc<Broker>,
     fleet: Arc<Fleet>,
-    /// Where each log began.
+    /// The first offset of each log.
     begins: Vec<i64>,
 }
 
@@ -139,10 +139,10 @@ impl Schedule {
             }
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
-        // Offsets of the last files are yet to be released.
+        // The offsets of the last files are still to be released.
         tokio::time::sleep(Duration::from_secs(3)).await;
         self.fleet.stop().await?;
-        // What dead processes had asked of the store is carried out by now.
+        // By now, the requests of dead processes have been carried out.
         tokio::time::sleep(Duration::from_secs(30)).await;
         if self.world.violation().is_none() {
             check(&self.disk, &self.broker, &self.begins).await?;
@@ -150,7 +150,7 @@ impl Schedule {
         Ok(())
     }
 
-    /// Records come, and things go wrong.
+    /// Produces records and faults.
     async fn storm(&self) {
         let (records, events) = {
             let mut dice = self.world.dice();
@@ -215,7 +215,7 @@ impl Schedule {
         }
     }
 
-    /// One past the last record of each partition, and how far its chain is.
+    /// Returns one past the last record of each partition, and the end of its chain.
     fn progress(&self) -> Vec<(i64, i64)> {
         (0..)
             .zip(&self.begins)
@@ -237,13 +237,13 @@ impl Schedule {
     }
 }
 
-/// What may happen to the world.
+/// The possible events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Happening {
     Record,
     Kill,
     Freeze,
-    /// A process is stopped in order, and another takes its place.
+    /// A process is stopped in order, and another one replaces it.
     Replace,
     Grow,
     Shrink,

@@ -1,9 +1,10 @@
 //! A store whose requests take time, overtake each other, fail, and outlive the process that made them.
 //!
-//! It promises what S3 promises: a create succeeds once, and reads and listings are strongly consistent. So a listing of one
-//! page shows one moment between request and answer, and one of several pages shows a moment for each page. Beyond that
-//! anything may happen: a refusal, an answer that is lost after the object was written, a PUT that is carried out long
-//! after its sender gave up or died, a 409 where nothing is there.
+//! It has S3's guarantees: a create succeeds once, and reads and listings are strongly consistent. So a
+//! listing of one page shows one moment between request and response, and one of several pages shows a moment
+//! for each page. Beyond that anything may happen: a refusal, a response that is lost after the object was
+//! written, a PUT that is carried out long after its sender gave up or died, a 409 although there is no
+//! object.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -22,14 +23,14 @@ use super::mutants::Mutant;
 use super::process::Life;
 use super::world::{World, lock};
 
-/// Names on a page of a listing.
+/// The number of names on a page of a listing.
 const PAGE: usize = 3;
 
-/// What is really stored, shared by all processes.
+/// The stored objects, shared by all processes.
 pub(super) struct Disk {
     pub(super) memory: Memory,
     world: Arc<World>,
-    /// Where each chain ends.
+    /// The end of each chain.
     durable: Mutex<BTreeMap<ChainId, i64>>,
 }
 
@@ -42,12 +43,12 @@ impl Disk {
         })
     }
 
-    /// One past the last durable offset of a chain; none if it has no file.
+    /// Returns one past the last durable offset of a chain; `None` without files.
     pub(super) fn durable(&self, chain: &ChainId) -> Option<i64> {
         lock(&self.durable).get(chain).copied()
     }
 
-    /// Carries out a PUT, and checks that a file that appears goes on where its chain ends and that its audit is there.
+    /// Carries out a PUT, and checks that a new file continues its chain and that its audit file exists.
     async fn apply(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
         self.memory.create(name, bytes).await?;
         let Some((chain, first)) = ChainId::parse_notes(name) else {
@@ -75,7 +76,7 @@ impl Disk {
     }
 }
 
-/// How a request ends.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Done,
@@ -83,13 +84,13 @@ enum Fate {
     Slow,
     /// Refused for now, and not carried out.
     Refused,
-    /// Carried out, and the answer is lost.
+    /// Carried out, but the response is lost.
     AnswerLost,
     /// The sender gives up; the request is carried out later.
     CarriedOutLate,
-    /// A 409: another PUT of the name is said to be under way.
+    /// A 409: another PUT of the name is supposedly in progress.
     Conflict,
-    /// No room is left.
+    /// The store is full.
     Full,
 }
 
@@ -140,12 +141,13 @@ impl SimulatedStore {
         }
     }
 
-    /// Freezes the process where a zombie does the most harm: when it wakes, it writes what another may be writing.
+    /// Freezes the process where a zombie does the most harm: when it wakes, it writes what another process
+    /// may be writing.
     async fn maybe_freeze(&self) {
         let zombies = self.world().weather().zombies;
         let freeze = self.world().dice().chance(zombies);
         if freeze {
-            // An ambush wakes it up, once its partitions are another's.
+            // An ambush wakes it up once its partitions belong to another process.
             let (low, high) = if self.world().weather().ambush {
                 (10_000, 30_000)
             } else {
@@ -157,7 +159,7 @@ impl SimulatedStore {
         }
     }
 
-    /// How long a request is on its way, in ms.
+    /// Returns the latency of a request, in ms.
     fn delay(&self, fate: Fate) -> Duration {
         let mut dice = self.world().dice();
         let (low, high) = match fate {
@@ -175,7 +177,7 @@ impl SimulatedStore {
         }
     }
 
-    /// A request that only reads: `ask` is carried out at one moment.
+    /// Makes a read request, which `ask` carries out at one moment.
     async fn reading<T>(
         &self,
         op: Op,
@@ -204,7 +206,7 @@ impl SimulatedStore {
         self.reading(Op::List, what, folder, ask).await
     }
 
-    /// Sends a PUT on its way, where nobody can call it back.
+    /// Sends a PUT that cannot be cancelled.
     fn send(&self, name: &str, bytes: Bytes, delay: Duration) -> oneshot::Receiver<Result<(), StoreError>> {
         let (answer, answered) = oneshot::channel();
         let (disk, who, name) = (Arc::clone(&self.disk), self.life.name.clone(), name.to_owned());
@@ -224,7 +226,7 @@ impl SimulatedStore {
         answered
     }
 
-    /// What a broken protocol makes of a create, if there is one.
+    /// Applies a broken protocol to a create, if there is one.
     fn mutated(&self, name: &str, bytes: &Bytes, fate: Fate) -> bool {
         let (notes, audit) = (
             ChainId::parse_notes(name).is_some(),
@@ -347,7 +349,7 @@ impl Store for SimulatedStore {
     }
 
     async fn replace(&self, name: &str, bytes: Bytes, version: &str) -> Result<(), StoreError> {
-        // Objects of the store's own may change; what readers see may not.
+        // The store's own objects may change; files of readers must not.
         if !name.starts_with(".lethe/") {
             self.world().broken(format!("a stream replaced {name}"));
         }

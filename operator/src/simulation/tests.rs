@@ -1,4 +1,4 @@
-//! Schedules by the thousand, and protocols that are broken on purpose.
+//! Runs thousands of schedules, and deliberately broken protocols.
 
 #![allow(clippy::print_stdout, reason = "a test may print what it met")]
 
@@ -9,7 +9,8 @@ use super::mutants::Mutant;
 use super::schedule::run;
 use super::world::Met;
 
-/// Runs a range of schedules on all cores and says what they met. Fails with the trace of the first that breaks a promise.
+/// Runs a range of schedules on all cores and returns the events that they met. Fails with the trace of the
+/// first violation.
 fn explore(from: u64, count: u64) -> Met {
     let next = AtomicU64::new(from);
     let failed = AtomicU64::new(u64::MAX);
@@ -57,7 +58,7 @@ fn every_schedule_writes_each_record_once() {
     for (what, times) in &met {
         println!("{times:>9}  {what}");
     }
-    // Schedules must have met what they are for.
+    // The schedules must have met the events that they are for.
     for what in [
         "process killed",
         "process frozen",

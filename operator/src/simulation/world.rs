@@ -1,4 +1,4 @@
-//! What everything in a schedule shares: chance, the clock, the trace, and the first violation.
+//! The shared parts of a schedule: randomness, the clock, the trace, and the first violation.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -10,37 +10,37 @@ use tokio::time::Instant;
 use super::dice::Dice;
 use super::mutants::Mutant;
 
-/// How often each thing happened that schedules are for.
+/// The number of times that each relevant event happened.
 pub(super) type Met = BTreeMap<&'static str, u64>;
 
-/// One simulated world. Everything in it runs on one thread, so its locks are never contended.
+/// A simulated world. Everything in it runs on one thread, so its locks are never contended.
 pub(super) struct World {
     pub(super) mutant: Option<Mutant>,
     dice: Mutex<Dice>,
     began: Instant,
-    /// Lines of the trace, if it is wanted.
+    /// The lines of the trace, if it is recorded.
     trace: Option<Mutex<Vec<String>>>,
     violation: Mutex<Option<String>>,
-    /// How often what happened.
+    /// Counts of events.
     met: Mutex<Met>,
     weather: Mutex<Weather>,
 }
 
-/// What goes wrong at present.
+/// The current faults.
 #[derive(Clone, Copy)]
 pub(super) struct Weather {
-    /// How many of 1,000 requests to the store meet a fault.
+    /// The number of store requests in 1,000 that fail.
     pub(super) store_faults: u64,
-    /// How many of 1,000 creates find their process frozen just before they are sent.
+    /// The number of creates in 1,000 whose process is frozen just before they are sent.
     pub(super) zombies: u64,
-    /// Whether some faults are of a kind that a process does not survive.
+    /// Whether some faults are fatal for a process.
     pub(super) fatal_faults: bool,
-    /// Until when the store refuses everything.
+    /// The time until which the store refuses everything.
     pub(super) store_away: Instant,
-    /// Whether everything happens at the worst moment: a record is deleted from its log as soon as it is durable, no matter who wrote
-    /// it, and a frozen process wakes up just after another has opened a lane.
+    /// Whether everything happens at the worst moment: a record is deleted from its log as soon as it is
+    /// durable, no matter who wrote it, and a frozen process wakes up just after another has opened a lane.
     pub(super) ambush: bool,
-    /// When frozen processes wake up, if that is so.
+    /// The time at which frozen processes wake up in that case.
     pub(super) alarm: Option<Instant>,
 }
 
@@ -77,7 +77,7 @@ impl World {
         change(&mut lock(&self.weather));
     }
 
-    /// A lane was opened: where everything happens at the worst moment, frozen processes wake up soon.
+    /// Records that a lane was opened; in an ambush, frozen processes wake up soon afterwards.
     pub(super) fn lane_opened(&self) {
         if self.weather().ambush {
             let alarm = Instant::now() + Duration::from_millis(self.dice().between(0, 60));
@@ -89,7 +89,7 @@ impl World {
         self.mutant == Some(mutant)
     }
 
-    /// Writes a line of the trace: when, who, what, and how it ended.
+    /// Writes a line of the trace: time, actor, action and outcome.
     pub(super) fn note(&self, who: &str, what: impl Display, outcome: impl Display) {
         if let Some(trace) = &self.trace {
             let at = self.began.elapsed().as_secs_f64();
@@ -97,7 +97,7 @@ impl World {
         }
     }
 
-    /// The trace so far.
+    /// Returns the trace so far.
     pub(super) fn trace(&self) -> Vec<String> {
         self.trace
             .as_ref()
@@ -105,7 +105,7 @@ impl World {
             .unwrap_or_default()
     }
 
-    /// Counts something that schedules are for.
+    /// Counts a relevant event.
     pub(super) fn meet(&self, what: &'static str) {
         *lock(&self.met).entry(what).or_default() += 1;
     }
@@ -114,7 +114,7 @@ impl World {
         lock(&self.met).clone()
     }
 
-    /// A promise was broken. The first violation ends the schedule.
+    /// Records a violation. The first one ends the schedule.
     pub(super) fn broken(&self, what: String) {
         self.note("check", "VIOLATION", &what);
         lock(&self.violation).get_or_insert(what);
@@ -131,7 +131,7 @@ impl World {
     }
 }
 
-/// Locks what only one thread ever locks: to wait for it would be to wait for ever.
+/// Locks a mutex that only one thread ever locks: waiting for it would be a deadlock.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     match mutex.try_lock() {
         Ok(guard) => guard,
