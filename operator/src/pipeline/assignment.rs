@@ -1,7 +1,7 @@
-//! Partitions come and go: chains are opened, lanes begin, drain and end.
+//! The assignment of partitions: chains are opened, lanes start, drain and end.
 //!
-//! No thread blocks in here: what waits for a store or a lane is asynchronous, compares deadlines by tokio's clock, and
-//! hears the stop.
+//! No thread blocks here: waits for a store or a lane are asynchronous, measure deadlines by tokio's clock,
+//! and end at a stop.
 
 use futures::StreamExt as _;
 use lethe_connectors::kafka::Start;
@@ -14,17 +14,18 @@ use super::lane::Control;
 use super::patience::{Unanswered, probe, until_answered};
 use super::{Handles, Pipeline};
 
-/// How many chains are opened at the same time.
+/// The number of chains that are opened in parallel.
 const OPENING: usize = 16;
 
 impl Pipeline {
-    /// Opens the chain of each partition at its tail, or begins it, and starts its lane; says where each begins, in the same
-    /// order.
+    /// Opens the chain of each partition at its tail, or creates it, and starts its lane. Returns where each
+    /// begins, in the same order.
     ///
-    /// A store that cannot answer now is waited for. `again` is called only where a chain is ahead of its log.
+    /// Waits for an unavailable store. `again` is called only if a chain is ahead of its log.
     ///
     /// # Errors
-    /// [`LaneError::Stopped`] as soon as the stop is requested, [`LaneError::Failed`] if the store refuses.
+    /// [`LaneError::Stopped`] as soon as the stop is requested, [`LaneError::Failed`] if the store refuses a
+    /// request.
     pub(crate) async fn open_lanes(
         &self,
         ranges: &[LogRange],
@@ -34,7 +35,7 @@ impl Pipeline {
             .buffered(OPENING)
             .collect::<Vec<_>>();
         let opened = opening.await;
-        // Before the first lane is started, so that none is left running.
+        // Checked before the first lane starts, so that none is left running.
         if self.stop.is_requested() {
             return Err(LaneError::Stopped);
         }
@@ -48,8 +49,8 @@ impl Pipeline {
         Ok(begins)
     }
 
-    /// Has the lanes of partitions work off what they hold and close their files until the deadline, or until the drain limit
-    /// of a stop; then drops what is left. Returns what became durable.
+    /// Makes the lanes of partitions process their queues and close their files until the deadline, or until
+    /// the drain limit of a stop; then drops the rest. Returns what became durable.
     pub(crate) async fn drain_lanes(&self, partitions: &[Partition], deadline: Instant) -> Vec<Receipt> {
         let deadline = self
             .stop
@@ -89,7 +90,8 @@ impl Pipeline {
         receipts
     }
 
-    /// How far the chains of partitions that other processes write go: one past the last offset; `None` where nothing is owed.
+    /// Returns how far the chains of partitions that other processes write have got: one past the last
+    /// offset; `None` if no record is due.
     ///
     /// # Errors
     /// As [`Pipeline::open_lanes`].
@@ -111,7 +113,7 @@ impl Pipeline {
         Ok(written)
     }
 
-    /// Compares the policy with those of all chains of the output, once in a run.
+    /// Compares the policy with those of all chains of the output, once per run.
     async fn check_dataset(&self) -> Result<(), ChainError> {
         let check = || async {
             let fingerprints = &self.shop.edition.get().fingerprints;
@@ -120,12 +122,12 @@ impl Pipeline {
         self.checked.get_or_try_init(check).await.map(|_| ())
     }
 
-    /// Checks the output before the first lane opens: the store is probed, and the policy is compared with those of all its
-    /// chains, each once in a run. A store that cannot answer now is waited for.
+    /// Checks the output before the first lane opens: probes the store, and compares the policy with those of
+    /// all its chains, each once per run. Waits for an unavailable store.
     ///
     /// # Errors
-    /// As [`verify`](lethe_connectors::store::verify) and [`check_dataset`], but for what may pass; or that the stop was
-    /// requested.
+    /// As for [`verify`](lethe_connectors::store::verify) and [`check_dataset`], except for temporary errors;
+    /// or if the stop was requested.
     pub(crate) async fn check_output(&self) -> Result<(), Unanswered> {
         let store = self.shop.store.as_ref();
         self.probed
@@ -134,7 +136,7 @@ impl Pipeline {
         until_answered(Some(&self.shop.telemetry), &self.stop, || self.check_dataset()).await
     }
 
-    /// Opens the chain of a partition at its tail, or begins it.
+    /// Opens the chain of a partition at its tail, or creates it.
     async fn open_chain(&self, range: &LogRange) -> Result<LaneWriter, Unanswered> {
         let start = if self.start == Start::Earliest {
             range.low
@@ -154,7 +156,8 @@ impl Pipeline {
         .await
     }
 
-    /// Where the chain of a partition that this process does not write goes on; none if no record is owed.
+    /// Returns where the chain of a partition that another process writes continues; `None` if no record is
+    /// due.
     async fn tail(&self, range: &LogRange) -> Result<Option<i64>, Unanswered> {
         let chain = chain_of(range);
         let ask = || read_tail(self.shop.store.as_ref(), &chain);
@@ -173,9 +176,9 @@ impl Pipeline {
 
     /// Decides where a lane begins, and starts it unless it halts.
     ///
-    /// Range and chain are of different moments, and another process may go on between the two. A chain is behind its log only if
-    /// it is behind where the log began before the chain was read, and beyond it only if it is beyond where the log
-    /// ended afterwards.
+    /// Range and chain are read at different moments, and another process may write in between. A chain is
+    /// behind its log only if it is behind the log's beginning from before the chain was read, and ahead of
+    /// it only if it is ahead of the log's end from afterwards.
     async fn begin(
         &self,
         range: &LogRange,
@@ -199,7 +202,7 @@ impl Pipeline {
                 range = again(&range.partition)?;
             }
             if range.topic_id != topic_id {
-                // Recreated in between: the chain says what to think of that.
+                // The topic was recreated in between; opening the chain again decides what to do.
                 opened = self.open_chain(&range).await;
                 continue;
             }
@@ -211,7 +214,8 @@ impl Pipeline {
                 self.log_out_of_range(&range, next);
                 return Ok(Begin::Halted);
             }
-            // The log was trimmed after the chain was read: only what is in the chain by now.
+            // The log was trimmed after the chain was read, so only records that are in the chain by now can
+            // be missing.
             opened = self.open_chain(&range).await;
         }
     }

@@ -1,9 +1,9 @@
-//! One budget of memory for all lanes: what a note costs from its arrival until it is durable.
+//! The memory budget of all lanes, which covers a note from its arrival until it is durable.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Bytes held by every lane together, and how many may be.
+/// The bytes that all lanes hold together, and their limit.
 #[derive(Debug)]
 pub(crate) struct Budget {
     limit: usize,
@@ -13,7 +13,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// A budget of `limit` bytes.
+    /// Creates a budget of `limit` bytes.
     pub(crate) fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self {
             limit,
@@ -23,34 +23,34 @@ impl Budget {
         })
     }
 
-    /// Whether `bytes` more fit. One record always fits when nothing is held: else a record larger than the budget
-    /// would stop its lane for ever.
+    /// Returns whether `bytes` more fit. One record always fits if nothing is held: otherwise a record larger
+    /// than the budget would stop its lane forever.
     pub(crate) fn fits(&self, bytes: usize) -> bool {
         let used = self.used.load(Ordering::Relaxed);
         used == 0 || used + bytes <= self.limit
     }
 
-    /// Whether enough is held that files should be closed early.
+    /// Returns whether so much is held that files should be closed early.
     pub(crate) fn is_tight(&self) -> bool {
         self.used.load(Ordering::Relaxed) > self.limit / 4 * 3
     }
 
-    /// Leave to have one lane close its file early; none while another lane still does.
+    /// Returns permission to make one lane close its file early; `None` while another lane has it.
     pub(crate) fn relief(self: &Arc<Self>) -> Option<Relief> {
         (!self.relieving.swap(true, Ordering::Relaxed)).then(|| Relief(Arc::clone(self)))
     }
 
-    /// What may be held and what is, in bytes.
+    /// Returns the limit and the held bytes.
     pub(crate) fn now(&self) -> (usize, usize) {
         (self.limit, self.used.load(Ordering::Relaxed))
     }
 
-    /// The most that was ever held.
+    /// Returns the most that was ever held.
     pub(crate) fn peak(&self) -> usize {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// A lane's share, holding nothing yet.
+    /// Returns an empty share for a lane.
     pub(crate) fn share(self: &Arc<Self>) -> Share {
         Share {
             budget: Arc::clone(self),
@@ -68,7 +68,7 @@ impl Budget {
     }
 }
 
-/// Leave to close a file early; ends when it is dropped, also with a lane that was.
+/// Permission to close a file early. It ends when it is dropped, also with its lane.
 #[derive(Debug)]
 pub(crate) struct Relief(Arc<Budget>);
 
@@ -78,7 +78,7 @@ impl Drop for Relief {
     }
 }
 
-/// What one lane holds. Given back when it is dropped.
+/// The bytes that one lane holds. They are released when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Share {
     budget: Arc<Budget>,
@@ -92,13 +92,13 @@ impl Share {
         self.budget.change(0, bytes);
     }
 
-    /// Gives `bytes` back.
+    /// Releases `bytes`.
     pub(crate) fn give(&self, bytes: usize) {
         self.held.fetch_sub(bytes, Ordering::Relaxed);
         self.budget.change(bytes, 0);
     }
 
-    /// What is held.
+    /// Returns the held bytes.
     pub(crate) fn held(&self) -> usize {
         self.held.load(Ordering::Relaxed)
     }

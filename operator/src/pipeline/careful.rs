@@ -1,9 +1,11 @@
-//! How a lane goes on after a process died with its records in hand: batch by batch, then record by record, each announced.
+//! Finds the record that kills the process: after a death with records in hand, a lane announces batches
+//! first, then single records.
 //!
-//! The first time a lane begins where another died, it announces each batch before the work on it. After a death in a batch, the
-//! next process works on that batch's records one by one, each alone in the whole process, so that a death is that record's. A
-//! record that was alone in hand at three deaths in a row is quarantined. Any record that completes ends the suspicion, and an
-//! ordinary stop is no death: a `kill -9` at random would have to strike three times in the moments of one record.
+//! A lane that begins where another one died first announces each batch before it processes it. After a death
+//! in a batch, the next process works on that batch's records one by one, each alone in the whole process, so
+//! that a death is due to that record. A record that was alone in hand at three deaths in a row is
+//! quarantined. A record that completes is no longer suspected, and an ordinary stop does not count as a
+//! death: a random `kill -9` would have to hit the same record three times.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -13,31 +15,31 @@ use lethe_core::{QuarantineCode, Record};
 use super::incoming::Incoming;
 use super::marker::{DEATHS, Marker, Plan};
 
-/// Records for which a lane announces its batches after it began where another died.
+/// The number of records for which a lane announces its batches after it began where another one died.
 const CAUTIOUS: usize = 1 << 16;
-/// Rows after which it closes its file meanwhile, so that the next process need not come this way again.
+/// The number of rows after which it then closes its file, so that the next process need not repeat them.
 const STRETCH: u64 = 4096;
 
-/// Records that are worked on together.
+/// Records that are processed together.
 pub(super) struct Part {
     pub(super) records: Vec<Incoming>,
-    /// Whether the process works on nothing else meanwhile.
+    /// Whether the process works on nothing else at the same time.
     pub(super) alone: bool,
 }
 
-/// A lane's care.
+/// The precautions of a lane.
 pub(crate) struct Careful {
     marker: Arc<Marker>,
-    /// None before the first records.
+    /// `None` before the first records.
     plan: Option<Plan>,
-    /// Records that are still to be announced, batch by batch.
+    /// The number of records that are still announced in batches.
     left: usize,
-    /// Whether the last part was alone.
+    /// Whether the last part was a single record.
     alone: bool,
 }
 
 impl Careful {
-    /// The care of a lane with this mark.
+    /// Creates the precautions of a lane with this marker.
     pub(crate) const fn new(marker: Arc<Marker>) -> Self {
         Self {
             marker,
@@ -47,7 +49,7 @@ impl Careful {
         }
     }
 
-    /// Finds out how to go on at `tail`, once.
+    /// Reads the marker once, to plan how to continue at `tail`.
     pub(super) async fn begin(&mut self, place: &str, tail: i64) {
         if self.plan.is_some() {
             return;
@@ -58,14 +60,14 @@ impl Careful {
             tracing::warn!(
                 %place,
                 offset = tail,
-                "the process before this one ended with records from here in hand; they are announced before the work on them"
+                "the previous process died with records from this offset on in hand; they are announced before they are processed"
             );
         }
         self.plan = Some(plan);
     }
 
-    /// Records in the parts in which they are to be worked on, in order. A record that killed the process often enough is
-    /// quarantined.
+    /// Splits records into the parts in which they are processed, in order. A record that has killed the
+    /// process too often is quarantined.
     pub(super) fn parts(&self, place: &str, records: Vec<Incoming>) -> Vec<Part> {
         let Some((range, deaths)) = self.singly() else {
             return vec![Part {
@@ -92,7 +94,7 @@ impl Careful {
         parts
     }
 
-    /// Announces what is worked on next, where that is called for.
+    /// Announces the next part if necessary.
     pub(super) async fn announce(&mut self, part: &Part) {
         let (Some(first), Some(last)) = (part.records.first(), part.records.last()) else {
             return;
@@ -108,20 +110,21 @@ impl Careful {
             self.left = self.left.saturating_sub(part.records.len());
             self.marker.announce(offsets, None).await;
             if self.left == 0 {
-                tracing::info!("no record of this lane killed the process; it goes on as usual");
+                tracing::info!("no record of this lane killed the process; batches are no longer announced");
             }
         }
     }
 
-    /// A part is done. The end of one that was alone is written at once: from now on a death is another record's.
+    /// Marks a part as done. The end of a single record is written immediately: a later death is due to
+    /// another record.
     pub(super) async fn done(&self, alone: bool) {
         if alone {
             self.marker.done().await;
         }
     }
 
-    /// Whether the lane closes its file of so many rows before the work on this part, so that a death costs nothing of them:
-    /// before and after records that are alone, and after each stretch.
+    /// Returns whether the lane closes its file of `rows` rows before this part, so that a death does not
+    /// cost them: before and after single records, and after each stretch.
     pub(super) const fn closes(&mut self, part: &Part, rows: u64) -> bool {
         let turns = part.alone != self.alone;
         self.alone = part.alone;
@@ -134,7 +137,7 @@ impl Careful {
     }
 }
 
-/// Adds a record to the last part, unless that is one that is alone.
+/// Adds a record to the last part, unless that is a single record.
 fn join(parts: &mut Vec<Part>, record: Incoming) {
     match parts.last_mut() {
         Some(part) if !part.alone => part.records.push(record),
@@ -198,12 +201,12 @@ mod tests {
     async fn a_record_that_kills_every_process_is_found_and_quarantined() {
         let store: Arc<dyn Store> = Arc::new(Memory::default());
         let mut deaths = 0;
-        // Nothing becomes durable: each process begins at 0.
+        // Nothing becomes durable, so each process begins at 0.
         while !work(&mut lane(&store, 0).await, 7, 0..=19).await {
             deaths += 1;
             assert!(deaths < 10, "it is never found");
         }
-        // One that nothing was known of, one in the batch, three with the record alone.
+        // One death without any knowledge, one in the batch, three with the record alone.
         assert_eq!(deaths, 5);
         let parts = lane(&store, 20).await.parts("notes/0", records(20..=29));
         assert_eq!(

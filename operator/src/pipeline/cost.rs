@@ -1,53 +1,52 @@
-//! What the work on a record costs in memory, estimated before it begins.
+//! Estimates the memory cost of a record before it is processed.
 
 use lethe_core::{Engine, Quarantine, QuarantineCode, Record, count_tokens};
 
-/// Bytes of payload or text from which a record is worked on alone, on a thread of its own.
+/// The payload or text bytes from which a record is processed alone, on a thread of its own.
 pub(super) const HEAVY: usize = 1 << 20;
-/// Bytes that the tokens of a record may take at most that is worked on together with others.
+/// The maximum token bytes of a record that is processed with others.
 const LIGHT: usize = 48 << 20;
-/// Bytes of decoded text that are worked on together at most, unless one record alone has more.
+/// The maximum bytes of decoded text that are processed together, unless a single record has more.
 pub(super) const TOGETHER: usize = 2 << 20;
 
-/// Copies of a text at the peak of the work: in the event, as a column, redacted, and as a column of redacted texts. Encoding
-/// needs no more: by then the first two are gone, and a page and its compressed form take their place.
+/// Copies of a text at peak: in the event, as a column, redacted, and as a column of redacted texts. Encoding
+/// needs no more: by then the first two are gone, and a page and its compressed form replace them.
 const TEXT_COPIES: usize = 4;
-/// Copies of a message that is given back: as it was parsed, which takes about twice its size, put together again, and as a
-/// column.
+/// Copies of a returned message: parsed, which takes about twice its size, reassembled, and as a column.
 const MESSAGE_COPIES: usize = 4;
-/// Bytes of a token: its place and kind as columns (9 bytes), which grow by doubling, and the same once more while they are
-/// counted into sentences.
+/// Bytes per token: its position and kind as columns (9 bytes), which grow by doubling, and the same again
+/// while tokens are grouped into sentences.
 const TOKEN_BYTES: usize = 24;
-/// Bytes that decoding takes for each byte of payload: the payload, the parsed form and the text.
+/// Bytes that decoding takes per byte of payload: the payload, the parsed form and the text.
 const DECODE_COPIES: usize = 3;
 
-/// How much memory the work on records may take.
+/// Memory limits for processing records.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Bytes for one record, and for all heavy records in hand together.
     pub(crate) record: usize,
-    /// Bytes that the engine takes for each token of a record, beside those that every engine takes.
+    /// Bytes that the engine takes per token of a record, in addition to those of every engine.
     pub(crate) token: usize,
 }
 
-/// What became of an estimate.
+/// The result of an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cost {
-    /// It is worked on together with others.
+    /// The record is processed with others.
     Light,
-    /// It is worked on alone, and takes so many bytes.
+    /// The record is processed alone, and takes this many bytes.
     Heavy(usize),
-    /// It takes more than a record may have.
+    /// The record exceeds the limit.
     Over,
 }
 
 impl Limits {
-    /// So many bytes for one record, for an engine that reads long notes in windows.
+    /// Creates limits with this many bytes for one record, for an engine that reads long notes in windows.
     pub(crate) const fn new(record: usize) -> Self {
         Self { record, token: 0 }
     }
 
-    /// The same limits for this engine.
+    /// Returns the same limits for this engine.
     pub(crate) fn of(self, engine: &Engine) -> Self {
         Self {
             token: engine.token_bytes(),
@@ -55,7 +54,7 @@ impl Limits {
         }
     }
 
-    /// What decoding a payload of `size` bytes takes.
+    /// Estimates the cost of decoding a payload of `size` bytes.
     pub(super) const fn of_payload(&self, size: usize) -> Cost {
         let cost = size * DECODE_COPIES;
         if size <= HEAVY {
@@ -67,8 +66,8 @@ impl Limits {
         }
     }
 
-    /// What redacting a decoded record takes, whose payload had `size` bytes. Costs no memory and reads the text once, and
-    /// nothing if it is short.
+    /// Estimates the cost of redacting a decoded record whose payload had `size` bytes. It allocates nothing,
+    /// reads a long text once, and a short one not at all.
     pub(super) fn of_record(&self, record: &Record, size: usize) -> Cost {
         let Record::Note(event) = record else {
             return Cost::Light;
@@ -81,7 +80,7 @@ impl Limits {
             return Cost::Light;
         }
         let bytes = text.len() * TEXT_COPIES + message * MESSAGE_COPIES;
-        // Offsets of tokens are 32 bits wide: a text that long is over any limit, and must not be counted.
+        // Token offsets are 32 bits wide: a longer text exceeds any limit, and must not be counted.
         if bytes > self.record || u32::try_from(text.len()).is_err() {
             return Cost::Over;
         }
@@ -96,14 +95,15 @@ impl Limits {
         }
     }
 
-    /// What a heavy record's turn lets it take that costs so much, its spans apart: half of what one record may, so that at most two
-    /// have a turn at a time, or all of it where half would leave little for the spans.
+    /// Returns the memory of a heavy record's turn, given its cost without spans: half of the limit for one
+    /// record, so that at most two have a turn at a time, or all of it if half would leave little for the
+    /// spans.
     pub(super) const fn turn(&self, cost: usize) -> usize {
         let half = self.record.div_ceil(2);
         if cost <= half / 4 * 3 { half } else { self.record }
     }
 
-    /// What the spans of a decoded record may take of `memory`, beside its text and tokens.
+    /// Returns the part of `memory` that the spans of a decoded record may take, after its text and tokens.
     pub(super) fn spans(&self, record: &Record, size: usize, memory: usize) -> usize {
         match self.of_record(record, size) {
             Cost::Light => memory,
@@ -112,13 +112,13 @@ impl Limits {
         }
     }
 
-    /// Whether a record without a payload may be worked on.
+    /// Returns whether a record without a payload may be processed.
     pub(crate) fn allow(&self, record: &Record) -> bool {
         self.of_record(record, 0) != Cost::Over
     }
 }
 
-/// The row of a record that would take too much memory.
+/// Returns the quarantine of a record that would take too much memory.
 pub(super) const fn over_memory() -> Quarantine {
     Quarantine::new(QuarantineCode::OverBudget, Some("memory"), None)
 }

@@ -1,4 +1,4 @@
-//! What went through, for the log and the last word.
+//! Counts of a run, for the log and the final summary.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use arrow_array::types::UInt32Type;
 use arrow_array::{Array as _, RecordBatch};
 use lethe_core::RowKind;
 
-/// Counts of a run. Every field only grows.
+/// Counts of a run. Every field only increases.
 #[derive(Debug)]
 pub(crate) struct Counters {
     pub(crate) notes: AtomicU64,
@@ -26,12 +26,12 @@ pub(crate) struct Counters {
     tallies: Mutex<BTreeMap<String, Tally>>,
 }
 
-/// Which records share a format, and so are quarantined together where it is wrong.
+/// The records that share a format, and so are quarantined together if it is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tallied {
-    /// Those of one topic.
+    /// The records of one topic.
     ByTopic,
-    /// All of them: the files of one source, which may hold one record each.
+    /// All records: the files of one source, each of which may hold a single record.
     Together,
 }
 
@@ -40,22 +40,22 @@ pub(crate) enum Tallied {
 struct Tally {
     records: u64,
     quarantined: u64,
-    /// Whether it was warned of.
+    /// Whether a warning was logged.
     warned: bool,
 }
 
 impl Tally {
-    /// Records after which a tally is warned of.
+    /// The number of records before which no warning is logged.
     const ENOUGH: u64 = 100;
 
-    /// Whether more than half of the records are quarantined: then the configuration is wrong, not the records.
+    /// Returns whether more than half of the records are quarantined, which suggests a wrong configuration.
     const fn is_mostly_quarantined(self) -> bool {
         self.quarantined * 2 > self.records
     }
 }
 
 impl Counters {
-    /// Counts of nothing, with records tallied so.
+    /// Creates counters that tally records in this way.
     pub(crate) const fn new(tallied: Tallied) -> Self {
         Self {
             notes: AtomicU64::new(0),
@@ -72,8 +72,8 @@ impl Counters {
         }
     }
 
-    /// The topics, or the source, of which more than half of the records are quarantined, with both counts. Empty if all
-    /// is well.
+    /// Returns the topics, or the source, of which more than half of the records are quarantined, with both
+    /// counts.
     pub(crate) fn mostly_quarantined(&self) -> Vec<String> {
         let tallies = self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
         let mostly = tallies.iter().filter(|(_, tally)| tally.is_mostly_quarantined());
@@ -82,7 +82,7 @@ impl Counters {
             .collect()
     }
 
-    /// Counts the records of a batch, and warns once if most of the first ones are quarantined.
+    /// Counts the records of a batch, and warns once if most of the first records are quarantined.
     fn tally(&self, topic: &str, records: u64, quarantined: u64) {
         let name = match self.tallied {
             Tallied::ByTopic => topic,
@@ -98,7 +98,7 @@ impl Counters {
         if tally.records >= Tally::ENOUGH && tally.is_mostly_quarantined() && !tally.warned {
             tally.warned = true;
             tracing::warn!(
-                "{name}: {} of the first {} records were quarantined: the format or its field mapping may be wrong; `lethe inspect` counts them by code, and docs/quarantine.md says what to do about each",
+                "{name}: {} of the first {} records were quarantined: the format or its field mapping may be wrong; `lethe inspect` counts them by code, and docs/quarantine.md explains each code",
                 tally.quarantined,
                 tally.records,
             );
@@ -144,7 +144,7 @@ impl Counters {
     }
 }
 
-/// The topic of a batch: a lane's rows are all of one.
+/// Returns the topic of a batch, which is the same for all rows of a lane.
 fn topic_of(rows: &RecordBatch) -> Option<&str> {
     let topics = rows.column_by_name("topic")?.as_string::<i32>();
     (!topics.is_empty()).then(|| topics.value(0))

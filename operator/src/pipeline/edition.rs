@@ -1,18 +1,17 @@
-//! What may change while notes stream: what they are redacted by (an engine, and what files say of it), and how they are
-//! read.
+//! The parts that may change while notes stream: the engine with its fingerprints, and the format.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use lethe_connectors::sink::Fingerprints;
 use lethe_core::Engine;
 
-/// An engine and its fingerprints. A file holds rows of one edition alone.
+/// An engine and its fingerprints. All rows of a file come from one engine version.
 pub(crate) struct Edition {
     pub(crate) engine: Arc<Engine>,
     pub(crate) fingerprints: Fingerprints,
 }
 
-/// What new batches are processed by.
+/// The version that new batches use.
 pub(crate) struct Current<T: ?Sized>(RwLock<Arc<T>>);
 
 impl<T: ?Sized> Current<T> {
@@ -20,13 +19,14 @@ impl<T: ?Sized> Current<T> {
         Self(RwLock::new(first))
     }
 
-    /// That of now.
+    /// Returns the current version.
     pub(crate) fn get(&self) -> Arc<T> {
-        // It is replaced as a whole: a panic leaves the old one or the new one.
+        // The value is replaced as a whole, so a panic leaves the old one or the new one.
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// From now on this one. Lanes close the files of an edition before as they come to their next batch.
+    /// Sets the version for later batches. Each lane closes its file of an earlier version before its next
+    /// batch.
     pub(crate) fn set(&self, next: Arc<T>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = next;
     }

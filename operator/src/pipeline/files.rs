@@ -1,4 +1,4 @@
-//! Files as a source: each file is a lane, or a part of one, and its chain says how far it got.
+//! Files as a source: each file is a lane, or a part of one, and its chain records the progress.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Receiver;
@@ -19,17 +19,18 @@ use super::names;
 use crate::config::{Config, SourceConfig};
 use crate::exit::Stopped;
 
-/// Files whose lanes are open at the same time: while one is being drained the next is read.
+/// The number of files with open lanes: the next file is read while one is drained.
 const OPEN_FILES: usize = 4;
-/// How long a lane may take to drain at its file's end: nobody reads the rest again soon.
+/// How long a lane may drain at its file's end; the rest would not be read again soon.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 /// How long to wait for room.
 const WAIT: Duration = Duration::from_millis(2);
 
-/// Reads every file to its end. Records that a chain has already are passed over, so a second run resumes the first.
+/// Reads every file to its end. Records that are already in a chain are skipped, so a second run resumes the
+/// first.
 ///
 /// # Errors
-/// If a file cannot be read, a lane fails, or a chain cannot be continued. What is durable stays so.
+/// If a file cannot be read, a lane fails, or a chain cannot be continued. Durable rows stay.
 pub(crate) fn run(config: &Config, lanes: &Pipeline, inbox: &Receiver<Command>) -> anyhow::Result<()> {
     let mut feeder = Feeder {
         lanes,
@@ -53,7 +54,7 @@ pub(crate) fn run(config: &Config, lanes: &Pipeline, inbox: &Receiver<Command>) 
             finish(lanes, open, patience, inbox)?;
             if unreadable > 0 {
                 bail!(
-                    "{unreadable} files could not be read; the log names them by their codes: see to them and run again"
+                    "{unreadable} files could not be read; the log names them by their codes. Fix them and run again"
                 );
             }
             Ok(())
@@ -68,30 +69,30 @@ pub(crate) fn run(config: &Config, lanes: &Pipeline, inbox: &Receiver<Command>) 
 /// How reading ended.
 #[derive(Default)]
 struct Fed {
-    /// Whether it was told to stop before the end.
+    /// Whether a stop was requested before the end.
     stopped: bool,
-    /// Files that could not be read. All others were.
+    /// The number of files that could not be read.
     unreadable: u64,
 }
 
-/// Hands records to lanes, which it opens as it comes to them.
+/// Passes records to lanes, which it opens as necessary.
 struct Feeder<'a> {
     lanes: &'a Pipeline,
     inbox: &'a Receiver<Command>,
     open: VecDeque<Partition>,
-    /// Where the chain of the last lane goes on.
+    /// Where the chain of the last lane continues.
     next: i64,
 }
 
 impl Feeder<'_> {
-    /// Records of files of notes.
+    /// Feeds the records of files of notes.
     fn notes(&mut self, config: &Config, files: &FileSourceConfig) -> anyhow::Result<Fed> {
         let codes = names::of_notes(config, files, self.lanes)?;
         for record in files.build()? {
             let mut record =
                 record.map_err(|error| names::about_code(error, files.input(), codes.as_ref()))?;
             if let Some(codes) = &codes {
-                // A file that was added since the names were listed waits for the next run.
+                // A file that was added after the names were listed waits for the next run.
                 let Some(slot) = codes.slot(&record.at().topic) else {
                     continue;
                 };
@@ -109,7 +110,7 @@ impl Feeder<'_> {
         Ok(Fed::default())
     }
 
-    /// Payloads of files of messages.
+    /// Feeds the payloads of files of messages.
     fn messages(&mut self, config: &Config, files: &MessageFilesConfig) -> anyhow::Result<Fed> {
         let found = files.find(&config.format, self.lanes.runtime())?;
         tracing::info!(files = found.len(), "files found");
@@ -135,7 +136,7 @@ impl Feeder<'_> {
                         let offset = file.slot().offset;
                         tracing::error!("{error}; its records begin at offset {offset}");
                         fed.unreadable += 1;
-                        // Files after it in its chain would take its place.
+                        // Later files of its chain would take its offsets.
                         blocked = Some(topic.clone());
                     }
                     _ => return Err(error),
@@ -145,7 +146,7 @@ impl Feeder<'_> {
         Ok(fed)
     }
 
-    /// Hands over the records of a file; true if told to stop.
+    /// Feeds the records of a file; returns true if a stop was requested.
     fn file(&mut self, file: &MessageFile) -> anyhow::Result<bool> {
         self.enter((file.slot().topic.clone(), 0))?;
         if file.is_done(self.next) {
@@ -193,13 +194,16 @@ impl Feeder<'_> {
             })?;
         match begun.first() {
             Some(Begin::At(next)) => self.next = *next,
-            _ => bail!("{}: its chain cannot be continued; the log says why", partition.0),
+            _ => bail!(
+                "{}: its chain cannot be continued; the log has the reason",
+                partition.0
+            ),
         }
         self.open.push_back(partition);
         Ok(())
     }
 
-    /// Waits until the lane takes the record; true if told to stop.
+    /// Waits until the lane accepts the record; returns true if a stop was requested.
     fn hand(&self, record: Incoming) -> anyhow::Result<bool> {
         let mut waiting = record;
         loop {
@@ -215,7 +219,7 @@ impl Feeder<'_> {
     }
 }
 
-/// Puts the code of its file in the place of the file's name.
+/// Replaces the file's name in a record by its code.
 pub(crate) fn rename(record: &mut Record, slot: &Slot) {
     let at: &mut Coordinates = match record {
         Record::Note(event) => &mut event.at,
@@ -243,7 +247,7 @@ fn is_told_to_stop(lanes: &Pipeline, inbox: &Receiver<Command>) -> anyhow::Resul
             Command::Release(_) | Command::Journalled { .. } | Command::Renew(_) | Command::Stop => {}
             Command::Fail(error) => bail!(error),
             Command::Reopen((file, _)) => {
-                bail!("{file}: another run writes the same chain; let one of them end")
+                bail!("{file}: another run writes the same chain; wait until it has ended")
             }
         }
     }

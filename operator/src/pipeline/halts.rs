@@ -1,4 +1,4 @@
-//! Lanes that an operator must decide about: what is logged, counted and shown of them.
+//! Halted lanes, which an operator must decide about: their logs, metrics and status.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -9,7 +9,7 @@ use super::Pipeline;
 use crate::telemetry::HaltCode;
 
 impl Pipeline {
-    /// The chain of a partition cannot be continued.
+    /// Reports that the chain of a partition cannot be continued.
     pub(super) fn log_broken(&self, partition: &Partition, error: &ChainError) {
         let (topic, number) = partition;
         tracing::error!("lane {topic}/{number} halted: {error}");
@@ -21,24 +21,24 @@ impl Pipeline {
         self.halted(partition, code, error.to_string());
     }
 
-    /// The log of a partition does not have the offset at which its chain goes on.
+    /// Reports that the log of a partition does not have the offset at which its chain continues.
     pub(super) fn log_out_of_range(&self, range: &LogRange, next: i64) {
         let (topic, partition) = &range.partition;
         let (low, high) = (range.low, range.high);
         tracing::error!(
-            "lane {topic}/{partition} halted: its chain goes on at offset {next}, and the log holds {low} to {high}. If the records between are \
-             lost for good, run `lethe skip --topic {topic} --partition {partition} --to {low} --reason WHY` and restart; if the topic was made \
-             anew, write to a new dataset"
+            "lane {topic}/{partition} halted: its chain continues at offset {next}, but the log holds {low} to {high}. If the records in between are \
+             lost for good, run `lethe skip --topic {topic} --partition {partition} --to {low} --reason WHY` and restart; if the topic was \
+             recreated, write to a new dataset"
         );
-        let why = format!("its chain goes on at offset {next}, and the log holds {low} to {high}");
+        let why = format!("its chain continues at offset {next}, but the log holds {low} to {high}");
         self.halted(&range.partition, HaltCode::OutOfRange, why);
     }
 
-    /// The consumer reads a partition no further. `next` is what its lane had to write next.
+    /// Reports that the consumer stopped reading a partition. `next` is the next offset of its lane.
     pub(super) fn log_halt(&self, partition: &Partition, next: Option<i64>, halt: &Halt) {
         let (topic, number) = partition;
         match halt {
-            // Without a lane it is halted already.
+            // Without a lane it has already halted.
             Halt::BeyondTheEnd(range) => {
                 if let Some(next) = next {
                     self.log_out_of_range(range, next);

@@ -1,24 +1,24 @@
-//! A record on its way from a source to a row.
+//! A record between its source and its row.
 
 use lethe_connectors::kafka::source::RawRecord;
 use lethe_core::{Coordinates, Record};
 
 use super::cost::HEAVY;
 
-/// One record on its way to a lane.
+/// A record on its way to a lane.
 pub(crate) enum Incoming {
-    /// As Kafka delivered it: the format has yet to read it.
+    /// As delivered by Kafka, not decoded yet.
     Raw(RawRecord),
-    /// As a file source read it.
+    /// As read by a file source.
     Read(Record),
-    /// Decoded, and too heavy to be worked on together with others.
+    /// Decoded, and too heavy to be processed with others.
     Heavy(HeavyRecord),
 }
 
-/// A decoded record that has a turn to itself.
+/// A decoded record that has a turn of its own.
 pub(crate) struct HeavyRecord {
     pub(super) record: Record,
-    /// What the work on it takes, in bytes of memory.
+    /// The memory that processing it takes, in bytes.
     pub(super) cost: usize,
     /// Bytes of its payload, or of its text.
     pub(super) size: usize,
@@ -26,7 +26,7 @@ pub(crate) struct HeavyRecord {
 }
 
 impl Incoming {
-    /// Where it came from.
+    /// Returns its coordinates.
     pub(crate) const fn at(&self) -> &Coordinates {
         match self {
             Self::Raw(record) => &record.at,
@@ -35,7 +35,7 @@ impl Incoming {
         }
     }
 
-    /// When it was produced, in ms since 1970, if its source tells.
+    /// Returns the time when it was produced, in ms since 1970, if its source has one.
     pub(crate) const fn timestamp(&self) -> Option<i64> {
         match self {
             Self::Raw(record) => record.timestamp,
@@ -44,7 +44,7 @@ impl Incoming {
         }
     }
 
-    /// Bytes of its payload, or of its text.
+    /// Returns the bytes of its payload, or of its text.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::Raw(record) => record.payload.as_ref().map_or(0, |payload| payload.0.len()),
@@ -54,9 +54,10 @@ impl Incoming {
         }
     }
 
-    /// The bytes that the budget of the lanes books while it waits and while it is worked on together with others: twice its
-    /// size, since then it is in memory both as it came and as it leaves. What exceeds the size of a heavy record is booked
-    /// once: the work on such a record has a budget of its own ([`Limits`](super::Limits)).
+    /// Returns the bytes that the lanes' budget counts while it waits and while it is processed with others:
+    /// twice its size, since it is then in memory both as it came and as it leaves. Beyond the size of a
+    /// heavy record only one copy counts: processing such a record has a budget of its own
+    /// ([`Limits`](super::Limits)).
     pub(crate) fn weight(&self) -> usize {
         self.size() + self.size().min(HEAVY) + size_of::<Self>()
     }

@@ -21,14 +21,14 @@ use super::pool::Pool;
 use super::turns::Turns;
 use crate::telemetry::{Closing, LaneBoard, Measures, Stage, Telemetry, Work};
 
-/// Records that are tagged together at most.
+/// The maximum number of records that are tagged together.
 const BATCH_RECORDS: usize = 256;
-/// Payload bytes that are tagged together at most, unless one record alone has more.
+/// The maximum payload bytes that are tagged together, unless a single record has more.
 const BATCH_BYTES: usize = 2 << 20;
-/// How often a lane looks whether its open file is due.
+/// How often a lane checks whether its open file is due.
 const TICK: Duration = Duration::from_millis(250);
 
-/// What a lane needs of the program. Shared by all lanes.
+/// The services that all lanes share.
 pub(crate) struct Shop {
     pub(crate) edition: Current<Edition>,
     pub(crate) format: Current<dyn Format>,
@@ -41,18 +41,20 @@ pub(crate) struct Shop {
     pub(crate) commands: std::sync::mpsc::Sender<Command>,
 }
 
-/// How a lane says what became durable while it drained.
+/// Reports what became durable while a lane drained.
 pub(crate) type Reply = oneshot::Sender<Option<Receipt>>;
 
-/// What a lane can be told beside records.
+/// Commands to a lane, besides records.
 pub(crate) enum Control {
-    /// Close the open file: memory is tight, which is what the leave is for, or somebody waits to see it.
+    /// Close the open file: because memory is tight, for which the relief is, or because a reader waits for
+    /// it.
     Flush(Option<Relief>),
-    /// Work off what is queued until this moment, close the open file, say what became durable, end.
+    /// Process the queue until this moment, close the open file, report what became durable, end.
     Drain(Instant, Reply),
 }
 
-/// One lane. Runs until it is drained or dropped; whatever it holds then was never released.
+/// A lane. It runs until it is drained or dropped; offsets of records that it still holds were never
+/// released.
 pub(crate) struct Lane {
     pub(crate) partition: Partition,
     /// The topic's id when the lane began, if it has one.
@@ -62,19 +64,19 @@ pub(crate) struct Lane {
     pub(crate) control: mpsc::UnboundedReceiver<Control>,
     pub(crate) share: Arc<Share>,
     pub(crate) board: Arc<LaneBoard>,
-    /// What the open file's rows were redacted by; none before the first.
+    /// The engine version of the open file's rows; `None` before the first.
     pub(crate) edition: Option<Arc<Edition>>,
     pub(crate) writer: Option<Box<LaneWriter>>,
     pub(crate) open: Open,
     pub(crate) careful: Careful,
 }
 
-/// The state of the file that is open.
+/// The state of the open file.
 #[derive(Clone, Copy)]
 pub(crate) struct Open {
     since: Instant,
     last_row: Instant,
-    /// What of the lane's share the writer's buffers make.
+    /// The writer's buffers as a part of the lane's share.
     buffered: usize,
 }
 
@@ -88,7 +90,7 @@ impl Open {
         }
     }
 
-    /// A row was added, perhaps the first.
+    /// Records that a row was added, which may be the first.
     pub(super) fn added(&mut self, was_empty: bool) {
         let now = Instant::now();
         self.last_row = now;
@@ -98,18 +100,19 @@ impl Open {
     }
 }
 
-/// Why a lane ends before it is told to.
+/// Why a lane ends early.
 pub(super) enum End {
-    /// Another writer's file took its place.
+    /// Another writer created the file first.
     Lost,
-    /// It cannot go on, and neither can the program.
+    /// Neither the lane nor the program can continue.
     Failed(String),
 }
 
 impl Lane {
     /// Runs the lane to its end.
     pub(crate) async fn run(mut self) {
-        // Held until the lane's end is told: whoever waits for the reply must find the failure when it is dropped.
+        // Kept until the lane's end is reported: when the reply is dropped, its receiver must find the
+        // failure.
         let mut reply = None;
         match self.work(&mut reply).await {
             Ok(()) => {}
@@ -127,7 +130,7 @@ impl Lane {
     }
 
     pub(super) fn tell(&self, command: Command) {
-        // The receiver is gone only when the program is ending.
+        // The receiver is gone only when the program ends.
         drop(self.shop.commands.send(command));
     }
 
@@ -150,7 +153,7 @@ impl Lane {
                         self.work_off(until).await?;
                         let receipt = self.commit(Closing::Drain).await?;
                         if let Some(reply) = asked.take() {
-                            // Nobody waits any longer: the deadline has passed.
+                            // The deadline has passed, so nobody receives the reply.
                             drop(reply.send(receipt));
                         }
                         return Ok(());
@@ -173,7 +176,7 @@ impl Lane {
         }
     }
 
-    /// Handles what is queued, as far as time allows. What is left was never released.
+    /// Processes the queue as far as time allows. Offsets of the remaining records were never released.
     async fn work_off(&mut self, until: Instant) -> Result<(), End> {
         while Instant::now() < until {
             let records: Vec<_> = std::iter::from_fn(|| self.queue.try_recv().ok())
@@ -198,7 +201,7 @@ impl Lane {
         })
     }
 
-    /// Tags, redacts and encodes records, in batches of a bounded size.
+    /// Tags, redacts and encodes records in batches of a bounded size.
     async fn process(&mut self, records: Vec<Incoming>) -> Result<(), End> {
         let mut batch = Vec::new();
         let mut bytes = 0;
@@ -218,7 +221,7 @@ impl Lane {
         }
     }
 
-    /// The edition of now. If it is another than the open file's, that file is closed first.
+    /// Returns the current engine version. If the open file has another one, closes that file first.
     pub(super) async fn edition(&mut self) -> Result<Arc<Edition>, End> {
         let now = self.shop.edition.get();
         if !self
@@ -239,7 +242,7 @@ impl Lane {
         Ok(now)
     }
 
-    /// Tells where a batch's or a file's time went.
+    /// Reports where the time of a batch or a file went.
     pub(super) fn told(&self, what: &'static str, work: &Work, first: i64, records: usize) {
         for &(stage, took) in &work.stages {
             self.measures().stage(stage, took);
@@ -255,14 +258,14 @@ impl Lane {
         self.shop.telemetry.traces().tell(what, work, attributes);
     }
 
-    /// Books what the writer now holds.
+    /// Updates the share to the writer's buffers.
     pub(super) fn rebook(&mut self, buffered: usize) {
         self.share.take(buffered);
         self.share.give(self.open.buffered);
         self.open.buffered = buffered;
     }
 
-    /// Makes the open file durable, waiting for the store as long as it takes. Nothing if no row is in it.
+    /// Makes the open file durable, waiting for the store as long as necessary. `None` if it has no rows.
     pub(super) async fn commit(&mut self, why: Closing) -> Result<Option<Receipt>, End> {
         let Some(mut writer) = self.writer.take() else {
             return Ok(None);
@@ -299,7 +302,7 @@ impl Lane {
     }
 }
 
-/// Writes a file, trying again as long as the store says that it cannot now.
+/// Writes a file, and retries while the store is temporarily unavailable.
 async fn upload(shop: &Shop, board: &LaneBoard, place: &str, sealed: &SealedFile) -> Result<Receipt, End> {
     let mut backoff = Backoff::new(place);
     loop {

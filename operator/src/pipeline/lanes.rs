@@ -1,4 +1,5 @@
-//! What the consumer's thread calls. Nothing is decided here: these calls block that thread until the work is done.
+//! The interface to the consumer's thread. These calls decide nothing, and block that thread until the work
+//! is done.
 
 use std::time::Instant;
 
@@ -19,18 +20,20 @@ impl Lanes for Pipeline {
         self.admit(Incoming::Raw(record))
             .map_err(|refused| match refused {
                 Incoming::Raw(record) => record,
-                Incoming::Read(_) | Incoming::Heavy(_) => unreachable!("what is refused is what was offered"),
+                Incoming::Read(_) | Incoming::Heavy(_) => {
+                    unreachable!("the refused record is the offered one")
+                }
             })
     }
 
     fn has_room(&self, partition: &Partition) -> bool {
         let lanes = self.lanes();
         if self.budget.is_tight() {
-            // With every partition paused nothing else would ask.
+            // With every partition paused nothing else would trigger it.
             self.relieve(&lanes);
             return false;
         }
-        // A lane that is gone has room for ever: what is offered to it is passed over.
+        // A lane that is gone always has room: records for it are skipped.
         lanes
             .get(partition)
             .is_none_or(|lane| lane.queue.capacity() >= QUEUE_RECORDS / 2)

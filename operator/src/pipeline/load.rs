@@ -1,12 +1,12 @@
-//! How busy the workers are, and what that leaves to heavy records.
+//! The load of the workers, and the processor time that it leaves to heavy records.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Heavy records together take at most this part of the time of all workers while these are busy.
+/// The divisor of all workers' time that gives the share of heavy records while workers are busy.
 const SHARE: u32 = 20;
 
-/// How busy the workers are.
+/// The load of the workers.
 #[derive(Debug)]
 pub(crate) struct Load {
     workers: u32,
@@ -18,12 +18,12 @@ struct State {
     at: Instant,
     busy: u32,
     heavy: u32,
-    /// What each heavy record at work might have taken so far.
+    /// The processor time that each heavy record in progress might have used so far.
     earned: Duration,
 }
 
 impl Load {
-    /// The load of so many workers, none of them busy.
+    /// Creates the load of this many idle workers.
     pub(super) fn new(workers: usize) -> Self {
         Self {
             workers: u32::try_from(workers).unwrap_or(u32::MAX),
@@ -36,29 +36,29 @@ impl Load {
         }
     }
 
-    /// One more worker is busy, as long as the answer lives.
+    /// Counts one more busy worker until the result is dropped.
     pub(super) fn enter(&self) -> Busy<'_> {
         self.now().busy += 1;
         Busy(self)
     }
 
-    /// One more heavy record is worked on, until [`Self::leave_heavy`].
+    /// Counts one more heavy record, until [`Self::leave_heavy`].
     pub(super) fn enter_heavy(&self) {
         self.now().heavy += 1;
     }
 
-    /// One heavy record less is worked on.
+    /// Counts one heavy record less.
     pub(super) fn leave_heavy(&self) {
         self.now().heavy -= 1;
     }
 
-    /// The processor time that each heavy record at work might have taken since the pool began: what the workers left idle, and
-    /// a part of all of their time, shared among these records.
+    /// Returns the processor time that each heavy record might have used since the pool began: the workers'
+    /// idle time and a part of all of their time, shared among these records.
     pub(super) fn earned(&self) -> Duration {
         self.now().earned
     }
 
-    /// The state, up to this moment.
+    /// Updates the state to the current moment.
     fn now(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -71,12 +71,12 @@ impl Load {
     }
 }
 
-/// What each of so many heavy records may take of a time in which so many of the workers are idle.
+/// Returns the share of each heavy record in a period during which some of the workers are idle.
 fn earned(passed: Duration, workers: u32, idle: u32, heavy: u32) -> Duration {
     (passed * idle + passed * workers / SHARE) / heavy.max(1)
 }
 
-/// A worker that is busy.
+/// A busy worker.
 pub(super) struct Busy<'a>(&'a Load);
 
 impl Drop for Busy<'_> {
@@ -113,7 +113,7 @@ mod tests {
         let busy = load.enter();
         let occupied = over(&load);
         drop(busy);
-        // No bound on the clock: whatever the time that passed, the shares of it are known.
+        // No bound on the clock: the shares hold for any elapsed time.
         assert!(idle > 0.5 && occupied < 0.1, "{idle} {occupied}");
     }
 }

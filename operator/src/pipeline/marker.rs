@@ -1,12 +1,15 @@
-//! What a lane has in hand, written where the next process finds it after this one died.
+//! Markers: a lane writes to the store which records it has in hand, so that the next process finds them
+//! after a death.
 //!
-//! A record can kill the process that works on it: it takes more memory than any estimate says, or a library aborts. Started
-//! again, the process reads the same record and dies again. So the store keeps one small object a chain, under a name that is
-//! never listed ([`Store::list_after`]). A lane writes it once when it takes its first records, and from then on only if the lane
-//! before it did not end in order at the same place ([`Careful`](super::careful::Careful)).
+//! A record can kill the process that works on it: it takes more memory than estimated, or a library aborts.
+//! After a restart the process reads the same record and dies again. So the store keeps one small object per
+//! chain, under a name that is never listed ([`Store::list_after`]). A lane writes it once when it takes its
+//! first records, and from then on only if the previous lane did not end in order at the same offset
+//! ([`Careful`](super::careful::Careful)).
 //!
-//! Marks are hints. Files of a chain are created once whatever a mark says, so that neither a lost mark nor one that several
-//! writers overwrite can lose or duplicate a row. A store that refuses marks leaves a lane without this protection.
+//! Markers are hints. Files of a chain are created once, whatever a marker contains, so neither a lost marker
+//! nor one that several writers overwrite can lose or duplicate a row. If a store refuses markers, its lanes
+//! lack this protection.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,59 +24,59 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-/// Deaths with a record alone in hand after which it is quarantined.
+/// The number of deaths with a record alone in hand after which it is quarantined.
 pub(crate) const DEATHS: u32 = 3;
-/// How long a lane waits for the store to read or write a mark.
+/// How long a lane waits for the store to read or write a marker.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The version of a mark's form. One of another version is not understood, and replaced.
+/// The version of a marker's format. A marker of another version is ignored and replaced.
 const FORMAT: u32 = 1;
 
-/// What a lane had in hand.
+/// The records that a lane has in hand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mark {
     format: u32,
-    /// The process that wrote it. A lane that finds a mark of its own process follows no death: the group took the partition
-    /// away and gave it back.
+    /// The process that wrote it. If a lane finds a marker of its own process, nothing died: the group moved
+    /// the partition away and back.
     #[serde(default)]
     process: String,
-    /// Where the chain ended when the lane began.
+    /// The end of the chain when the lane began.
     tail: i64,
-    /// Lanes in a row that began at this tail and did not get past it.
+    /// The number of lanes in a row that began at this tail and did not get past it.
     deaths: u32,
-    /// The records that are being worked on, where that is announced.
+    /// The announced records, if records are announced.
     hand: Option<Hand>,
-    /// Records that were found to kill the process and are not durable yet.
+    /// Records that are known to kill the process and are not durable yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     poison: Vec<i64>,
 }
 
-/// Records that are being worked on.
+/// Records that are being processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Hand {
     first: i64,
     last: i64,
     /// Whether this is one record, and the process works on no other.
     alone: bool,
-    /// How often a process died before with this record alone in hand.
+    /// The number of earlier deaths with this record alone in hand.
     deaths: u32,
-    /// Whether the work was broken off, or has not begun: its end is no death.
+    /// Whether the work was interrupted or has not begun, so that its end is not a death.
     interrupted: bool,
 }
 
-/// How a lane goes on from what it found.
+/// A lane's plan, which follows from the marker that it found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// Whether batches are announced.
     pub(super) cautious: bool,
-    /// The offsets whose records are worked on one by one.
+    /// The offsets whose records are processed one by one.
     pub(crate) singly: Option<RangeInclusive<i64>>,
-    /// How often a process died with the first of them alone in hand.
+    /// The number of deaths with the first of them alone in hand.
     pub(crate) deaths: u32,
     mark: Mark,
 }
 
 impl Plan {
-    /// The plan of a lane of a process that begins at `tail` and found a mark, or none.
+    /// Returns the plan of a lane that begins at `tail`, from the marker that it found, if any.
     pub(super) fn of(found: Option<&Mark>, tail: i64, process: &str) -> Self {
         let mut mark = Mark {
             format: FORMAT,
@@ -94,12 +97,12 @@ impl Plan {
         mark.poison = found.poison.clone();
         mark.poison.retain(|&offset| offset >= tail);
         match found.hand {
-            // A batch that this process was working on when it lost the partition is above suspicion.
+            // A batch that this process had in hand when it lost the partition is not suspected.
             Some(hand) if hand.last >= tail && (died || hand.alone || hand.interrupted) => {
                 let counts = died && hand.alone && !hand.interrupted;
                 let deaths = hand.deaths + u32::from(counts);
                 let first = hand.first.max(tail);
-                // Until it is worked on again, the next process finds what this one found.
+                // Until the records are processed again, the next process must find the same marker.
                 mark.hand = Some(Hand {
                     first,
                     deaths,
@@ -120,7 +123,7 @@ impl Plan {
         }
     }
 
-    /// Records that were found to kill the process.
+    /// Returns the records that are known to kill the process.
     pub(crate) fn poison(&self) -> &[i64] {
         &self.mark.poison
     }
@@ -135,7 +138,7 @@ impl Plan {
     }
 }
 
-/// The marks that one process reads and writes in a store.
+/// The markers of one process in a store.
 #[derive(Clone, Debug)]
 pub(crate) struct Marks {
     store: Arc<dyn Store>,
@@ -143,19 +146,19 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// The marks of a process that begins now.
+    /// Creates the markers of a new process.
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
         let process = uuid::Uuid::new_v4().to_string().into();
         Self { store, process }
     }
 
-    /// The mark of a partition's chain.
+    /// Returns the marker of a partition's chain.
     pub(crate) fn of_chain(&self, partition: &Partition) -> Arc<Marker> {
         let chain = ChainId::new(Arc::clone(&partition.0), partition.1);
         self.of(&chain.notes_folder())
     }
 
-    /// The mark of whatever goes by this name: rows that follow one another, worked on by one process at a time.
+    /// Returns the marker of this name, for consecutive rows that one process at a time works on.
     pub(crate) fn of(&self, name: &str) -> Arc<Marker> {
         Arc::new(Marker {
             of: self.clone(),
@@ -167,24 +170,24 @@ impl Marks {
     }
 }
 
-/// The mark of one chain in the store.
+/// The marker of one chain in the store.
 #[derive(Debug)]
 pub(crate) struct Marker {
     of: Marks,
     name: String,
-    /// The mark as it is to be; none before the lane's first records.
+    /// The marker to write; `None` before the lane's first records.
     mark: Mutex<Option<Mark>>,
-    /// Whether the lane is being taken away: what it does not complete now did not die.
+    /// Whether the partition is being taken away, so that unfinished records did not kill the process.
     leaving: AtomicBool,
-    /// Held while the object is written, so that the last state is what stays.
+    /// Held during a write, so that the last state is the one that stays.
     writing: tokio::sync::Mutex<()>,
 }
 
 impl Marker {
-    /// Reads what the lane before this one left, and says how to go on at `tail`.
+    /// Reads the previous lane's marker, and returns the plan for continuing at `tail`.
     pub(crate) async fn begin(&self, tail: i64) -> Plan {
         let found = match tokio::time::timeout(PATIENCE, self.of.store.read(&self.name)).await {
-            // What is no mark is replaced by one.
+            // An invalid marker is replaced.
             Ok(Ok(bytes)) => serde_json::from_slice::<Mark>(&bytes).ok(),
             Ok(Err(StoreError::NotFound(_))) => None,
             Ok(Err(error)) => {
@@ -198,7 +201,7 @@ impl Marker {
         plan
     }
 
-    /// Announces the records that are worked on next. `alone` is how often a process died with this one record in hand; none if
+    /// Announces the next records. `alone` is the number of deaths with this single record in hand; `None` if
     /// the process works on others too.
     pub(crate) async fn announce(&self, offsets: RangeInclusive<i64>, alone: Option<u32>) {
         self.set_hand(Some(Hand {
@@ -211,7 +214,7 @@ impl Marker {
         .await;
     }
 
-    /// A record was found to kill the process. It is known from then on, until it is durable.
+    /// Records that a record kills the process. This stays in the marker until the record is durable.
     pub(crate) async fn condemn(&self, offset: i64) {
         if let Some(mut mark) = self.get() {
             mark.poison.push(offset);
@@ -219,13 +222,13 @@ impl Marker {
         }
     }
 
-    /// What was announced is done.
+    /// Marks the announced records as done.
     pub(crate) async fn done(&self) {
         self.set_hand(None).await;
     }
 
-    /// The lane is being taken away, or the process is leaving: what is in hand may stay undone, and is not to blame. Returns at
-    /// once; writes only if a record is announced as alone.
+    /// Records that the partition is being taken away, or that the process ends: records in hand may stay
+    /// unfinished without being suspected. Returns immediately; writes only if a single record is announced.
     pub(crate) fn leave(self: &Arc<Self>, runtime: &Handle) {
         let was = self.leaving.swap(true, Ordering::Relaxed);
         let is_alone = |mark: &Mark| mark.hand.is_some_and(|hand| hand.alone && !hand.interrupted);
@@ -235,7 +238,7 @@ impl Marker {
         }
     }
 
-    /// Does that at a moment: what a lane that drains has in hand then is broken off. Before it, a death counts.
+    /// Does the same at a given moment, when a draining lane interrupts its work. Before it, a death counts.
     pub(crate) fn leave_at(self: &Arc<Self>, moment: Instant, runtime: &Handle) {
         let (marker, on) = (Arc::downgrade(self), runtime.clone());
         runtime.spawn(async move {
@@ -247,7 +250,7 @@ impl Marker {
     }
 
     fn get(&self) -> Option<Mark> {
-        // Each change is one assignment: a panic leaves nothing half done.
+        // Each change is one assignment, so a panic leaves a consistent state.
         self.mark.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -262,12 +265,15 @@ impl Marker {
         }
     }
 
-    /// Writes the mark as it is now. A failure is logged and passed over: a lane must not wait for a hint.
+    /// Writes the current marker. A failure is only logged: a lane must not wait for a hint.
     async fn write(&self) {
         match tokio::time::timeout(PATIENCE, self.put()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => self.warn(&error),
-            Err(_) => tracing::warn!(name = self.name, "the store does not answer; no mark is written"),
+            Err(_) => tracing::warn!(
+                name = self.name,
+                "the store does not respond; the marker was not written"
+            ),
         }
     }
 
@@ -281,7 +287,7 @@ impl Marker {
         }
         let bytes = Bytes::from(serde_json::to_vec(&mark).unwrap_or_default());
         match self.of.store.look(&self.name).await {
-            // Of two writers that do this at the same moment one fails, and either mark may stay.
+            // If two writers do this at the same moment, one fails, and either marker may stay.
             Ok(object) => self.of.store.replace(&self.name, bytes, &object.version).await,
             Err(StoreError::NotFound(_)) => self.of.store.create(&self.name, bytes).await,
             Err(error) => Err(error),
@@ -289,7 +295,7 @@ impl Marker {
     }
 
     fn warn(&self, error: &StoreError) {
-        tracing::warn!(%error, "cannot read or write the mark of records in hand; a record that kills the process would not be found");
+        tracing::warn!(%error, "cannot read or write the marker of records in hand; a record that kills the process would not be identified");
     }
 }
 
@@ -299,7 +305,7 @@ mod tests {
 
     use super::*;
 
-    /// The mark of a chain, as a new process has it.
+    /// Returns the marker of a chain in a new process.
     fn marker(store: &Arc<dyn Store>) -> Arc<Marker> {
         Marks::new(Arc::clone(store)).of_chain(&("notes".into(), 3))
     }
@@ -314,7 +320,7 @@ mod tests {
         assert!(!marker(&store).begin(5).await.cautious, "the first lane");
         assert!(
             !marker(&store).begin(9).await.cautious,
-            "the lane before it got on"
+            "the previous lane made progress"
         );
         let plan = marker(&store).begin(9).await;
         assert!(plan.cautious && plan.singly.is_none(), "it did not get past 9");
@@ -329,7 +335,7 @@ mod tests {
         lane.announce(7..=40, None).await;
         let plan = marker(&store).begin(9).await;
         assert_eq!((plan.singly, plan.deaths), (Some(9..=40), 0));
-        // Killed before it came so far, the next one finds the same.
+        // A process that was killed before this point leaves the same state for the next one.
         assert_eq!(marker(&store).begin(9).await.singly, Some(9..=40));
         assert_eq!(
             marker(&store).begin(41).await.singly,
@@ -349,7 +355,7 @@ mod tests {
         let lane = marker(&store);
         let plan = lane.begin(5).await;
         assert_eq!((plan.singly, plan.deaths), (Some(5..=5), DEATHS));
-        // It completes after all: nothing is left of that.
+        // The record completes after all, which clears the suspicion.
         lane.done().await;
         assert_eq!(marker(&store).begin(5).await.deaths, 0);
     }
@@ -394,9 +400,10 @@ mod tests {
             assert!(!plan.cautious && plan.singly.is_none());
             lane.announce(5..=40, None).await;
         }
-        // Another process cannot know whether this one lives.
+        // Another process cannot know whether this one is alive.
         assert_eq!(marker(&store).begin(5).await.singly, Some(5..=40));
-        // What a dead process left stays under suspicion, and the loss of the partition is no further death.
+        // The records of a dead process stay suspected, and losing the partition does not count as another
+        // death.
         for _ in 0..2 {
             let lane = again();
             let plan = lane.begin(5).await;

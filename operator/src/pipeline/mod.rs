@@ -1,6 +1,6 @@
-//! The stream: one lane a partition, from the consumer to the store.
+//! The stream: one lane per partition, from the consumer to the store.
 //!
-//! `lanes.rs` is what the consumer's thread calls; `assignment.rs` does the work of it without blocking a thread; lanes are
+//! The consumer's thread calls `lanes.rs`; `assignment.rs` does the work without blocking a thread; lanes are
 //! tasks; tagging runs on the pool's threads.
 
 mod assignment;
@@ -55,7 +55,7 @@ use budget::Share;
 use careful::Careful;
 use lane::{Control, Lane, Open};
 
-/// Records that a lane's queue holds at most. Memory is the budget's to limit.
+/// The maximum number of records in a lane's queue. The budget limits the memory.
 const QUEUE_RECORDS: usize = 4096;
 
 /// All lanes of the program.
@@ -74,7 +74,7 @@ pub(crate) struct Pipeline {
     checked: OnceCell<()>,
 }
 
-/// The consumer's ends of a lane.
+/// The consumer's handles of a lane.
 struct Handles {
     queue: mpsc::Sender<Incoming>,
     control: mpsc::UnboundedSender<Control>,
@@ -89,14 +89,14 @@ struct Handles {
 
 impl Drop for Handles {
     fn drop(&mut self) {
-        // What it has in hand is broken off.
+        // The records in hand are interrupted.
         self.marker.leave(&self.runtime);
         self.task.abort();
     }
 }
 
 impl Pipeline {
-    /// A pipeline without lanes. Whatever it waits for, it hears `stop`.
+    /// Creates a pipeline without lanes. All its waits end at `stop`.
     pub(crate) fn new(
         shop: Shop,
         budget: Arc<Budget>,
@@ -119,37 +119,37 @@ impl Pipeline {
         }
     }
 
-    /// What lanes need of the program.
+    /// Returns the services that lanes share.
     pub(crate) fn shop(&self) -> &Shop {
         &self.shop
     }
 
-    /// What lanes run on.
+    /// Returns the runtime of the lanes.
     pub(crate) const fn runtime(&self) -> &Handle {
         &self.runtime
     }
 
-    /// The stop that everything in here hears.
+    /// Returns the stop that ends all waits.
     pub(crate) const fn stop(&self) -> &Stop {
         &self.stop
     }
 
-    /// What went through so far.
+    /// Returns the counts so far.
     pub(crate) fn counters(&self) -> &Counters {
         &self.shop.counters
     }
 
-    /// The most memory that lanes ever held together, in bytes.
+    /// Returns the most memory that lanes ever held together, in bytes.
     pub(crate) fn peak(&self) -> usize {
         self.budget.peak()
     }
 
     fn lanes(&self) -> MutexGuard<'_, BTreeMap<Partition, Handles>> {
-        // Each change is one insertion or removal: a panic leaves nothing half done.
+        // Each change is one insertion or removal, so a panic leaves a consistent state.
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What files of a log's chain follow from now.
+    /// Returns the current fingerprints of a log's chain.
     fn fingerprints(&self, range: &LogRange) -> Fingerprints {
         let now = self.shop.edition.get();
         now.fingerprints.of_topic(range.topic_id.as_deref())
@@ -157,7 +157,7 @@ impl Pipeline {
 
     fn start_lane(&self, range: &LogRange, writer: LaneWriter) {
         let partition = &range.partition;
-        // A file's end is known when it is reached.
+        // A file's end is known only when it is reached.
         let end = Some(range.high).filter(|&high| high < i64::MAX);
         let next = writer.next();
         let board = self.board().open(partition, next, end);
@@ -194,26 +194,26 @@ impl Pipeline {
         );
     }
 
-    /// Asks the lane that holds the most to close its file, unless one is at it already.
+    /// Asks the lane that holds the most to close its file, unless another lane is doing so.
     fn relieve(&self, lanes: &BTreeMap<Partition, Handles>) {
         if let Some(lane) = lanes.values().max_by_key(|lane| lane.share.held())
             && let Some(relief) = self.budget.relief()
         {
-            // A lane that has ended needs no flush; the leave goes back with the message.
+            // A lane that has ended needs no flush; dropping the message releases the relief.
             drop(lane.control.send(Control::Flush(Some(relief))));
         }
     }
 
-    /// Hands a record to its lane, or gives it back if the lane is full or memory is.
+    /// Passes a record to its lane, or returns it if the lane or the memory is full.
     #[expect(
         clippy::result_large_err,
-        reason = "the record itself, given back: boxing it would cost every record that is taken"
+        reason = "the error is the record itself; boxing it would cost every accepted record"
     )]
     pub(crate) fn admit(&self, record: Incoming) -> Result<(), Incoming> {
         let at = record.at();
         let lanes = self.lanes();
         let Some(lane) = lanes.get(&(Arc::clone(&at.topic), at.partition)) else {
-            // Halted or lost: its offsets are not released, so it is read again.
+            // The lane halted or was lost. Offsets are not released, so the record is read again.
             return Ok(());
         };
         if at.offset < lane.next {
@@ -224,7 +224,7 @@ impl Pipeline {
             self.relieve(&lanes);
             return Err(record);
         }
-        // Booked before it is sent: the lane gives it back as soon as it has it.
+        // Counted before it is sent, since the lane releases it as soon as it has it.
         lane.share.take(bytes);
         let (offset, timestamp) = (at.offset, record.timestamp());
         if let Err(refused) = lane.queue.try_send(record) {

@@ -1,4 +1,4 @@
-//! The codes of a run's files, and whether the dataset that is there fits them.
+//! The codes of a run's files, and the check that the existing dataset matches them.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use super::patience::until_answered;
 use crate::config::{Config, Naming, is_strict};
 use crate::exit::usage;
 
-/// The files of messages with their codes.
+/// Returns the files of messages with their codes.
 ///
 /// # Errors
-/// If the list of codes cannot be used, or is not the dataset's.
+/// If the list of codes cannot be used, or does not belong to the dataset.
 pub(super) fn of_messages(
     config: &Config,
     found: MessageFiles,
@@ -26,16 +26,17 @@ pub(super) fn of_messages(
     };
     if codes.is_new() && first_code(lanes)?.is_some() {
         return Err(usage(
-            "key `source.codes`: the list is empty, and the dataset holds chains of files by codes: all files would be read again; restore the list, or write to a new dataset",
+            "key `source.codes`: the list is empty, but the dataset has chains with codes, so all files would be read again; restore the list, or write to a new dataset",
         ));
     }
     Ok(found.coded(&mut codes)?)
 }
 
-/// The codes of files of notes; none where chains go by their names.
+/// Returns the codes of files of notes; `None` if chains have the files' names.
 ///
 /// # Errors
-/// If the policy's mode allows no names and the dataset is new; if the dataset has chains by names, and codes are asked for.
+/// If the dataset is new and the policy's mode does not allow names; if codes are configured and the dataset
+/// has chains with names.
 pub(super) fn of_notes(
     config: &Config,
     files: &FileSourceConfig,
@@ -49,11 +50,11 @@ pub(super) fn of_notes(
         }
         if first(lanes, "notes", None)?.is_none() {
             return Err(usage(
-                "key `source.names`: chains would be named after the files, and a file's name may be a patient's; say `names = \"codes\"`, and `codes = { kind = \"folder\", path = ... }` for a private list of files and codes",
+                "key `source.names`: chains would have the names of files, which may identify a patient; set `names = \"codes\"`, and `codes = { kind = \"folder\", path = ... }` for a private list of files and codes",
             ));
         }
         tracing::warn!(
-            "chains are named after their files, as in the dataset that is there; a new dataset needs `names = \"codes\"`"
+            "chains have the names of their files, since the existing dataset has them; for a new dataset, set `names = \"codes\"`"
         );
         return Ok(None);
     }
@@ -65,13 +66,13 @@ pub(super) fn of_notes(
         for topic in &topics {
             if first(lanes, &ChainId::new(topic.as_str(), 0).notes_folder(), None)?.is_some() {
                 return Err(usage(
-                    "key `source.names`: the dataset has chains that are named after the files: by codes their notes would be there twice; write to a new dataset, or say `names = \"paths\"`",
+                    "key `source.names`: the dataset has chains with the names of files, whose notes would be written twice under codes; write to a new dataset, or set `names = \"paths\"`",
                 ));
             }
         }
         if first_code(lanes)?.is_some() {
             return Err(usage(
-                "key `source.codes`: the list is empty, and the dataset holds chains of files by codes: all files would be read again; restore the list, or write to a new dataset",
+                "key `source.codes`: the list is empty, but the dataset has chains with codes, so all files would be read again; restore the list, or write to a new dataset",
             ));
         }
     }
@@ -81,7 +82,7 @@ pub(super) fn of_notes(
     Ok(Some(codes))
 }
 
-/// The error about the file's code in the place of its name.
+/// Replaces the file's name in an error by its code.
 pub(crate) fn about_code(error: FileError, input: &Path, codes: Option<&Codes>) -> FileError {
     let (Some(codes), Some(path)) = (codes, error.path()) else {
         return error;
@@ -109,9 +110,9 @@ fn open(config: &Config, lanes: &Pipeline) -> anyhow::Result<Option<Codes>> {
     Ok(Some(opened.map_err(FileError::Codes)?))
 }
 
-/// The first chain of the dataset that goes by a code.
+/// Returns the first chain of the dataset that has a code.
 fn first_code(lanes: &Pipeline) -> anyhow::Result<Option<String>> {
-    // Codes sort after this name, which is none itself.
+    // Codes sort after this prefix, which is not a code itself.
     let found = first(lanes, "notes", Some("notes/topic=file-"))?;
     let topic = found
         .and_then(|name| ChainId::parse_notes(&name))
@@ -119,7 +120,7 @@ fn first_code(lanes: &Pipeline) -> anyhow::Result<Option<String>> {
     Ok(topic.filter(|topic| is_code(topic)))
 }
 
-/// The first object below a folder of the dataset that comes after a name.
+/// Returns the first object after a name in a folder of the dataset.
 fn first(lanes: &Pipeline, folder: &str, after: Option<&str>) -> anyhow::Result<Option<String>> {
     let store = lanes.shop().store.as_ref();
     let ask = || async move { Ok(store.list_page(folder, after, 1).await?) };

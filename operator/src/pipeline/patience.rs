@@ -1,4 +1,4 @@
-//! Waiting for a store that cannot answer now.
+//! Retries for a store that is temporarily unavailable.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::telemetry::Telemetry;
 /// How often the board hears that the reader waits for a store: a restart would wait too, so `/live` stays 200.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
 
-/// Why a store gave no answer.
+/// Why a store request has no result.
 #[derive(Debug)]
 pub(crate) enum Unanswered {
     /// The program was asked to stop.
     Stopped,
-    /// The store answered with an error that waiting does not cure.
+    /// The store responded with an error that a retry does not fix.
     Refused(ChainError),
 }
 
@@ -40,8 +40,8 @@ impl From<Unanswered> for LaneError {
     }
 }
 
-/// Asks a store whether it keeps its promise of create-only writes ([`verify`]), until it answers. Nothing may be written
-/// before.
+/// Checks that a store supports create-only writes ([`verify`]), and retries until it responds. Nothing may
+/// be written before.
 pub(crate) async fn probe(
     store: &dyn Store,
     telemetry: Option<&Telemetry>,
@@ -50,7 +50,7 @@ pub(crate) async fn probe(
     until_answered(telemetry, stop, || async { Ok(verify(store).await?) }).await
 }
 
-/// Asks a store until it answers, or until the stop is requested, which ends a request under way too.
+/// Retries a request until it succeeds, or until the stop is requested, which also cancels a running request.
 pub(crate) async fn until_answered<T, F: Future<Output = Result<T, ChainError>>>(
     telemetry: Option<&Telemetry>,
     stop: &Stop,
@@ -84,6 +84,6 @@ pub(crate) async fn until_answered<T, F: Future<Output = Result<T, ChainError>>>
         biased;
         () = stop.requested() => Err(Unanswered::Stopped),
         answer = asking => answer,
-        () = living => unreachable!("the sign of life has no end"),
+        () = living => unreachable!("this loop does not end"),
     }
 }

@@ -1,4 +1,4 @@
-//! Threads that tag and encode, behind a bounded queue: no such work on the runtime's own threads.
+//! Threads that tag and encode, with a bounded queue, to keep this work off the runtime's threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,11 +9,11 @@ use super::load::Load;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// By how much the priority of a heavy job is below that of the workers (`nice`). With two busy processors, two such threads get
-/// less than a tenth of them, and still go on.
+/// How far the priority of a heavy job is below that of the workers (`nice`). With two busy processors, two
+/// such threads get less than a tenth of them, and still make progress.
 const NICE: i32 = 10;
 
-/// A job panicked. What it held is gone; what the panic said is withheld.
+/// A job panicked. Its data is gone, and the message of the panic is withheld.
 #[derive(Debug, thiserror::Error)]
 #[error("a worker panicked")]
 pub(crate) struct Panicked;
@@ -22,16 +22,16 @@ pub(crate) struct Panicked;
 pub(crate) struct Pool {
     jobs: mpsc::Sender<Job>,
     load: Arc<Load>,
-    /// Runs jobs where they are given, so that nothing depends on how threads are scheduled.
+    /// Runs jobs on the calling thread, so that nothing depends on thread scheduling.
     #[cfg(test)]
     inline: bool,
 }
 
 impl Pool {
-    /// Starts `workers` threads; as many jobs again may wait.
+    /// Starts `workers` threads; the same number of jobs may wait.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// If the system cannot create a thread.
     pub(crate) fn start(workers: usize) -> std::io::Result<Self> {
         let (jobs, queue) = mpsc::channel::<Job>(workers.max(1));
         let queue = Arc::new(Mutex::new(queue));
@@ -42,7 +42,8 @@ impl Pool {
                 .name(format!("tag-{worker}"))
                 .spawn(move || {
                     loop {
-                        // The lock is held while waiting: idle workers queue up behind it, one job wakes one of them.
+                        // The lock is held while waiting: idle workers queue for it, and a job wakes one of
+                        // them.
                         let job = queue
                             .lock()
                             .unwrap_or_else(PoisonError::into_inner)
@@ -61,7 +62,7 @@ impl Pool {
         })
     }
 
-    /// A pool without threads that runs each job on the thread that gives it.
+    /// Creates a pool without threads, which runs each job on the calling thread.
     #[cfg(test)]
     pub(crate) fn inline() -> Self {
         Self {
@@ -74,7 +75,7 @@ impl Pool {
     /// Runs `work` on a worker and waits for its result.
     ///
     /// # Errors
-    /// [`Panicked`] if it did.
+    /// [`Panicked`] if it panicked.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -88,11 +89,11 @@ impl Pool {
         result.await.map_err(|_| Panicked)
     }
 
-    /// Runs `work` on a thread of its own, at a lower priority than the workers where the system allows it, and waits for its
-    /// result. The caller bounds how many do so at a time ([`Turns`](super::Turns)).
+    /// Runs `work` on a thread of its own, with a lower priority than the workers if the system allows it,
+    /// and waits for its result. The caller limits their number ([`Turns`](super::Turns)).
     ///
     /// # Errors
-    /// [`Panicked`] if it did, or if the system gives no thread.
+    /// [`Panicked`] if it panicked, or if the system cannot create a thread.
     pub(crate) async fn run_heavy<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -104,9 +105,10 @@ impl Pool {
         let (job, result) = answering(work);
         let thread = std::thread::Builder::new().name("tag-heavy".to_owned());
         let run = move || {
-            // On Linux the priority is the thread's own. Without it the record is in the way of others, not wrong.
+            // On Linux each thread has its own priority. Without a lower one the record slows others down,
+            // but the result is the same.
             if let Err(error) = rustix::process::nice(NICE) {
-                tracing::debug!(%error, "heavy records run at the priority of all others");
+                tracing::debug!(%error, "heavy records run with the normal priority");
             }
             job();
         };
@@ -114,18 +116,18 @@ impl Pool {
         result.await.map_err(|_| Panicked)
     }
 
-    /// How busy the workers are.
+    /// Returns the load of the workers.
     pub(super) const fn load(&self) -> &Arc<Load> {
         &self.load
     }
 }
 
-/// A job that sends its result, unless it panics.
+/// Returns a job that sends its result, unless it panics.
 fn answering<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> (Job, oneshot::Receiver<T>) {
     let (give, result) = oneshot::channel();
     let job = move || {
         if let Ok(value) = catch_unwind(AssertUnwindSafe(work)) {
-            // Nobody waits any more if the lane was dropped.
+            // If the lane was dropped, nobody waits for the result.
             drop(give.send(value));
         }
     };

@@ -1,4 +1,5 @@
-//! One step of a lane: records to rows in the open file, in parts that fit the memory and the care that they need.
+//! A step of a lane: turns records into rows of the open file, in parts that fit the memory limits and the
+//! precautions.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use super::transform::{Fault, Terms, transform};
 use crate::telemetry::{Closing, Stage, Work};
 
 impl Lane {
-    /// Puts records into the open file, in order.
+    /// Adds records to the open file, in order.
     pub(super) async fn step(&mut self, records: Vec<Incoming>, bytes: usize) -> Result<(), End> {
         let place = format!("{}/{}", self.partition.0, self.partition.1);
         self.measures().batch(records.len(), bytes);
@@ -48,14 +49,12 @@ impl Lane {
         result
     }
 
-    /// Works on one part, and tries again as long as something that it needs is away. Gives it back in smaller parts if it takes
-    /// too much memory as it is.
+    /// Processes one part, and retries while a service that it needs is unavailable. Returns it in smaller
+    /// parts if it takes too much memory as a whole.
     async fn part(&mut self, part: Part, place: &str) -> Result<Option<Vec<Vec<Incoming>>>, End> {
         let edition = self.edition().await?;
         let Some(mut writer) = self.writer.take() else {
-            return Err(End::Failed(
-                "a lane without a writer was given records".to_owned(),
-            ));
+            return Err(End::Failed("a lane without a writer received records".to_owned()));
         };
         let was_empty = writer.rows() == 0;
         let mut backoff = Backoff::new(&place);
@@ -93,7 +92,7 @@ impl Lane {
                     work.stages.push((Stage::Encode, begun.elapsed()));
                     pushed.map_err(|error| Fault::Broken(error.to_string()))
                 });
-                // Held to the end of the work, even if the lane is dropped meanwhile.
+                // Held until the end of the work, even if the lane is dropped before.
                 drop(turn);
                 (writer, work, result, floor)
             };
@@ -134,8 +133,9 @@ impl Lane {
         result.map_err(|error| End::Failed(format!("{place}: {error}")))
     }
 
-    /// What memory a part takes that needs a turn; none if it is an ordinary batch. Until a payload is decoded only its size is
-    /// known; one that is too large for any turn is quarantined undecoded, which costs nothing.
+    /// Returns the memory of a part that needs a turn; `None` for an ordinary batch. Before a payload is
+    /// decoded only its size is known; one that is too large for any turn is quarantined without decoding,
+    /// which costs nothing.
     fn heavy(&self, part: &Part) -> Option<usize> {
         let [record] = part.records.as_slice() else {
             return None;

@@ -1,4 +1,4 @@
-//! The pace of the work on a record: progress for the lane's board, a limit on its time, and room for the workers.
+//! The pace of processing: progress for the lane's board, a time limit, and priority for the workers.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,11 +11,11 @@ use rustix::time::{ClockId, clock_gettime};
 use super::load::Load;
 use crate::telemetry::LaneBoard;
 
-/// Processor time that the work on any batch may take, and what each byte of its text adds. The slowest text that is known
-/// costs less than a hundredth of that.
+/// The processor time that any batch may take, and the addition per byte of its text. The slowest known text
+/// takes less than a hundredth of it.
 const LEAST: Duration = Duration::from_secs(300);
 const A_BYTE: Duration = Duration::from_millis(1);
-/// How long a heavy record that has taken more than its share waits before it looks again.
+/// How long a heavy record that has used more than its share waits before it checks again.
 const SLICE: Duration = Duration::from_millis(20);
 
 /// Paces the work of one thread on one batch.
@@ -23,19 +23,19 @@ const SLICE: Duration = Duration::from_millis(20);
 pub(super) struct Stride {
     limit: Duration,
     thread: ThreadId,
-    /// Processor time of the thread when the work began.
+    /// The thread's processor time when the work began.
     begun: Duration,
     over: AtomicBool,
-    /// Bytes that the spans may take, where that is limited, and what they would have taken beyond that; 0 if they did not.
+    /// The limit on bytes of spans, if there is one, and the bytes that were refused; 0 if none were.
     memory: Option<usize>,
     wanted: AtomicUsize,
     board: Option<Arc<LaneBoard>>,
-    /// The share in the processors, if this work gives way to the workers.
+    /// The share in the processors, if this work yields to the workers.
     share: Option<Share>,
 }
 
 impl Stride {
-    /// Begins the work of this thread on `bytes` of text.
+    /// Starts the work of this thread on `bytes` of text.
     pub(super) fn begin(bytes: usize, board: Option<&Arc<LaneBoard>>, yields: Option<&Arc<Load>>) -> Self {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         Self::within(LEAST + A_BYTE * bytes, board, yields)
@@ -55,7 +55,7 @@ impl Stride {
         }
     }
 
-    /// The same for work whose spans may take so many bytes.
+    /// Limits the bytes of spans.
     pub(super) fn with_memory(self, bytes: Option<usize>) -> Self {
         Self {
             memory: bytes,
@@ -63,18 +63,18 @@ impl Stride {
         }
     }
 
-    /// The bytes that the spans would have taken, if the work was ended because they may not.
+    /// Returns the bytes of spans that were refused, if that ended the work.
     pub(super) fn over_memory(&self) -> Option<usize> {
         Some(self.wanted.load(Ordering::Relaxed)).filter(|&wanted| wanted > 0)
     }
 
-    /// Whether the work was ended because it took too long.
+    /// Returns whether the time limit ended the work.
     pub(super) fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Waits until this thread has had no more than its share of the processors. Its priority does that where processors are
-    /// short; where a quota is, in a container, only this does.
+    /// Waits until this thread has not used more than its share of the processors. If processors are short,
+    /// its priority has the same effect; under a quota, as in a container, only this wait does.
     fn give_way(&self, now: Duration) {
         let Some(share) = &self.share else { return };
         while share.owes(now) {
@@ -93,7 +93,7 @@ impl Stride {
 impl Pace for Stride {
     fn advance(&self) -> bool {
         self.step();
-        // The clock is that of the thread that does the work. Helpers of a member are not counted.
+        // The clock is that of the working thread. A member's helper threads do not count.
         if std::thread::current().id() == self.thread {
             let now = processor_time();
             if now.saturating_sub(self.begun) > self.limit {
@@ -114,8 +114,8 @@ impl Pace for Stride {
     }
 }
 
-/// Time that this thread has had on a processor. Unlike time on a clock it does not hang on what else the machine does, so that
-/// no note is quarantined because the machine was busy.
+/// Returns the processor time of this thread. Unlike elapsed time it does not depend on other load, so no
+/// note is quarantined because the machine was busy.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(
@@ -124,7 +124,7 @@ fn processor_time() -> Duration {
     )
 }
 
-/// What a heavy record's thread has had of the processors, against what the workers leave to it.
+/// The processor time of a heavy record's thread, compared with what the workers leave to it.
 #[derive(Debug)]
 struct Share {
     load: Arc<Load>,
@@ -134,11 +134,11 @@ struct Share {
 /// The state at the end of the last window.
 #[derive(Debug)]
 struct Taken {
-    /// Processor time of the thread.
+    /// The thread's processor time.
     worked: Duration,
-    /// What a heavy record might have taken.
+    /// The processor time that a heavy record might have used.
     earned: Duration,
-    /// What it has had beyond that. It stays owed if the workers were idle for a moment in between.
+    /// The excess. It is still owed if workers were idle for a moment in between.
     owed: Duration,
 }
 
@@ -155,7 +155,7 @@ impl Share {
         }
     }
 
-    /// Whether the thread, which has had so much processor time in all, has had more than its share.
+    /// Returns whether the thread, with this total processor time, has used more than its share.
     fn owes(&self, worked: Duration) -> bool {
         self.settle(worked, self.load.earned())
     }
@@ -163,7 +163,7 @@ impl Share {
     fn settle(&self, worked: Duration, earned: Duration) -> bool {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let owed = taken.owed + worked.saturating_sub(taken.worked);
-        // What is not taken is not saved up for later.
+        // Unused time is not saved for later.
         *taken = Taken {
             worked,
             earned,
@@ -225,11 +225,11 @@ mod tests {
         let share = Share::begin(&load, Duration::ZERO);
         let start = share.taken.lock().unwrap().earned;
         let settle = |worked, earned| share.settle(millis(worked), start + millis(earned));
-        assert!(settle(50, 5), "45 ms more than it might have taken");
+        assert!(settle(50, 5), "45 ms more than its share");
         assert!(settle(50, 30), "a worker was idle for a moment: 20 ms are left");
         assert!(settle(60, 45), "15 ms");
         assert!(!settle(60, 100), "the workers were idle");
-        assert!(settle(61, 100), "what it did not take then is gone");
+        assert!(settle(61, 100), "unused time is not saved");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! From payloads to redacted rows: what a worker does with a batch.
+//! From payloads to redacted rows: a worker's processing of a batch.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,31 +18,31 @@ use crate::telemetry::{Drift, LaneBoard, Measures, Seen, Stage, Telemetry, Work}
 
 /// Why a batch has no rows.
 pub(crate) enum Fault {
-    /// Something that reading or redacting needs is away: its records, to be tried again.
+    /// A service that decoding or redaction needs is unavailable; the records, for a retry.
     Away(Vec<Incoming>, String),
-    /// Its records do not fit together: what to work on instead, part by part. Nothing of it has rows yet.
+    /// Its records do not fit together; the parts to process instead. None of them has rows yet.
     Parts(Vec<Vec<Incoming>>),
-    /// It will never have any.
+    /// It will never have rows.
     Broken(String),
 }
 
-/// On which terms a batch is worked on.
+/// The limits and context of processing a batch.
 #[derive(Clone)]
 pub(crate) struct Terms {
-    /// What a record may take.
+    /// The limits of a record.
     pub(crate) limits: Limits,
-    /// What this work may take if it is on one record, in bytes: no more than the limit.
+    /// The memory of this work if it is on one record, in bytes; at most the limit.
     pub(crate) memory: usize,
-    /// Whether a batch is given back in parts where it would take too much memory.
+    /// Whether a batch that would take too much memory is returned in parts.
     pub(crate) parts: bool,
-    /// Whose progress it is.
+    /// The lane whose progress is reported.
     pub(crate) board: Option<Arc<LaneBoard>>,
-    /// Which load it gives way to.
+    /// The load that this work yields to.
     pub(crate) yields: Option<Arc<Load>>,
 }
 
 impl Terms {
-    /// Whole batches, whose records have so much memory each.
+    /// Creates terms for whole batches, whose records may each use the limit.
     pub(crate) const fn whole(limits: Limits) -> Self {
         Self {
             limits,
@@ -53,7 +53,8 @@ impl Terms {
         }
     }
 
-    /// Whether the spans of a record, whose payload had `size` bytes, may take so many bytes in a larger turn.
+    /// Returns whether a larger turn allows this many bytes of spans for a record whose payload had `size`
+    /// bytes.
     fn may_have(&self, wanted: usize, record: &Record, size: usize) -> bool {
         let most = self.limits.spans(record, size, self.limits.record);
         self.memory < self.limits.record && wanted <= most
@@ -64,7 +65,7 @@ impl Terms {
     }
 }
 
-/// From payloads to redacted rows. A panic costs the record that caused it.
+/// Turns payloads into redacted rows. A panic costs only the record that caused it.
 pub(super) fn transform(
     shop: &Shop,
     edition: &Edition,
@@ -73,7 +74,7 @@ pub(super) fn transform(
     work: &mut Work,
 ) -> Result<Processed, Fault> {
     let begun = Instant::now();
-    // One for the whole batch: what it has prepared it has.
+    // One format for the whole batch, so that what it has prepared stays available.
     let format = shop.format.get();
     let sizes: Vec<usize> = records.iter().map(Incoming::size).collect();
     let done = process(format.as_ref(), edition, records, terms)?;
@@ -85,7 +86,7 @@ pub(super) fn transform(
     Ok(done.processed)
 }
 
-/// A batch that was decoded and redacted.
+/// A decoded and redacted batch.
 pub(crate) struct Done {
     pub(crate) processed: Processed,
     /// When it was decoded.
@@ -93,8 +94,8 @@ pub(crate) struct Done {
     tokens: u64,
 }
 
-/// Decodes and redacts records, and counts nothing. A panic costs the record that caused it; so does taking more memory than
-/// a record may have.
+/// Decodes and redacts records, and counts nothing. A panic costs only the record that caused it, and so does
+/// exceeding a record's memory.
 pub(crate) fn process(
     format: &dyn Format,
     edition: &Edition,
@@ -138,8 +139,9 @@ pub(crate) fn process(
     }
 }
 
-/// Decodes records, as far as they may be worked on together. [`Fault::Parts`] otherwise: decoding stops at the record that is too
-/// much, so that a batch of small payloads that expand never stands in memory as a whole.
+/// Decodes records that may be processed together, else returns [`Fault::Parts`]. Decoding stops at the
+/// record that exceeds the limit, so that a batch of small payloads that expand is never in memory as a
+/// whole.
 fn decode_all(format: &dyn Format, records: Vec<Incoming>, terms: &Terms) -> Result<Vec<Record>, Fault> {
     let mut decoded: Vec<Record> = Vec::with_capacity(records.len());
     let mut together = 0;
@@ -195,11 +197,11 @@ fn text_bytes(record: &Record) -> usize {
     }
 }
 
-/// Redacts records, and says how many tokens they have. A panic costs the record that caused it, and so does taking more time
-/// or memory than a record may have.
+/// Redacts records, and returns the number of their tokens. A panic costs only the record that caused it, and
+/// so does exceeding a record's time or memory.
 ///
 /// # Errors
-/// As [`Engine::process`](lethe_core::Engine::process).
+/// As for [`Engine::process`](lethe_core::Engine::process).
 pub(crate) fn redact(
     edition: &Edition,
     records: &[Record],
@@ -211,7 +213,7 @@ pub(crate) fn redact(
     }
 }
 
-/// The rows of records whose spans take too much memory.
+/// Returns the quarantined rows of records whose spans take too much memory.
 fn without(edition: &Edition, records: &[Record], terms: &Terms) -> Result<(Processed, u64), BatchError> {
     let instead = records
         .iter()
@@ -220,17 +222,17 @@ fn without(edition: &Edition, records: &[Record], terms: &Terms) -> Result<(Proc
     handle(edition, &instead, &Arc::new(terms.pace(0)))
 }
 
-/// What became of an attempt to redact records.
+/// The result of an attempt to redact records.
 enum Attempt {
-    /// Their rows, and how many tokens they have.
+    /// Their rows, and the number of their tokens.
     Done(Processed, u64),
-    /// The spans of a record that is alone would take so many bytes, which is more than they may.
+    /// The bytes of spans that a single record needs, which exceed the limit.
     Over(usize),
 }
 
-/// As [`redact`]. The payload of a record that is alone had `size` bytes.
+/// As [`redact`]. The payload of a single record had `size` bytes.
 fn attempt(edition: &Edition, records: &[Record], size: usize, terms: &Terms) -> Result<Attempt, BatchError> {
-    // Together, records are so short that their spans fit.
+    // Records that are processed together are so short that their spans fit.
     let spans = match records {
         [record] => Some(terms.limits.spans(record, size, terms.memory)),
         _ => None,
@@ -246,18 +248,19 @@ fn attempt(edition: &Edition, records: &[Record], size: usize, terms: &Terms) ->
     }
     let done = match done {
         Ok(done) if records.len() > 1 && pace.is_over() => {
-            // One of them has used up the time of all: find it. What the others became is made anew.
+            // One of them has used up the time of all, so each is tried alone; the other results are
+            // discarded.
             drop(done);
             survivors(edition, records, terms)
         }
         Ok(done) => done,
-        // Outside the members, which are isolated one by one: find the record that does it.
+        // The panic was outside the members, which are isolated one by one, so each record is tried alone.
         Err(_) => survivors(edition, records, terms),
     };
     done.map(|(processed, tokens)| Attempt::Done(processed, tokens))
 }
 
-/// Redacts records after each was tried alone; those that do not survive it are quarantined.
+/// Redacts records after each was tried alone; those that panic or take too long are quarantined.
 fn survivors(edition: &Edition, records: &[Record], terms: &Terms) -> Result<(Processed, u64), BatchError> {
     let tried: Vec<Option<Record>> = records
         .iter()
@@ -272,7 +275,7 @@ fn survivors(edition: &Edition, records: &[Record], terms: &Terms) -> Result<(Pr
     )
 }
 
-/// Counts what became of a batch, whose records had these `sizes` in bytes.
+/// Counts the results of a batch, whose records had these `sizes` in bytes.
 pub(crate) fn told(
     telemetry: &Telemetry,
     processed: &Processed,
@@ -286,18 +289,18 @@ pub(crate) fn told(
     watch(telemetry.drift(), measures, &seen);
 }
 
-/// Says so when a feed is no longer what it was.
+/// Warns when a feed has changed.
 fn watch(drift: &Drift, measures: &Measures, seen: &Seen) {
     for (signal, ratio) in drift.add(seen) {
         measures.drifted(signal);
         tracing::warn!(
             signal,
-            "the feed has changed: {ratio:.2} times what was usual; docs/operating.md says what to look at"
+            "the feed has changed: the signal is {ratio:.2} times its usual value; see docs/operating.md"
         );
     }
 }
 
-/// The rows, and how many tokens the notes have.
+/// Returns the rows, and the number of the notes' tokens.
 fn handle<'a>(
     edition: &Edition,
     records: impl IntoIterator<Item = &'a Record>,
@@ -314,7 +317,7 @@ fn handle<'a>(
     Ok((edition.engine.process(&batch)?, tokens))
 }
 
-/// The row that takes the place of a record that panics or takes too long; none for any other.
+/// Returns the quarantined record for one that panics or takes too long; `None` for any other.
 fn casualty(edition: &Edition, record: &Record, terms: &Terms) -> Option<Record> {
     let pace = Arc::new(terms.pace(text_bytes(record)));
     let code = match catch_unwind(AssertUnwindSafe(|| handle(edition, [record], &pace))) {
@@ -325,13 +328,13 @@ fn casualty(edition: &Edition, record: &Record, terms: &Terms) -> Option<Record>
     Some(Record::Quarantined(record.at().clone(), code.into()))
 }
 
-/// What the format needs for this record and cannot have now, such as its schema.
+/// Returns what the format needs for this record and cannot get now, such as its schema.
 fn missing(format: &dyn Format, record: &Incoming) -> Option<String> {
     let Incoming::Raw(record) = record else {
         return None;
     };
     let payload = record.payload.as_ref()?;
-    // A panic is the payload's, and told when it is read.
+    // A panic is due to the payload, and is reported when it is decoded.
     let prepared = catch_unwind(AssertUnwindSafe(|| format.prepare(&payload.0)));
     prepared.ok()?.err().map(|unavailable| unavailable.to_string())
 }

@@ -1,5 +1,5 @@
-//! Who works when: heavy records take turns, so that together they stay within the memory that one record may have, and a record
-//! that may kill the process is worked on alone.
+//! Scheduling of records: heavy records take turns, so that together they stay within the memory of one
+//! record, and a record that may kill the process is processed alone.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, OwnedSemaphorePer
 
 use super::cost::Limits;
 
-/// Permits are counted in KiB, so that a 32-bit count holds any budget.
+/// Permits are counted in KiB, so that a 32-bit count covers any budget.
 const UNIT: usize = 1 << 10;
 
 /// The memory of heavy records in hand.
@@ -16,24 +16,24 @@ pub(crate) struct Turns {
     limits: Limits,
     memory: Arc<Semaphore>,
     units: u32,
-    /// Held by all who work; held by one alone whose record may kill the process.
+    /// Shared by all workers; held exclusively by one whose record may kill the process.
     floor: Arc<RwLock<()>>,
 }
 
-/// The right to work on records, with others or alone. Ends when it is dropped.
+/// The right to process records, with others or alone. It ends when it is dropped.
 #[expect(dead_code, reason = "guards are held, not read")]
 pub(crate) enum Floor {
-    /// Others work too.
+    /// Others work at the same time.
     Shared(OwnedRwLockReadGuard<()>),
-    /// Nobody else does.
+    /// Nobody else works.
     Alone(OwnedRwLockWriteGuard<()>),
 }
 
-/// A heavy record's turn. Ends when it is dropped.
+/// A heavy record's turn. It ends when it is dropped.
 pub(crate) type Turn = OwnedSemaphorePermit;
 
 impl Turns {
-    /// Turns within these limits.
+    /// Creates turns within these limits.
     pub(crate) fn new(limits: Limits) -> Self {
         let units = u32::try_from(limits.record / UNIT)
             .unwrap_or(u32::MAX >> 3)
@@ -46,7 +46,7 @@ impl Turns {
         }
     }
 
-    /// Waits until this lane may work: with others, or alone once the others have done what they have in hand.
+    /// Waits until this lane may work: with others, or alone once the others have finished their records.
     pub(crate) async fn floor(&self, alone: bool) -> Floor {
         let floor = Arc::clone(&self.floor);
         match alone {
@@ -55,13 +55,13 @@ impl Turns {
         }
     }
 
-    /// What records may take.
+    /// Returns the limits of records.
     pub(crate) const fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// Waits until `bytes` are free, in the order in which lanes ask. At most two records have a turn at a time, however little
-    /// they take: they share the processors with the workers, and must not crowd them out.
+    /// Waits until `bytes` are free, in the order of requests. At most two records have a turn at a time,
+    /// however small: they share the processors with the workers, and must not crowd them out.
     pub(crate) async fn take(&self, bytes: usize) -> Option<Turn> {
         let units = u32::try_from(self.limits.turn(bytes).div_ceil(UNIT)).unwrap_or(u32::MAX);
         let units = units.min(self.units);

@@ -1,7 +1,8 @@
-//! Replay: quarantined records are read again, run with the present configuration, and written beside their chains.
+//! Replay: quarantined records are read again, processed with the current configuration, and written next to
+//! their chains.
 //!
-//! A source hands its records to [`Replay`], notes file by notes file. It may stop at any moment: what was written stays, and
-//! the next replay goes on with the rest.
+//! A source passes its records to [`Replay`], notes file by notes file. It may stop at any moment: written
+//! parts stay, and the next replay continues with the rest.
 
 mod outcome;
 mod work;
@@ -28,17 +29,17 @@ pub(crate) use outcome::Outcome;
 use work::Redacted;
 pub(crate) use work::Workers;
 
-/// Notes files that are looked at at a time.
+/// The number of notes files that are examined in parallel.
 const AT_ONCE: usize = 8;
 /// Attempts to write a part. The store has made several for each of them.
 const ATTEMPTS: u32 = 6;
 
-/// What is replayed, by what, and to where.
+/// The inputs and the target of a replay.
 pub(crate) struct Replay {
     pub(crate) runtime: Handle,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) edition: Arc<Edition>,
-    /// The topics' ids now: offsets of a topic that was recreated are of other records.
+    /// The topics' current ids: offsets of a recreated topic mean other records.
     pub(crate) topic_ids: TopicIds,
     pub(crate) workers: Workers,
     pub(crate) selection: Selection,
@@ -48,7 +49,7 @@ pub(crate) struct Replay {
     pub(crate) writes: bool,
 }
 
-/// A notes file with records to be run again.
+/// A notes file with records to process again.
 pub(crate) struct Planned {
     file: NotesFile,
     /// The offset after its last.
@@ -56,14 +57,15 @@ pub(crate) struct Planned {
     count: u64,
 }
 
-/// The notes files with records to be run again, by chain, in the order of offsets.
+/// The notes files with records to process again, by chain, in the order of offsets.
 pub(crate) type Plan = BTreeMap<ChainId, VecDeque<Planned>>;
 
 impl Replay {
-    /// Finds what is to be run again.
+    /// Finds the records to process again.
     ///
     /// # Errors
-    /// [`Failure::Halted`] if the dataset was made from another log, or by a policy that protects more; else the store's error.
+    /// [`Failure::Halted`] if the dataset belongs to another log, or to a policy that protects more; else the
+    /// store's error.
     pub(crate) fn plan(&self, outcome: &mut Outcome) -> anyhow::Result<Plan> {
         let store = self.store.as_ref();
         let now = &self.edition.fingerprints;
@@ -103,7 +105,8 @@ impl Replay {
     }
 }
 
-/// A chain that cannot be read or does not go with the configuration, for an operator to decide about.
+/// Converts the error of a chain that cannot be read or does not match the configuration into one for an
+/// operator to decide about.
 fn refused(error: ChainError) -> anyhow::Error {
     match error {
         ChainError::Store(error) => error.into(),
@@ -111,7 +114,7 @@ fn refused(error: ChainError) -> anyhow::Error {
     }
 }
 
-/// A replay at work.
+/// A replay in progress.
 pub(crate) struct Running<'a> {
     replay: &'a Replay,
     plan: Plan,
@@ -120,16 +123,16 @@ pub(crate) struct Running<'a> {
     progress: Progress,
 }
 
-/// The notes file whose records are being run again.
+/// The notes file whose records are being processed.
 struct Open {
     candidates: Candidates,
-    /// The place of the next wanted offset.
+    /// The index of the next selected offset.
     at: usize,
     writer: Option<ReplayWriter>,
 }
 
 impl<'a> Running<'a> {
-    /// Begins to work off a plan.
+    /// Starts a replay of this plan.
     pub(crate) fn new(replay: &'a Replay, plan: Plan, outcome: Outcome) -> Self {
         Self {
             progress: Progress::start("replaying", "records", Some(outcome.selected)),
@@ -140,16 +143,16 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// The chains that have something left to run.
+    /// Returns the chains with remaining records.
     pub(crate) fn chains(&self) -> Vec<ChainId> {
         self.plan.keys().cloned().collect()
     }
 
-    /// Opens the next notes file of a chain and gives the offsets that are wanted of it; `None` after the last. The file that
-    /// was open is closed.
+    /// Opens the next notes file of a chain and returns its selected offsets; `None` after the last. Closes
+    /// the file that was open.
     ///
     /// # Errors
-    /// What keeps a file from being read or a part from being written.
+    /// If a file cannot be read or a part cannot be written.
     pub(crate) fn next_file(&mut self, chain: &ChainId) -> anyhow::Result<Option<Vec<i64>>> {
         self.close()?;
         let planned = self.plan.get_mut(chain).and_then(VecDeque::pop_front);
@@ -162,10 +165,11 @@ impl<'a> Running<'a> {
         Ok(open.map(|open| open.candidates.offsets.clone()))
     }
 
-    /// Takes the next record of a source that is read from its beginning to its end, and leaves out those that are not wanted.
+    /// Takes the next record of a source that is read from beginning to end, and skips records that are not
+    /// selected.
     ///
     /// # Errors
-    /// As [`Running::next_file`].
+    /// As for [`Running::next_file`].
     pub(crate) fn pass(&mut self, record: Incoming) -> anyhow::Result<()> {
         let at = record.at();
         while let Some(open) = &self.open
@@ -178,7 +182,7 @@ impl<'a> Running<'a> {
             let Some(files) = self.plan.get_mut(&chain) else {
                 return Ok(());
             };
-            // Records of the files before have passed, or are not there.
+            // Records of earlier files have passed, or do not exist.
             while let Some(planned) = files.pop_front_if(|planned| planned.next <= at.offset) {
                 self.outcome.gone(&chain, planned.count);
             }
@@ -190,13 +194,13 @@ impl<'a> Running<'a> {
         self.take(record)
     }
 
-    /// Whether no further record of any source is wanted.
+    /// Returns whether all selected records have been taken.
     pub(crate) fn is_done(&self) -> bool {
         let is_read = |open: &Open| open.at >= open.candidates.offsets.len();
         self.open.as_ref().is_none_or(is_read) && self.plan.values().all(VecDeque::is_empty)
     }
 
-    /// Whether records of this file, or of files that share its chain, are still wanted.
+    /// Returns whether records of this file, or of files in the same chain, are still needed.
     pub(crate) fn wants(&self, topic: &Arc<str>) -> bool {
         let chain = ChainId::new(Arc::clone(topic), 0);
         let is_open =
@@ -205,10 +209,10 @@ impl<'a> Running<'a> {
             || self.plan.get(&chain).is_some_and(|files| !files.is_empty())
     }
 
-    /// Takes a record of the open notes file, if it is wanted. Records come in the order of their offsets.
+    /// Takes a record of the open notes file, if it is selected. Records come in the order of their offsets.
     ///
     /// # Errors
-    /// As [`Running::next_file`].
+    /// As for [`Running::next_file`].
     pub(crate) fn take(&mut self, record: Incoming) -> anyhow::Result<()> {
         let Some(open) = &mut self.open else {
             return Ok(());
@@ -234,10 +238,10 @@ impl<'a> Running<'a> {
         self.write(done)
     }
 
-    /// Ends: closes the open file, and counts what never came.
+    /// Closes the open file, and counts the records that never came.
     ///
     /// # Errors
-    /// As [`Running::next_file`].
+    /// As for [`Running::next_file`].
     pub(crate) fn finish(mut self) -> anyhow::Result<Outcome> {
         self.close()?;
         for (chain, files) in &self.plan {
@@ -273,7 +277,7 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Works off what is under way, and writes what is left of the open file.
+    /// Finishes the batches in progress, and writes the rest of the open file.
     fn close(&mut self) -> anyhow::Result<()> {
         let done = self.replay.workers.drain()?;
         self.write(done)?;
@@ -285,7 +289,7 @@ impl<'a> Running<'a> {
         self.seal(&mut open)
     }
 
-    /// Takes in batches that are redacted.
+    /// Writes redacted batches.
     fn write(&mut self, done: Vec<Redacted>) -> anyhow::Result<()> {
         for batch in done {
             let Some(mut open) = self.open.take() else {
@@ -332,7 +336,7 @@ impl<'a> Running<'a> {
                     tracing::warn!(%error, "store; trying again in {} ms", pause.as_millis());
                     std::thread::sleep(pause);
                 }
-                done => return done.context("a replayed part"),
+                done => return done.context("cannot write a replayed part"),
             }
         }
     }

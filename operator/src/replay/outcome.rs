@@ -1,4 +1,4 @@
-//! What became of the records of a replay: counts, for people and for programs.
+//! The result of a replay: counts, as text and as JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,34 +10,34 @@ use lethe_connectors::sink::ChainId;
 use lethe_core::RowKind;
 use serde::Serialize;
 
-/// What became of the records of a replay.
+/// The result of a replay.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Outcome {
-    /// Records that were selected.
+    /// Selected records.
     pub(crate) selected: u64,
-    /// Records that the same configuration has quarantined again before, and that were left out.
+    /// Records that were skipped, since the same configuration has already quarantined them again.
     tried: u64,
-    /// What became of those of each chain.
+    /// The results by chain.
     chains: BTreeMap<String, Counts>,
     /// Parts that were written.
     files: u64,
-    /// Their bytes, with their audit.
+    /// Their bytes, including the audit.
     bytes: u64,
-    /// Whether nothing was to be written.
+    /// Whether this was a dry run.
     dry_run: bool,
 }
 
-/// What became of the records of one chain.
+/// The result for one chain.
 #[derive(Debug, Default, Serialize)]
 struct Counts {
-    /// Records that were selected, by the code of the last attempt.
+    /// Selected records, by the code of the last attempt.
     selected: BTreeMap<String, u64>,
     notes: u64,
     tombstones: u64,
     structured: u64,
     /// Records that are quarantined again, by code.
     quarantined: BTreeMap<String, u64>,
-    /// Records that the source does not have any more.
+    /// Records that the source no longer has.
     gone: u64,
 }
 
@@ -52,7 +52,7 @@ impl Counts {
 }
 
 impl Outcome {
-    /// An outcome of nothing yet.
+    /// Creates an empty result.
     pub(crate) fn new(dry_run: bool) -> Self {
         Self {
             dry_run,
@@ -60,12 +60,12 @@ impl Outcome {
         }
     }
 
-    /// Whether more than half of the records that were run are quarantined again.
+    /// Returns whether more than half of the processed records are quarantined again.
     pub(crate) fn is_mostly_quarantined(&self) -> bool {
         self.sum(Counts::quarantined) > self.sum(Counts::replayed)
     }
 
-    /// Whether there are records that the source does not have any more.
+    /// Returns the number of records that the source no longer has.
     pub(crate) fn gone_records(&self) -> u64 {
         self.sum(|counts| counts.gone)
     }
@@ -74,7 +74,7 @@ impl Outcome {
         self.chains.values().map(of).sum()
     }
 
-    /// Counts what is selected of a notes file.
+    /// Counts the selected records of a notes file.
     pub(super) fn found(&mut self, found: &Candidates) {
         self.tried += found.tried;
         self.selected += found.offsets.len() as u64;
@@ -108,7 +108,7 @@ impl Outcome {
         }
     }
 
-    /// Counts records that the source does not have any more.
+    /// Counts records that the source no longer has.
     pub(super) fn gone(&mut self, chain: &ChainId, records: u64) {
         if records > 0 {
             self.chains.entry(chain.to_string()).or_default().gone += records;
@@ -154,7 +154,7 @@ impl fmt::Display for Outcome {
         if self.tried > 0 {
             writeln!(
                 f,
-                "{} more were left out: this same configuration has quarantined them again before (--again tries them once more)",
+                "{} more were skipped: this configuration has already quarantined them again (--again retries them)",
                 self.tried
             )?;
         }

@@ -1,4 +1,4 @@
-//! Threads that decode and redact the records of a replay, batch by batch, and give the batches back in order.
+//! Threads that decode and redact the records of a replay in batches, and return the batches in order.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,9 +12,9 @@ use tokio::task::JoinHandle;
 
 use crate::pipeline::{Edition, Fault, Incoming, Limits, Pool, Terms, process};
 
-/// Records of a batch at most.
+/// The maximum number of records in a batch.
 const BATCH_RECORDS: usize = 256;
-/// Bytes of a batch at most, unless one record alone has more.
+/// The maximum bytes of a batch, unless a single record has more.
 const BATCH_BYTES: usize = 2 << 20;
 /// Attempts to redact a batch while something that it needs is away.
 const ATTEMPTS: u32 = 8;
@@ -22,14 +22,14 @@ const ATTEMPTS: u32 = 8;
 /// Rows and audit of a batch.
 pub(super) type Redacted = Processed;
 
-/// The threads, and what is under way. Holds a batch a thread, twice.
+/// The threads and the batches in progress: at most two per thread.
 pub(crate) struct Workers {
     runtime: Handle,
     pool: Arc<Pool>,
     format: Arc<dyn Format>,
     edition: Arc<Edition>,
     terms: Terms,
-    /// Batches under way at most.
+    /// The maximum number of batches in progress.
     most: usize,
     state: Mutex<State>,
 }
@@ -45,7 +45,7 @@ impl Workers {
     /// Starts `workers` threads.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// If the system cannot create a thread.
     pub(crate) fn start(
         workers: usize,
         runtime: Handle,
@@ -64,12 +64,12 @@ impl Workers {
         })
     }
 
-    /// Takes a record, and gives the batches that are done, in the order of their records.
+    /// Takes a record, and returns the finished batches in the order of their records.
     ///
     /// # Errors
-    /// If a batch cannot be redacted, or not now.
+    /// If a batch cannot be redacted, permanently or now.
     pub(super) fn give(&self, record: Incoming) -> anyhow::Result<Vec<Redacted>> {
-        // Records are given and batches taken by one thread alone.
+        // One thread alone gives records and takes batches.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let weight = record.weight();
         let is_full = state.batch.len() == BATCH_RECORDS || state.bytes + weight > BATCH_BYTES;
@@ -85,10 +85,10 @@ impl Workers {
         Ok(done)
     }
 
-    /// Gives all that is under way.
+    /// Returns all batches in progress.
     ///
     /// # Errors
-    /// As [`Workers::give`].
+    /// As for [`Workers::give`].
     pub(super) fn drain(&self) -> anyhow::Result<Vec<Redacted>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if !state.batch.is_empty() {
@@ -124,7 +124,7 @@ impl Workers {
     }
 }
 
-/// Redacts a batch, trying again for a while if something that it needs is away.
+/// Redacts a batch, and retries for a while if a service is unavailable.
 async fn run(
     pool: Arc<Pool>,
     format: Arc<dyn Format>,

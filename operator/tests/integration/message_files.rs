@@ -286,8 +286,8 @@ fn a_strict_mode_demands_codes_for_a_new_dataset_and_goes_on_with_one_that_is_th
     };
     through(&config("\nnames = \"codes\""))
         .expect(2)
-        .says("there twice");
-    through(&config("")).expect(0).says("a new dataset needs");
+        .says("written twice");
+    through(&config("")).expect(0).says("for a new dataset, set");
     assert_eq!(set.rows().len(), 2);
 }
 

@@ -162,7 +162,7 @@ fn offsets_that_the_log_no_longer_has_halt_their_lane_until_they_are_skipped() {
         "lethe skip --topic {} --partition 1 --to 35",
         topic.name
     ));
-    assert!(halted.err.contains("goes on at offset 20"), "{}", halted.err);
+    assert!(halted.err.contains("continues at offset 20"), "{}", halted.err);
     let data = Dataset::read(&out);
     assert_eq!((data.partition(0).len(), data.partition(1).len()), (50, 20));
 

@@ -262,7 +262,7 @@ fn a_person_sees_which_lane_halted_and_why() {
     browser.open(&pages.url("/"));
     assert_eq!(browser.value(HEALTH), "Running, but a lane halted");
     let why = format!(
-        "{}/1 halted: its chain goes on at offset 10, and the log holds 15 to 30",
+        "{}/1 halted: its chain continues at offset 10, but the log holds 15 to 30",
         topic.name
     );
     let shown = browser.value(SHOWN);
