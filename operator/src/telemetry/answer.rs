@@ -1,6 +1,7 @@
-//! What the pages answer: `/live`, `/ready`, `/metrics`, and `/` for people.
+//! The HTTP endpoints: `/live`, `/ready`, `/metrics`, and `/` for people.
 //!
-//! A request is a method and a path; nothing else of it is read. Notes, ids and keys are not within reach.
+//! A request is a method and a path; everything else in it is ignored. No endpoint can access notes, ids or
+//! keys.
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -18,7 +19,7 @@ const HTML: &str = "text/html; charset=utf-8";
 /// The version of the format that the encoder writes.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Headers of every response. The page has one inline style, no script, and nothing from elsewhere.
+/// Headers of every response. The page has one inline style, no script, and no external content.
 const HEADERS: [(HeaderName, &str); 7] = [
     (CACHE_CONTROL, "no-store"),
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -38,15 +39,15 @@ const HEADERS: [(HeaderName, &str); 7] = [
     ),
 ];
 
-/// A response, or how to make it.
+/// A response, or the function that creates it.
 pub(super) enum Page {
-    /// Made at once.
+    /// Created immediately.
     Ready(Response<Full<Bytes>>),
-    /// Takes work: made elsewhere.
+    /// Costs work, so it is created elsewhere.
     Rendered(fn(&Telemetry) -> Response<Full<Bytes>>),
 }
 
-/// What answers a request.
+/// Returns the response to a request.
 pub(super) fn route(method: &Method, path: &str, telemetry: &Telemetry) -> Page {
     if !matches!(*method, Method::GET | Method::HEAD) {
         let mut refused = of(StatusCode::METHOD_NOT_ALLOWED, TEXT, "GET or HEAD\n".to_owned());
@@ -69,10 +70,10 @@ pub(super) fn route(method: &Method, path: &str, telemetry: &Telemetry) -> Page 
             let (status, first) = if board.is_ready() {
                 (StatusCode::OK, "ready")
             } else if board.is_halted() {
-                let why = "not ready: every lane of this process is halted, and an operator must decide";
+                let why = "not ready: every lane of this process is halted and needs an operator";
                 (StatusCode::SERVICE_UNAVAILABLE, why)
             } else {
-                let why = "not ready: no partition has been assigned yet, or the program is leaving";
+                let why = "not ready: no partition has been assigned yet, or the program is stopping";
                 (StatusCode::SERVICE_UNAVAILABLE, why)
             };
             of(status, TEXT, with_halts(first, board))
@@ -82,12 +83,12 @@ pub(super) fn route(method: &Method, path: &str, telemetry: &Telemetry) -> Page 
         _ => of(
             StatusCode::NOT_FOUND,
             TEXT,
-            "there are /, /live, /ready and /metrics\n".to_owned(),
+            "not found; the endpoints are /, /live, /ready and /metrics\n".to_owned(),
         ),
     })
 }
 
-/// A line, and one for each halted lane: its topic, partition and code.
+/// Returns a line, and one for each halted lane: its topic, partition and code.
 fn with_halts(first: &str, board: &Board) -> String {
     let mut body = format!("{first}\n");
     for ((topic, partition), halted) in board.halts() {
@@ -96,7 +97,7 @@ fn with_halts(first: &str, board: &Board) -> String {
     body
 }
 
-/// The response when a page cannot be rendered.
+/// Returns the response if a page cannot be rendered.
 pub(super) fn unavailable() -> Response<Full<Bytes>> {
     let why = "this page could not be rendered; try again\n".to_owned();
     of(StatusCode::SERVICE_UNAVAILABLE, TEXT, why)

@@ -1,5 +1,5 @@
-//! What stands now: each lane's place, whether the program gets on, what it redacts by. Written by the pipeline as it goes, read
-//! by whoever looks: metrics, probes and the page.
+//! The current state: each lane's position, whether the process makes progress, and the engine. The pipeline
+//! writes it; metrics, probes and the status page read it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,28 +12,30 @@ use lethe_core::Lookups;
 
 use super::{BackfillBoard, HaltCode, Halted};
 
-/// One lane, as others see it.
+/// The visible state of one lane.
 #[derive(Debug)]
 pub(crate) struct LaneBoard {
     /// The first offset that is not durable.
     next: AtomicI64,
-    /// One past the last offset of the log; less than 0 while nobody has told.
+    /// One past the last offset of the log; negative while it is unknown.
     end: AtomicI64,
-    /// Time of about the oldest record that is not durable, and of the last one that was redacted, in ms since 1970; 0: unknown.
+    /// The approximate time of the oldest record that is not durable, and of the last one that was redacted,
+    /// in ms since 1970; 0 if unknown.
     since: AtomicI64,
     latest: AtomicI64,
     /// Records in the queue.
     queued: AtomicI64,
-    /// When it last got on, in ms since the board was made.
+    /// When it last made progress, in ms since the board was created.
     moved: AtomicU64,
-    /// Whether it waits for a store or another service: it cannot get on, and a restart would not help.
+    /// Whether it waits for a store or another service: it cannot make progress, and a restart would not
+    /// help.
     waits: AtomicBool,
-    /// Whether a file is on its way to the store.
+    /// Whether a file is being uploaded to the store.
     uploads: AtomicBool,
     clock: Clock,
 }
 
-/// Time since a moment, in ms: what atomics can hold.
+/// Time since a moment, in ms, which fits an atomic.
 #[derive(Clone, Copy, Debug)]
 struct Clock(Instant);
 
@@ -63,10 +65,10 @@ impl LaneBoard {
         }
     }
 
-    /// A record is in the queue.
+    /// Records that a record is in the queue.
     pub(crate) fn queued(&self, offset: i64, timestamp: Option<i64>) {
         if self.queued.fetch_add(1, Relaxed) == 0 {
-            // What waited for something to do has not been standing still.
+            // A lane that waited for records has not been stuck.
             self.moved.store(self.clock.now(), Relaxed);
         }
         if offset <= self.next.load(Relaxed) || self.since.load(Relaxed) == 0 {
@@ -74,7 +76,7 @@ impl LaneBoard {
         }
     }
 
-    /// Records have left the queue and are redacted; the last one's time.
+    /// Records that records have left the queue and are redacted, with the last one's time.
     pub(crate) fn redacted(&self, records: usize, timestamp: Option<i64>) {
         self.queued
             .fetch_sub(i64::try_from(records).unwrap_or(0), Relaxed);
@@ -82,35 +84,36 @@ impl LaneBoard {
         self.got_on();
     }
 
-    /// A file is durable; what comes next.
+    /// Records that a file is durable, with the next offset.
     pub(crate) fn durable(&self, next: i64) {
         self.next.store(next, Relaxed);
         self.since.store(self.latest.load(Relaxed), Relaxed);
         self.got_on();
     }
 
-    /// The first offset that is not durable.
+    /// Returns the first offset that is not durable.
     pub(crate) fn next(&self) -> i64 {
         self.next.load(Relaxed)
     }
 
-    /// Where the log ends now.
+    /// Sets the current end of the log.
     pub(crate) fn log_end(&self, end: i64) {
         self.end.store(end, Relaxed);
     }
 
-    /// A window of a long record, or a part of a batch, is done.
+    /// Records progress: a window of a long record, or a part of a batch, is done.
     pub(crate) fn stepped(&self) {
         self.moved.store(self.clock.now(), Relaxed);
     }
 
-    /// Whether a file is on its way to the store. The store bounds how long that takes, so it is no standstill.
+    /// Sets whether a file is being uploaded. The store limits the time that this takes, so it counts as
+    /// progress.
     pub(crate) fn uploads(&self, uploads: bool) {
         self.uploads.store(uploads, Relaxed);
         self.stepped();
     }
 
-    /// Whether it waits for something that is away.
+    /// Sets whether it waits for an unavailable service.
     pub(crate) fn waits(&self, waits: bool) {
         self.waits.store(waits, Relaxed);
     }
@@ -120,10 +123,10 @@ impl LaneBoard {
         self.moved.store(self.clock.now(), Relaxed);
     }
 
-    /// It as it is now.
+    /// Returns the current state.
     fn look(&self) -> LaneNow {
         let (next, end) = (self.next.load(Relaxed), self.end.load(Relaxed));
-        // What has come since somebody told where the log ends may be durable already.
+        // Records that arrived after the last report of the log's end may already be durable.
         let lag = (end >= 0).then(|| u64::try_from(end.saturating_sub(next)).unwrap_or(0));
         let since = self.since.load(Relaxed);
         let age = match lag {
@@ -142,24 +145,24 @@ impl LaneBoard {
     }
 }
 
-/// A lane at one moment.
+/// The state of a lane at one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct LaneNow {
     /// The first offset that is not durable.
     pub(crate) next: i64,
-    /// Records that are not durable; none if nobody has told where the log ends.
+    /// Records that are not durable; `None` while the end of the log is unknown.
     pub(crate) lag: Option<u64>,
-    /// How old the oldest of them is, as far as is known.
+    /// The age of the oldest of them, if it is known.
     pub(crate) age: Duration,
     pub(crate) queued: u64,
     pub(crate) waits: bool,
-    /// Whether a file is on its way to the store.
+    /// Whether a file is being uploaded to the store.
     uploads: bool,
-    /// Since when it has not got on.
+    /// The time without progress.
     still: Duration,
 }
 
-/// What the program redacts by.
+/// The engine that redacts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Build {
     pub(crate) bundle: String,
@@ -167,13 +170,13 @@ pub(crate) struct Build {
     pub(crate) members: Vec<String>,
 }
 
-/// All that stands now.
+/// The current state of the process.
 #[derive(Debug)]
 pub(crate) struct Board {
     clock: Clock,
-    /// After standing still for so long the program is taken for dead.
+    /// The time without progress after which the process counts as dead.
     stall: Duration,
-    /// When the consumer last polled, in ms since the board was made.
+    /// When the consumer last polled, in ms since the board was created.
     polled: AtomicU64,
     /// Whether there is a consumer that polls.
     polls: AtomicBool,
@@ -186,7 +189,7 @@ pub(crate) struct Board {
     backfill: Arc<BackfillBoard>,
 }
 
-/// Asks somebody else what stands now; nobody until there is somebody.
+/// Reads a value from its owner; the default until there is an owner.
 struct Watch<T>(Option<Box<dyn Fn() -> T + Send>>);
 
 impl<T> Default for Watch<T> {
@@ -208,12 +211,12 @@ impl<T> std::fmt::Debug for Watch<T> {
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Each change is one insertion or removal: a panic leaves nothing half done.
+    // Each change is one insertion or removal, so a panic leaves a consistent state.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Board {
-    /// A board without lanes. Who stands still for `stall` is dead.
+    /// Creates a board without lanes. A lane without progress for `stall` counts as dead.
     pub(crate) fn new(stall: Duration) -> Self {
         Self {
             clock: Clock(Instant::now()),
@@ -230,23 +233,24 @@ impl Board {
         }
     }
 
-    /// What reads gets on: the consumer polls, a backfill has read more.
+    /// Records progress of the reader: the consumer polled, or a backfill read more.
     pub(crate) fn polled(&self) {
         self.polled.store(self.clock.now(), Relaxed);
         self.polls.store(true, Relaxed);
     }
 
-    /// What reads waits for a store or a broker, which is progress: a restart would wait as well.
+    /// Records that the reader waits for a store or a broker, which counts as progress: a restart would wait
+    /// as well.
     pub(crate) fn still_reading(&self) {
         self.polled.store(self.clock.now(), Relaxed);
     }
 
-    /// The program can take records, or it is leaving.
+    /// Sets whether the program can take records; false when it stops.
     pub(crate) fn ready(&self, ready: bool) {
         self.ready.store(ready, Relaxed);
     }
 
-    /// A lane begins at `next`; its log ends at `end`, if that is known.
+    /// Adds a lane that begins at `next`; its log ends at `end`, if that is known.
     pub(crate) fn open(&self, partition: &Partition, next: i64, end: Option<i64>) -> Arc<LaneBoard> {
         let lane = Arc::new(LaneBoard::new(next, end.unwrap_or(-1), self.clock));
         held(&self.halted).remove(partition);
@@ -254,19 +258,19 @@ impl Board {
         lane
     }
 
-    /// A lane is gone.
+    /// Removes a lane.
     pub(crate) fn close(&self, partition: &Partition) {
         held(&self.lanes).remove(partition);
         held(&self.halted).remove(partition);
     }
 
-    /// A lane halted, and why: a text without anything of a note.
+    /// Records that a lane halted, and why: a text without anything from a note.
     pub(crate) fn halt(&self, partition: &Partition, code: HaltCode, why: String) {
         held(&self.lanes).remove(partition);
         held(&self.halted).insert(partition.clone(), Halted { code, why });
     }
 
-    /// Every lane as it is now.
+    /// Returns the current state of every lane.
     pub(crate) fn lanes(&self) -> Vec<(Partition, LaneNow)> {
         let lanes = held(&self.lanes);
         lanes
@@ -275,7 +279,7 @@ impl Board {
             .collect()
     }
 
-    /// Every halted lane, and why.
+    /// Returns every halted lane, and why.
     pub(crate) fn halts(&self) -> Vec<(Partition, Halted)> {
         let halted = held(&self.halted);
         halted
@@ -284,60 +288,64 @@ impl Board {
             .collect()
     }
 
-    /// What notes are redacted by from now on.
+    /// Sets the engine that redacts from now on.
     pub(crate) fn built(&self, build: Build) {
         *held(&self.build) = build;
     }
 
-    /// What notes are redacted by.
+    /// Returns the engine that redacts.
     pub(crate) fn build(&self) -> Build {
         held(&self.build).clone()
     }
 
-    /// Whom to ask for the memory that lanes may hold and that they hold, in bytes.
+    /// Sets the source of the lanes' memory: the limit and the held bytes.
     pub(crate) fn watch_memory(&self, ask: impl Fn() -> (usize, usize) + Send + 'static) {
         *held(&self.memory) = Watch(Some(Box::new(ask)));
     }
 
-    /// The memory that lanes may hold and that they hold, in bytes.
+    /// Returns the limit of the lanes' memory and the held bytes.
     pub(crate) fn memory(&self) -> (usize, usize) {
         held(&self.memory).ask()
     }
 
-    /// Whom to ask for members' lookups.
+    /// Sets the source of members' lookups.
     pub(crate) fn watch_caches(&self, ask: impl Fn() -> Vec<(String, Lookups)> + Send + 'static) {
         *held(&self.caches) = Watch(Some(Box::new(ask)));
     }
 
-    /// Members' lookups, by their names.
+    /// Returns members' lookups by name.
     pub(crate) fn caches(&self) -> Vec<(String, Lookups)> {
         held(&self.caches).ask()
     }
 
-    /// Where a backfill stands, if there is one.
+    /// Returns the state of the backfill.
     pub(crate) const fn backfill(&self) -> &Arc<BackfillBoard> {
         &self.backfill
     }
 
-    /// How long the program has been running.
+    /// Returns how long the program has been running.
     pub(crate) fn uptime(&self) -> Duration {
         self.clock.0.elapsed()
     }
 
-    /// Whether the program gets on; else what does not. Who waits for a store gets on: a restart would wait as well.
+    /// Returns whether the process makes progress. Waiting for a store counts as progress, since a restart
+    /// would wait as well.
     ///
     /// # Errors
-    /// What stands still, and for how long.
+    /// The part without progress, and for how long.
     pub(crate) fn check_live(&self) -> Result<(), String> {
         let since = Duration::from_millis(self.clock.now().saturating_sub(self.polled.load(Relaxed)));
         if self.polls.load(Relaxed) && since > self.stall {
-            return Err(format!("what reads has not got on for {} s", since.as_secs()));
+            return Err(format!(
+                "the reader has made no progress for {} s",
+                since.as_secs()
+            ));
         }
         for ((topic, partition), lane) in self.lanes() {
             if lane.queued > 0 && !lane.waits && !lane.uploads && lane.still > self.stall {
                 let seconds = lane.still.as_secs();
                 return Err(format!(
-                    "lane {topic}/{partition} has {} records waiting and has not got on for {seconds} s",
+                    "lane {topic}/{partition} has {} records waiting and has made no progress for {seconds} s",
                     lane.queued
                 ));
             }
@@ -345,13 +353,13 @@ impl Board {
         Ok(())
     }
 
-    /// Whether the program can take records: it has been assigned something, is not leaving, and not all that it has been assigned
-    /// is halted.
+    /// Returns whether the program can take records: it has been assigned partitions, is not stopping, and
+    /// not all of its lanes are halted.
     pub(crate) fn is_ready(&self) -> bool {
         self.ready.load(Relaxed) && !self.is_halted()
     }
 
-    /// Whether every lane of this process is halted.
+    /// Returns whether every lane of this process is halted.
     pub(crate) fn is_halted(&self) -> bool {
         held(&self.lanes).is_empty() && !held(&self.halted).is_empty()
     }
@@ -378,12 +386,12 @@ mod tests {
         assert_eq!((seen.lag, seen.queued), (Some(2), 2));
         assert!((85..95).contains(&seen.age.as_secs()), "{:?}", seen.age);
         lane.redacted(2, Some(unix_ms() - 5_000));
-        assert!(now(&board).age.as_secs() > 80, "redacted is not durable");
+        assert!(now(&board).age.as_secs() > 80, "redacted does not mean durable");
         lane.durable(12);
         assert_eq!((now(&board).lag, now(&board).age), (Some(0), Duration::ZERO));
         lane.durable(15);
-        assert_eq!(now(&board).lag, Some(0), "more is durable than was told of");
-        // After a quiet time the next record is as old as it is, not as the one before it.
+        assert_eq!(now(&board).lag, Some(0), "more is durable than was reported");
+        // After a quiet time, the age of the next record is its own, not that of the one before it.
         lane.log_end(16);
         lane.queued(15, Some(unix_ms() - 1_000));
         assert!(now(&board).age < Duration::from_secs(3));
@@ -408,10 +416,14 @@ mod tests {
         assert_eq!(board.check_live(), Ok(()));
         lane.redacted(1, None);
         std::thread::sleep(Duration::from_millis(3));
-        assert_eq!(board.check_live(), Ok(()), "an empty queue is no standstill");
+        assert_eq!(
+            board.check_live(),
+            Ok(()),
+            "an empty queue does not count as stuck"
+        );
         board.polled();
         std::thread::sleep(Duration::from_millis(3));
-        assert!(board.check_live().unwrap_err().contains("what reads"));
+        assert!(board.check_live().unwrap_err().contains("the reader"));
     }
 
     #[test]
@@ -466,11 +478,11 @@ mod tests {
         };
         halt(&place());
         assert_eq!((board.lanes().len(), board.halts().len()), (0, 1));
-        assert!(!board.is_ready(), "nothing of what it has can be read");
+        assert!(!board.is_ready(), "its only lane is halted");
         assert_eq!(board.check_live(), Ok(()), "a restart would not help");
         board.open(&place(), 0, None);
         assert_eq!((board.lanes().len(), board.halts().len()), (1, 0));
         halt(&("notes".into(), 4));
-        assert!(board.is_ready(), "the other lane goes on");
+        assert!(board.is_ready(), "the other lane continues");
     }
 }

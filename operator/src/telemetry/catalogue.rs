@@ -1,26 +1,26 @@
-//! Every metric that the program has, in one list: what it is called, what it counts, by what.
+//! The list of all metrics: their names, descriptions and labels.
 //!
-//! Names are Prometheus names. What OTLP carries is the same under the name without unit and `_total`, dots for the first
-//! underscore. A dashboard, an alert or a page of the documentation may name these and no others, which tests hold.
+//! Names are Prometheus names. OTLP uses the same names without unit and `_total`, with a dot for the first
+//! underscore. Tests check that dashboards, alerts and documentation name only these metrics.
 
-/// What kind of metric it is.
+/// The kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Only grows.
+    /// A value that only increases.
     Counter,
-    /// A value of now.
+    /// A current value.
     Gauge,
-    /// How values are distributed: `_bucket`, `_sum` and `_count` stand behind the name.
+    /// A distribution: `_bucket`, `_sum` and `_count` are appended to the name.
     Histogram,
 }
 
 /// One metric.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Metric {
-    /// As Prometheus has it.
+    /// The Prometheus name.
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
-    /// What it tells, with its unit.
+    /// The description, with its unit.
     pub(crate) help: &'static str,
     /// Its labels. Each has few values, none of which comes from a note.
     pub(crate) labels: &'static [&'static str],
@@ -34,55 +34,56 @@ macro_rules! metrics {
             help: $help,
             labels: &[$($label),*],
         };)+
-        /// All of them, in the order of the documentation.
+        /// All metrics, in the order of the documentation.
         pub(crate) const ALL: &[Metric] = &[$($constant),+];
     };
 }
 
 metrics! {
-    RECORDS = Counter "lethe_records_total" ["outcome"] "Records that became rows, by what they are: note, tombstone, quarantined";
-    NOTE_BYTES = Counter "lethe_note_bytes_total" ["outcome"] "Bytes of records' payloads, or of notes' texts where a file source read them, by what became of the record";
+    RECORDS = Counter "lethe_records_total" ["outcome"] "Records that became rows, by outcome: note, tombstone, structured, quarantined";
+    NOTE_BYTES = Counter "lethe_note_bytes_total" ["outcome"] "Bytes of payloads (for file sources, of texts) of records that became rows, by outcome";
     SPANS = Counter "lethe_spans_total" ["label", "members"] "Redacted spans, by label and by the members that decided them";
     QUARANTINED = Counter "lethe_quarantined_total" ["code"] "Quarantined records, by code";
-    REVIEWS = Counter "lethe_reviews_total" ["reason"] "Notes flagged for a human, by reason";
-    FILES = Counter "lethe_files_total" ["reason"] "Files committed, by why they were closed";
-    STORE_RETRIES = Counter "lethe_store_retries_total" ["operation"] "Times that a store, a key service or a registry could not answer and was asked again";
-    REBALANCES = Counter "lethe_rebalances_total" ["kind"] "Partitions assigned, revoked and lost";
-    FENCED = Counter "lethe_fenced_writes_total" [] "Files that another writer's took the place of";
-    HALTED = Counter "lethe_lanes_halted_total" ["code"] "Lanes that halted for an operator to decide, by code";
-    HALTED_NOW = Gauge "lethe_lanes_halted" [] "Lanes that are halted";
-    SOURCE_ERRORS = Counter "lethe_source_errors_total" ["kind"] "Errors that the Kafka consumer met, by kind: authorization, login, topic, fenced, evicted, unreadable, other";
-    CACHE = Counter "lethe_cache_lookups_total" ["member", "result"] "Words and contexts that a member had computed before (hit) or not (miss)";
-    DRIFT_WARNINGS = Counter "lethe_drift_warnings_total" ["signal"] "Times that a feed's signal left its usual range";
-    STAGE = Histogram "lethe_stage_seconds" ["stage"] "Seconds that a batch, or a file for seal and store, spent in a stage: queue, decode, tag, encode, seal, store";
-    BATCH_RECORDS = Histogram "lethe_batch_records" [] "Records tagged together";
-    BATCH_BYTES = Histogram "lethe_batch_bytes" [] "Bytes that records tagged together hold in memory";
-    FILE_BYTES = Histogram "lethe_file_bytes" [] "Bytes of a committed notes file";
-    COMMIT = Histogram "lethe_commit_seconds" [] "Seconds from closing a file until it was durable";
-    VOTE_MARGIN = Histogram "lethe_vote_margin" [] "Of a redacted span the members' mean score, silence counting as 0";
+    REVIEWS = Counter "lethe_reviews_total" ["reason"] "Notes flagged for review, by reason";
+    FILES = Counter "lethe_files_total" ["reason"] "Committed files, by the reason for closing them";
+    STORE_RETRIES = Counter "lethe_store_retries_total" ["operation"] "Retried requests to a store, a key service or a registry, by operation";
+    REBALANCES = Counter "lethe_rebalances_total" ["kind"] "Partitions assigned, revoked and lost, by kind";
+    FENCED = Counter "lethe_fenced_writes_total" [] "Files lost to a concurrent writer";
+    HALTED = Counter "lethe_lanes_halted_total" ["code"] "Lanes that halted and need an operator, by code";
+    HALTED_NOW = Gauge "lethe_lanes_halted" [] "Currently halted lanes";
+    SOURCE_ERRORS = Counter "lethe_source_errors_total" ["kind"] "Errors of the Kafka consumer, by kind: authorization, login, topic, fenced, evicted, unreadable, other";
+    CACHE = Counter "lethe_cache_lookups_total" ["member", "result"] "Cache lookups of a member for words and contexts, by result: hit, miss";
+    DRIFT_WARNINGS = Counter "lethe_drift_warnings_total" ["signal"] "Drift warnings: times that a signal of the feed left its usual range";
+    STAGE = Histogram "lethe_stage_seconds" ["stage"] "Seconds that a batch (for seal and store, a file) spent in a stage: queue, decode, tag, encode, seal, store";
+    BATCH_RECORDS = Histogram "lethe_batch_records" [] "Records per batch";
+    BATCH_BYTES = Histogram "lethe_batch_bytes" [] "Bytes of memory per batch";
+    FILE_BYTES = Histogram "lethe_file_bytes" [] "Bytes per committed notes file";
+    COMMIT = Histogram "lethe_commit_seconds" [] "Seconds from closing a file until it is durable";
+    VOTE_MARGIN = Histogram "lethe_vote_margin" [] "Mean member score per redacted span; abstentions count as 0";
     LAG_RECORDS = Gauge "lethe_lag_records" ["topic", "partition"] "Records of a partition that are not durable yet";
-    LAG_SECONDS = Gauge "lethe_lag_seconds" ["topic", "partition"] "Age of the oldest record of a partition that is not durable yet, as far as is known; 0 if all are";
-    QUEUE_RECORDS = Gauge "lethe_queue_records" ["topic", "partition"] "Records that wait in a lane's queue";
-    MEMORY_BUDGET = Gauge "lethe_memory_budget_bytes" [] "Memory that lanes may hold together";
-    MEMORY_HELD = Gauge "lethe_memory_held_bytes" [] "Memory that lanes hold";
-    LANES = Gauge "lethe_lanes" [] "Lanes that run";
-    PHI_DENSITY = Gauge "lethe_phi_per_thousand_tokens" [] "Redacted spans in a thousand tokens, over the recent ones";
-    DRIFT = Gauge "lethe_drift" ["signal"] "A feed's signal over the recent tokens as a multiple of what it is over many: phi_density, vote_margin";
-    BACKFILL_ROWS = Counter "lethe_backfill_rows_total" ["outcome"] "Rows of tables that a backfill handled: redacted, quarantined";
-    BACKFILL_BYTES = Counter "lethe_backfill_bytes_total" [] "Bytes of text that a backfill redacted, as they came";
-    BACKFILL_UNITS = Gauge "lethe_backfill_units" ["state"] "Units of this shard of a backfill: total, done";
-    BACKFILL_LEFT = Gauge "lethe_backfill_seconds_left" [] "About how long the rest of this shard of a backfill will take";
-    READY = Gauge "lethe_ready" [] "1 where the program can take records, else 0";
-    BUILD_INFO = Gauge "lethe_build_info" ["version", "bundle", "policy"] "Always 1; tells what runs";
-    RESIDENT = Gauge "process_resident_memory_bytes" [] "Memory of the process";
+    LAG_SECONDS = Gauge "lethe_lag_seconds" ["topic", "partition"] "Age in seconds of the oldest record of a partition that is not durable yet, if known; 0 if all are durable";
+    QUEUE_RECORDS = Gauge "lethe_queue_records" ["topic", "partition"] "Records waiting in a lane's queue";
+    MEMORY_BUDGET = Gauge "lethe_memory_budget_bytes" [] "Bytes of memory that all lanes together may hold";
+    MEMORY_HELD = Gauge "lethe_memory_held_bytes" [] "Bytes of memory that lanes hold";
+    LANES = Gauge "lethe_lanes" [] "Running lanes";
+    PHI_DENSITY = Gauge "lethe_phi_per_thousand_tokens" [] "Redacted spans per thousand recent tokens";
+    DRIFT = Gauge "lethe_drift" ["signal"] "A signal of the feed over recent tokens, relative to its long-term value: phi_density, vote_margin";
+    BACKFILL_ROWS = Counter "lethe_backfill_rows_total" ["outcome"] "Table rows that a backfill processed, by outcome: redacted, quarantined";
+    BACKFILL_BYTES = Counter "lethe_backfill_bytes_total" [] "Bytes of input text that a backfill redacted";
+    BACKFILL_UNITS = Gauge "lethe_backfill_units" ["state"] "Units of this backfill shard, by state: total, done";
+    BACKFILL_LEFT = Gauge "lethe_backfill_seconds_left" [] "Estimated seconds until this backfill shard is done";
+    READY = Gauge "lethe_ready" [] "1 if the program can take records, else 0";
+    BUILD_INFO = Gauge "lethe_build_info" ["version", "bundle", "policy"] "Always 1; the labels identify the version, the bundle and the policy";
+    RESIDENT = Gauge "process_resident_memory_bytes" [] "Resident memory of the process in bytes";
     OPEN_FDS = Gauge "process_open_fds" [] "Open file descriptors";
-    MAX_FDS = Gauge "process_max_fds" [] "File descriptors that may be open";
-    CPU = Counter "process_cpu_seconds_total" [] "Seconds of processor time, all threads";
-    STARTED = Gauge "process_start_time_seconds" [] "When the process began, in seconds since 1970";
+    MAX_FDS = Gauge "process_max_fds" [] "Maximum number of open file descriptors";
+    CPU = Counter "process_cpu_seconds_total" [] "Seconds of processor time of all threads";
+    STARTED = Gauge "process_start_time_seconds" [] "Start time of the process, in seconds since 1970";
 }
 
 impl Metric {
-    /// The name that an instrument of OpenTelemetry has, from which the exporter makes [`Metric::name`], and its unit (UCUM).
+    /// Returns the OpenTelemetry name of the instrument, from which the exporter derives [`Metric::name`],
+    /// and its unit (UCUM).
     pub(crate) fn instrument(&self) -> (String, &'static str) {
         let name = match self.kind {
             Kind::Counter => self.name.strip_suffix("_total").unwrap_or(self.name),

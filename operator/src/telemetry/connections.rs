@@ -1,4 +1,4 @@
-//! Which connections are open, and which one makes room for a new one.
+//! The open connections, and the choice of the one that is closed for a new one.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -11,7 +11,7 @@ use tokio::task::AbortHandle;
 /// Open connections, oldest first, never more than the limit.
 pub(super) struct Connections {
     most: usize,
-    /// How many were ever taken in: the number of the next one.
+    /// The number of connections so far, which is the number of the next one.
     taken: u64,
     open: BTreeMap<u64, Connection>,
 }
@@ -21,7 +21,7 @@ pub(super) struct Connection {
     pub(super) peer: IpAddr,
     /// Whether it has sent a whole request.
     pub(super) has_asked: Arc<AtomicBool>,
-    /// What serves it; aborting it closes the connection.
+    /// The task that serves it; aborting it closes the connection.
     pub(super) task: AbortHandle,
 }
 
@@ -34,7 +34,7 @@ impl Connections {
         }
     }
 
-    /// Takes a connection in. If there are too many, [`Connections::close_one`] makes room.
+    /// Adds a connection. If there are too many, [`Connections::close_one`] makes room.
     pub(super) fn admit(&mut self, connection: Connection) {
         if self.open.len() >= self.most {
             self.close_one();
@@ -43,14 +43,14 @@ impl Connections {
         self.taken += 1;
     }
 
-    /// Forgets the connections that have ended, whatever ended them.
+    /// Removes the connections that have ended for any reason.
     pub(super) fn forget_ended(&mut self) {
         self.open.retain(|_, connection| !connection.task.is_finished());
     }
 
-    /// Closes a connection that has not sent its request, if there is one: the oldest of the address that has most of
-    /// those, so that an address with one connection keeps it while another floods. Otherwise the oldest that is being
-    /// answered, chosen in the same way.
+    /// Closes a connection that has not sent its request, if there is one: the oldest of the address with the
+    /// most such connections, so that an address with one connection keeps it while another one floods.
+    /// Otherwise closes the oldest that is being answered, chosen in the same way.
     pub(super) fn close_one(&mut self) {
         let victim = self.victim(false).or_else(|| self.victim(true));
         if let Some(closed) = victim.and_then(|number| self.open.remove(&number)) {
@@ -65,7 +65,7 @@ impl Connections {
                 of_peer.entry(connection.peer).or_insert((0, number)).0 += 1;
             }
         }
-        // The most connections, then the oldest.
+        // The address with the most connections, then the oldest connection.
         let most = of_peer
             .into_values()
             .max_by_key(|&(count, oldest)| (count, Reverse(oldest)));
@@ -87,8 +87,8 @@ mod tests {
         }
     }
 
-    /// Admits connections from these addresses in this order, 0 for one of the first address that has sent its request;
-    /// returns the numbers of those that stay open.
+    /// Adds connections from these addresses in this order, 0 for one of the first address that has sent its
+    /// request; returns the numbers of those that stay open.
     fn open_after(most: usize, peers: &[u8]) -> Vec<u64> {
         let runtime = Builder::new_current_thread().build().unwrap();
         let mut connections = Connections::new(most);

@@ -1,24 +1,25 @@
-//! Whether a feed is still what it was: PHI in a thousand tokens and vote margins of now against those of long.
+//! Detects changes of a feed: compares the recent PHI per thousand tokens and vote margins with the long-term
+//! ones.
 //!
-//! Two exponential averages, one that forgets soon and one that forgets late, both weighed by tokens and not by time, so that a
-//! quiet night is no drift. Their ratio is the signal. A feed whose notes changed (another system's, a template, a language)
-//! shows in it long before anybody reads a note; so does a member that stopped finding anything.
+//! Two exponential averages, a short and a long one, are weighted by tokens and not by time, so that a quiet
+//! night is not drift. Their ratio is the signal. It shows a change of the notes (another system, a template,
+//! a language) long before anybody reads a note; it also shows a member that stopped finding anything.
 
 use std::sync::{Mutex, PoisonError};
 
-/// The signals, as metrics name them.
+/// The signals' names in metrics.
 pub(crate) const SIGNALS: [&str; 2] = ["phi_density", "vote_margin"];
 
-/// After so many tokens a value counts half: some hundred notes, and some ten thousand.
+/// The numbers of tokens after which a value counts half: some hundred notes, and some ten thousand.
 const SHORT: f64 = 100_000.0;
 const LONG: f64 = 10_000_000.0;
-/// Before so many tokens nothing is judged.
+/// The number of tokens before the first evaluation.
 const ENOUGH: f64 = 500_000.0;
-/// A ratio outside these warns; back within the inner ones it may warn again.
+/// A ratio outside this range triggers a warning; back within the inner range it may warn again.
 const OUTER: (f64, f64) = (0.67, 1.5);
 const INNER: (f64, f64) = (0.8, 1.25);
 
-/// What a batch showed.
+/// The observations of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) tokens: u64,
@@ -27,7 +28,7 @@ pub(crate) struct Seen {
     pub(crate) margins: f64,
 }
 
-/// An average that forgets.
+/// An exponential average.
 #[derive(Clone, Copy, Debug, Default)]
 struct Average {
     tokens: f64,
@@ -43,7 +44,7 @@ impl Average {
         self.margins = self.margins * keep + seen.margins;
     }
 
-    /// [`SIGNALS`] of it.
+    /// Returns the values of [`SIGNALS`].
     fn signals(&self) -> [Option<f64>; 2] {
         let ratio = |a: f64, b: f64| (b > 0.0).then(|| a / b);
         [ratio(self.spans, self.tokens), ratio(self.margins, self.spans)]
@@ -63,7 +64,7 @@ struct State {
 pub(crate) struct Drift(Mutex<State>);
 
 impl Drift {
-    /// Takes in a batch. The answer is the signals that have just left their range, with their ratio.
+    /// Adds a batch. Returns the signals that have just left their range, with their ratio.
     pub(crate) fn add(&self, seen: &Seen) -> Vec<(&'static str, f64)> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.tokens == 0 {
@@ -90,12 +91,12 @@ impl Drift {
         left
     }
 
-    /// Begins anew: what notes are redacted by is another, and so will be what is found.
+    /// Starts over: with another engine, detection changes as well.
     pub(crate) fn reset(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = State::default();
     }
 
-    /// The recent average over the long one, by signal; none where too little was seen.
+    /// Returns the recent average over the long one, by signal; `None` without enough tokens.
     pub(crate) fn ratios(&self) -> [Option<f64>; 2] {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.seen < ENOUGH {
@@ -105,7 +106,7 @@ impl Drift {
         }
     }
 
-    /// Redacted spans in a thousand recent tokens.
+    /// Returns the redacted spans per thousand recent tokens.
     pub(crate) fn density(&self) -> Option<f64> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let [density, _] = state.short.signals();

@@ -1,4 +1,4 @@
-//! The way out: a registry that `/metrics` prints, and OTLP.
+//! The exporters: a registry for `/metrics`, and OTLP.
 
 use std::time::{Duration, SystemTime};
 
@@ -19,10 +19,10 @@ use super::measures::Stage;
 use crate::config::{OtlpConfig, TelemetryConfig};
 use crate::exit::usage;
 
-/// How long a collector may take.
+/// The time limit for a collector.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What collects metrics and sends them.
+/// The registries and exporters of metrics and traces.
 pub(super) struct Exports {
     pub(super) registry: prometheus::Registry,
     pub(super) meters: SdkMeterProvider,
@@ -30,7 +30,7 @@ pub(super) struct Exports {
 }
 
 impl Exports {
-    /// As configured.
+    /// Creates the configured exporters.
     ///
     /// # Errors
     /// A usage error that names the key.
@@ -45,7 +45,7 @@ impl Exports {
             .without_target_info()
             .scope_info_enabled(false)
             .build()
-            .context("no registry of metrics")?;
+            .context("cannot create the registry of metrics")?;
         let mut meters = SdkMeterProvider::builder()
             .with_reader(exporter)
             .with_resource(resource.clone());
@@ -87,12 +87,12 @@ impl Exports {
         })
     }
 
-    /// What spans are made with.
+    /// Returns the sender of traces.
     pub(super) fn traces(&self) -> Traces {
         Traces(self.tracers.as_ref().map(|provider| provider.tracer("lethe")))
     }
 
-    /// Sends what has not been sent.
+    /// Sends everything that is pending.
     pub(super) fn shut_down(&self) {
         let over = [
             self.meters.shutdown_with_timeout(TIMEOUT),
@@ -106,11 +106,11 @@ impl Exports {
     }
 }
 
-/// Traces, where somebody collects them: of a share of batches and files, where their time went.
+/// Sends traces to a collector, if one is configured: where a sample of batches and files spent their time.
 #[derive(Clone, Debug)]
 pub(crate) struct Traces(Option<SdkTracer>);
 
-/// One piece of work, once it is done: when it began, and its stages in their order.
+/// One finished task: its start, and its stages in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Work {
     pub(crate) began: SystemTime,
@@ -118,7 +118,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Begins now.
+    /// Starts a task now.
     pub(crate) fn new() -> Self {
         Self {
             began: SystemTime::now(),
@@ -128,7 +128,7 @@ impl Work {
 }
 
 impl Traces {
-    /// Tells of a `batch` or a `file` with attributes that are coordinates and counts.
+    /// Sends a trace of a `batch` or a `file`, with coordinates and counts as attributes.
     pub(crate) fn tell(&self, what: &'static str, work: &Work, attributes: Vec<KeyValue>) {
         let Some(tracer) = &self.0 else { return };
         let took: Duration = work.stages.iter().map(|(_, took)| *took).sum();
@@ -149,7 +149,8 @@ impl Traces {
     }
 }
 
-/// Sends over the HTTP client that the registry is asked with, on the program's runtime: exporters have threads of their own.
+/// Sends over the HTTP client of the schema registry, on the program's runtime: exporters have their own
+/// threads.
 #[derive(Clone, Debug)]
 struct Client {
     client: reqwest::Client,
@@ -161,7 +162,7 @@ impl Client {
         otlp.check()?;
         let client = reqwest::Client::builder().timeout(TIMEOUT).build();
         Ok(Self {
-            client: client.context("no HTTP client")?,
+            client: client.context("cannot create an HTTP client")?,
             runtime: runtime.clone(),
         })
     }

@@ -1,4 +1,4 @@
-//! What is only worked out when somebody looks.
+//! Gauges that are computed only on request.
 
 use std::sync::Arc;
 
@@ -129,7 +129,7 @@ fn of_cache(meter: &Meter, board: &Arc<Board>) {
         .build();
 }
 
-/// What the system says of the process; nothing where it does not.
+/// Reads the process's figures from the system; empty where there are none.
 #[cfg(target_os = "linux")]
 fn of_process(meter: &Meter) {
     use procfs::WithCurrentSystemInfo as _;

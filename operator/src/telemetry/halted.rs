@@ -1,22 +1,22 @@
-//! Halted lanes, by codes that metrics and pages share.
+//! Halted lanes, with the codes that metrics and pages share.
 
-/// What kind of reason a lane halted for.
+/// The reason why a lane halted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HaltCode {
-    /// The log does not have the offset at which the chain goes on.
+    /// The log does not have the offset at which the chain continues.
     OutOfRange,
-    /// The chain is of another cluster, or of a topic that was deleted and recreated.
+    /// The chain belongs to another cluster, or to a topic that was deleted and recreated.
     AnotherLog,
-    /// Files of the chain are missing, damaged or strange.
+    /// Files of the chain are missing, damaged or foreign.
     BrokenChain,
-    /// The policy protects less than that of the chain, or makes other codes.
+    /// The policy protects less than that of the chain, or derives other codes.
     Policy,
     /// A batch cannot be read.
     Unreadable,
 }
 
 impl HaltCode {
-    /// All of them.
+    /// All codes.
     pub(crate) const ALL: [Self; 5] = [
         Self::OutOfRange,
         Self::AnotherLog,
@@ -25,7 +25,7 @@ impl HaltCode {
         Self::Unreadable,
     ];
 
-    /// The name in metrics and on pages.
+    /// Returns the name in metrics and on pages.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::OutOfRange => "out_of_range",
@@ -41,6 +41,6 @@ impl HaltCode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Halted {
     pub(crate) code: HaltCode,
-    /// Coordinates and identifiers; nothing of a note.
+    /// Coordinates and identifiers, without anything from a note.
     pub(crate) why: String,
 }

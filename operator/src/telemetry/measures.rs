@@ -1,7 +1,7 @@
-//! The instruments: what the pipeline counts and times as it goes.
+//! The instruments: what the pipeline counts and times.
 //!
-//! Counts are added a batch at a time, so that none of it shows in a profile. What is asked for when somebody looks (lags,
-//! queues, memory) is the [`Board`](super::Board)'s.
+//! Counts are added per batch, so that their cost does not show in a profile. Values that are read on request
+//! (lags, queues, memory) belong to the [`Board`](super::Board).
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::HaltCode;
 use super::catalogue::{self as metric, Metric};
 use super::drift::Seen;
 
-/// Seconds: a stage of a small batch to a store that is away.
+/// Seconds: from a stage of a small batch to a store that is unavailable.
 const SECONDS: &[f64] = &[
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0,
 ];
@@ -37,10 +37,11 @@ const BYTES: &[f64] = &[
     268_435_456.0,
 ];
 const SHARES: &[f64] = &[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0];
-/// Members of a decision that are named; more are counted, so that a large ensemble has no thousands of series.
+/// The most members of a decision to name in a label; larger groups show only their number, so that a large
+/// ensemble does not create thousands of series.
 const NAMED: usize = 4;
 
-/// Where a batch, or a file, spends its time.
+/// The stage in which a batch or a file spends time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Waiting for a worker.
@@ -58,7 +59,7 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    /// The name in metrics.
+    /// Returns the name in metrics.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Queue => "queue",
@@ -78,18 +79,18 @@ pub(crate) enum Closing {
     Due(Due),
     /// Memory is tight.
     Memory,
-    /// Its partition goes to another process, or the program ends.
+    /// Its partition moves to another process, or the program ends.
     Drain,
-    /// What notes are redacted by is another now.
+    /// The engine has changed.
     Edition,
-    /// Somebody waits to see it.
+    /// A reader waits for it.
     Asked,
-    /// It has what a part of a backfill has.
+    /// A part of a backfill is complete.
     Part,
 }
 
 impl Closing {
-    /// The name in metrics.
+    /// Returns the name in metrics.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Due(due) => due.name(),
@@ -102,7 +103,7 @@ impl Closing {
     }
 }
 
-/// All instruments that are added to.
+/// All instruments that are written to.
 #[derive(Clone, Debug)]
 pub(crate) struct Measures {
     records: Counter<u64>,
@@ -128,7 +129,7 @@ pub(crate) struct Measures {
 }
 
 impl Measures {
-    /// The instruments of a meter.
+    /// Creates the instruments of a meter.
     pub(crate) fn new(meter: &Meter) -> Self {
         let counter = |metric: Metric| {
             let (name, unit) = metric.instrument();
@@ -178,20 +179,20 @@ impl Measures {
         }
     }
 
-    /// A batch has come to a worker.
+    /// Records a batch that has reached a worker.
     pub(crate) fn batch(&self, records: usize, bytes: usize) {
         self.batch_records.record(records as u64, &[]);
         self.batch_bytes.record(bytes as u64, &[]);
     }
 
-    /// Time that a batch or a file spent in a stage.
+    /// Records the time that a batch or a file spent in a stage.
     pub(crate) fn stage(&self, stage: Stage, took: Duration) {
         let stage = [KeyValue::new("stage", stage.name())];
         self.stage.record(took.as_secs_f64(), &stage);
     }
 
-    /// A batch was redacted. `sizes` are the bytes that each row came in; `members` is how many the ensemble has. The answer is
-    /// what the drift signals are made of.
+    /// Records a redacted batch. `sizes` are the input bytes of each row; `members` is the number of members.
+    /// Returns the input of the drift signals.
     pub(crate) fn processed(&self, processed: &Processed, sizes: &[usize], members: usize) -> Seen {
         self.rows(processed.redacted.record(), sizes);
         self.decisions(processed.audit.record(), members)
@@ -238,7 +239,7 @@ impl Measures {
         let scores = audit
             .column_by_name("scores")
             .map(|column| column.as_list::<i32>());
-        // What became of a message's fields was no member's decision.
+        // No member decided about a message's fields.
         let is_field = |row| {
             audit
                 .column_by_name("path")
@@ -272,14 +273,14 @@ impl Measures {
         seen
     }
 
-    /// A file is durable, which took so long from when it was closed.
+    /// Records a file that became durable, and the time since it was closed.
     pub(crate) fn file(&self, why: Closing, bytes: u64, took: Duration) {
         self.files.add(1, &[KeyValue::new("reason", why.name())]);
         self.file_bytes.record(bytes, &[]);
         self.commit.record(took.as_secs_f64(), &[]);
     }
 
-    /// A backfill handled rows, and so many bytes of text.
+    /// Records the rows that a backfill processed, and their bytes of text.
     pub(crate) fn backfilled(&self, redacted: u64, quarantined: u64, bytes: u64) {
         for (outcome, rows) in [("redacted", redacted), ("quarantined", quarantined)] {
             self.backfill_rows.add(rows, &[KeyValue::new("outcome", outcome)]);
@@ -287,39 +288,40 @@ impl Measures {
         self.backfill_bytes.add(bytes, &[]);
     }
 
-    /// Something is away and will be asked again: `commit`, `open`, `redact`.
+    /// Records a retry of an operation: `commit`, `open`, `redact`.
     pub(crate) fn retry(&self, operation: &'static str) {
         self.store_retries
             .add(1, &[KeyValue::new("operation", operation)]);
     }
 
-    /// Partitions came (`assigned`) or went (`revoked`, `lost`).
+    /// Records partitions that were assigned (`assigned`) or removed (`revoked`, `lost`).
     pub(crate) fn rebalance(&self, kind: &'static str, partitions: usize) {
         self.rebalances
             .add(partitions as u64, &[KeyValue::new("kind", kind)]);
     }
 
-    /// Another writer's file took a place in a chain.
+    /// Records that another writer created a file of a chain first.
     pub(crate) fn fenced(&self) {
         self.fenced.add(1, &[]);
     }
 
-    /// A lane halted.
+    /// Records a halted lane.
     pub(crate) fn halted(&self, code: HaltCode) {
         self.halted.add(1, &[KeyValue::new("code", code.name())]);
     }
 
-    /// The consumer met an error.
+    /// Records an error of the consumer.
     pub(crate) fn source_error(&self, kind: ErrorKind) {
         self.source_errors.add(1, &[KeyValue::new("kind", kind.name())]);
     }
 
-    /// A signal left its usual range.
+    /// Records a signal that left its usual range.
     pub(crate) fn drifted(&self, signal: &'static str) {
         self.drift_warnings.add(1, &[KeyValue::new("signal", signal)]);
     }
 
-    /// So that every code, stage, reason and outcome is there from the start, with 0: an alert on a rate needs a first value.
+    /// Adds 0 to every code, stage, reason and outcome, so that all series exist from the start: an alert on
+    /// a rate needs a first value.
     pub(crate) fn begin(&self) {
         for kind in RowKind::ALL {
             let outcome = [KeyValue::new("outcome", kind.name())];

@@ -1,6 +1,7 @@
-//! What the program tells of itself while it runs: metrics, traces, health, and a page for people.
+//! The observability of a running program: metrics, traces, health endpoints, and a status page.
 //!
-//! Labels, attributes and texts are coordinates, codes and names from the configuration; none comes from a note.
+//! Labels, attributes and texts are coordinates, codes and names from the configuration; none comes from a
+//! note.
 
 mod answer;
 mod backfill;
@@ -32,7 +33,7 @@ pub(crate) use server::Server;
 use crate::config::TelemetryConfig;
 use export::{Exports, Traces};
 
-/// All that a running program tells. Shared by everything that runs.
+/// The telemetry of the program, shared by all of its parts.
 pub(crate) struct Telemetry {
     board: Arc<Board>,
     drift: Arc<Drift>,
@@ -42,7 +43,8 @@ pub(crate) struct Telemetry {
 }
 
 impl Telemetry {
-    /// As configured. Metrics are kept whether or not anybody asks: what a run did is their sum.
+    /// Creates the configured telemetry. Metrics are always recorded, since the summary of a run is computed
+    /// from them.
     ///
     /// # Errors
     /// A usage error that names the key.
@@ -63,10 +65,11 @@ impl Telemetry {
         }))
     }
 
-    /// Serves the pages, if an address is configured, until the server is dropped. The server has a thread of its own.
+    /// Serves the pages until the server is dropped, if an address is configured. The server has its own
+    /// thread.
     ///
     /// # Errors
-    /// If the address cannot be had.
+    /// If the address is not available.
     pub(crate) fn serve(self: &Arc<Self>, config: &TelemetryConfig) -> anyhow::Result<Option<Server>> {
         let Some(address) = config.listen else {
             return Ok(None);
@@ -76,27 +79,27 @@ impl Telemetry {
         Ok(Some(server))
     }
 
-    /// What stands now.
+    /// Returns the board.
     pub(crate) const fn board(&self) -> &Arc<Board> {
         &self.board
     }
 
-    /// Whether the feed is what it was.
+    /// Returns the drift of the feed.
     pub(crate) fn drift(&self) -> &Drift {
         &self.drift
     }
 
-    /// What is counted and timed.
+    /// Returns the instruments.
     pub(crate) const fn measures(&self) -> &Measures {
         &self.measures
     }
 
-    /// Where batches and files spend their time, for those who collect traces.
+    /// Returns the traces of batches and files.
     pub(crate) const fn traces(&self) -> &Traces {
         &self.traces
     }
 
-    /// Every metric, as Prometheus reads it.
+    /// Renders all metrics in the Prometheus format.
     ///
     /// # Errors
     /// If the registry refuses a metric.
@@ -104,7 +107,7 @@ impl Telemetry {
         TextEncoder::new().encode_to_string(&self.exports.registry.gather())
     }
 
-    /// A counter's or gauge's values, by their labels in alphabetical order of names.
+    /// Returns the values of a counter or gauge, with their labels in alphabetical order of names.
     fn values(&self, name: &str) -> Vec<(Vec<String>, f64)> {
         let families = self.exports.registry.gather();
         let metrics = families.iter().filter(|family| family.name() == name);
@@ -125,7 +128,7 @@ impl Telemetry {
             .collect()
     }
 
-    /// Sends what has not been sent.
+    /// Sends everything that is pending.
     pub(crate) fn shut_down(&self) {
         self.exports.shut_down();
     }

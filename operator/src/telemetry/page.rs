@@ -1,4 +1,4 @@
-//! The page that a person reads: is it well, where is it, what has it done.
+//! The status page for people: health, position and counts.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use lethe_evaluate::sheet::escape;
 use super::catalogue as metric;
 use super::{Board, Telemetry};
 
-/// How often a browser asks again, in seconds.
+/// The refresh interval in seconds.
 const REFRESH: u32 = 5;
 
 const STYLE: &str = "
@@ -23,13 +23,13 @@ td.n, th.n { text-align: right; }
 p { overflow-wrap: anywhere; } .wide { overflow-x: auto; }
 ";
 
-/// The page, whole: no script, nothing from elsewhere.
+/// Renders the page, without scripts or external content.
 pub(super) fn page(telemetry: &Telemetry) -> String {
     let board = telemetry.board();
     let build = board.build();
     let mut out = String::with_capacity(8192);
     out.push_str("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Lethe</title>");
-    // Without it a telephone lays the page out for a desk, and shows it too small to read.
+    // Without it a phone renders the page for a desktop width, too small to read.
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
     put(
         &mut out,
@@ -73,7 +73,7 @@ pub(super) fn page(telemetry: &Telemetry) -> String {
     out
 }
 
-/// How it is, and of which class that is. What an operator must decide is no good news, however well the rest runs.
+/// Returns the health as text, and its style class. A halted lane is bad even if all others run.
 fn health(board: &Board) -> (&'static str, String) {
     match (board.check_live(), board.is_ready(), board.halts().len()) {
         (Err(why), ..) => ("bad", format!("Stuck: {why}")),
@@ -91,9 +91,7 @@ fn put(out: &mut String, what: std::fmt::Arguments<'_>) {
 }
 
 fn counts(out: &mut String, telemetry: &Telemetry) {
-    out.push_str(
-        "<h2>What went through</h2><table id=\"counts\"><tr><th>records</th><th class=\"n\">count</th></tr>",
-    );
+    out.push_str("<h2>Records</h2><table id=\"counts\"><tr><th>records</th><th class=\"n\">count</th></tr>");
     for (labels, count) in telemetry.values(metric::RECORDS.name) {
         put(
             out,
@@ -115,7 +113,7 @@ fn counts(out: &mut String, telemetry: &Telemetry) {
     out.push_str("</table>");
 }
 
-/// Where a backfill stands; false if there is none.
+/// Renders the progress of a backfill; returns false without one.
 fn backfill(out: &mut String, telemetry: &Telemetry) -> bool {
     let Some((units, left)) = telemetry.board().backfill().now() else {
         return false;
@@ -137,7 +135,7 @@ fn lanes(out: &mut String, telemetry: &Telemetry) {
     if lanes.is_empty() && halts.is_empty() {
         out.push_str("<p>No partition is assigned to this process.</p>");
     } else if !lanes.is_empty() {
-        // What is wrong stands before the numbers: a telephone shows the beginning of a row.
+        // The state comes before the numbers, since a phone shows only the beginning of a row.
         out.push_str("<div class=\"wide\"><table id=\"lanes\"><tr><th>topic</th><th class=\"n\">partition</th><th>state</th><th class=\"n\">durable up to</th><th class=\"n\">lag</th><th class=\"n\">age</th><th class=\"n\">queued</th></tr>");
         for ((topic, partition), lane) in lanes {
             let lag = lane.lag.map_or_else(|| "?".to_owned(), |lag| lag.to_string());
@@ -170,19 +168,21 @@ fn drift(out: &mut String, telemetry: &Telemetry) {
     if let Some(density) = telemetry.drift().density() {
         put(
             out,
-            format_args!("<h2>The feed</h2><p>{density:.1} redacted spans in a thousand tokens lately"),
+            format_args!("<h2>The feed</h2><p>{density:.1} redacted spans per thousand recent tokens"),
         );
         if let [Some(phi), Some(margin)] = telemetry.drift().ratios() {
             put(
                 out,
-                format_args!(", {phi:.2} times what is usual here; votes {margin:.2} times as sure as usual"),
+                format_args!(
+                    ", {phi:.2} times the usual value; vote margins are {margin:.2} times the usual value"
+                ),
             );
         }
         out.push_str(".</p>");
     }
 }
 
-/// A digest's beginning: enough to tell versions apart.
+/// Returns the beginning of a digest, which is enough to distinguish versions.
 fn short(digest: &str) -> String {
     digest.chars().take(12).collect()
 }

@@ -1,8 +1,9 @@
 //! Serves the pages over HTTP, on a thread and a runtime of their own.
 //!
-//! A probe must be answered while the other runtime waits for a store and while strangers hold connections open. So the
-//! listener accepts always: over its limit it closes a connection that has not sent its request, the oldest of the peer
-//! that holds most of them, and takes the new one. A connection serves one request, within bounds on its time and its bytes.
+//! A probe must be answered while the main runtime waits for a store and while strangers hold connections
+//! open. So the listener always accepts: over its limit it closes the oldest connection without a request, of
+//! the peer with the most of them, and takes the new one. A connection serves one request, within limits on
+//! its time and its bytes.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -28,24 +29,26 @@ use super::Telemetry;
 use super::answer::{self, Page};
 use super::connections::{Connection, Connections};
 
-/// The most connections at the same time, where the limit of open files allows as many.
+/// The maximum number of connections, if the limit of open files allows it.
 const MOST_CONNECTIONS: usize = 512;
-/// The share of the limit of open files that connections may take: brokers and stores need descriptors too.
+/// The divisor of the limit of open files that gives the share of connections: brokers and stores need
+/// descriptors too.
 const SHARE_OF_FILES: usize = 4;
-/// The fewest connections at the same time.
+/// The minimum number of connections at the same time.
 const FEWEST_CONNECTIONS: usize = 16;
-/// How long a request's line and headers may take.
+/// The time limit for a request's line and headers.
 const HEADER_TIME: Duration = Duration::from_secs(5);
-/// How long a connection may last, its answer included.
+/// The time limit of a connection, including its response.
 const CONNECTION_TIME: Duration = Duration::from_secs(15);
-/// The most headers of a request.
+/// The maximum number of headers in a request.
 const HEADERS: usize = 64;
-/// The most bytes of a request's line and headers: the least that the HTTP library can be set to.
+/// The maximum bytes of a request's line and headers, which is the lowest value that the HTTP library
+/// accepts.
 const HEADER_BYTES: usize = 8 << 10;
-/// Connections that the system accepts before the program does. Past it a client waits a second for its next attempt: the
-/// standard library's 128 are fewer than a burst has.
+/// Connections that the system accepts before the program does. Beyond it a client waits a second for its
+/// next attempt: the standard library's 128 are too few for a burst.
 const BACKLOG: u32 = 4096;
-/// How long to wait, out of descriptors, for a closed connection to give one back.
+/// How long to wait, without free descriptors, for a closed connection to release one.
 const BACKOFF: Duration = Duration::from_millis(50);
 
 /// A running server. Dropping it closes the listener and all connections.
@@ -54,25 +57,24 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Listens on an address and starts to serve; returns the server and the address, its port filled in.
+    /// Starts to serve on an address; returns the server and the address with its actual port.
     ///
     /// # Errors
-    /// If the address cannot be had, or the thread cannot be started.
+    /// If the address is not available, or the thread cannot be started.
     pub(super) fn start(
         address: SocketAddr,
         telemetry: Arc<Telemetry>,
     ) -> anyhow::Result<(Self, SocketAddr)> {
         let runtime = Builder::new_current_thread()
             .enable_all()
-            // The one that renders `/` and `/metrics`.
+            // The thread that renders `/` and `/metrics`.
             .max_blocking_threads(1)
             .thread_name("pages-render")
             .build()
-            .context("no runtime for the status pages")?;
+            .context("cannot create the runtime of the status pages")?;
         let listener = {
             let _inside = runtime.enter();
-            listen(address)
-                .with_context(|| format!("key `telemetry.listen`: {address} cannot be listened on"))?
+            listen(address).with_context(|| format!("key `telemetry.listen`: cannot listen on {address}"))?
         };
         let address = listener.local_addr().context("key `telemetry.listen`")?;
         let (stop, stopped) = oneshot::channel();
@@ -85,10 +87,10 @@ impl Server {
                         _ = stopped => {}
                     }
                 });
-                // Rendering may be under way; the process need not wait for it.
+                // A page may be rendering; the process does not wait for it.
                 runtime.shutdown_background();
             })
-            .context("no thread for the status pages")?;
+            .context("cannot create the thread of the status pages")?;
         Ok((Self { _stop: stop }, address))
     }
 }
@@ -99,7 +101,7 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     } else {
         TcpSocket::new_v6()?
     };
-    // As the standard library sets it: a restart need not wait for connections of the process before.
+    // As in the standard library: a restart need not wait for connections of the previous process.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
@@ -117,18 +119,18 @@ async fn serve(listener: TcpListener, telemetry: Arc<Telemetry>) {
                     let has_asked = Arc::new(AtomicBool::new(false));
                     let one = one(stream, Arc::clone(&has_asked), Arc::clone(&telemetry), Arc::clone(&render));
                     let task = served.spawn(async move {
-                        // A client that leaves early is no fault of this program.
+                        // A client that disconnects early is not an error.
                         drop(tokio::time::timeout(CONNECTION_TIME, one).await);
                     });
                     open.admit(Connection { peer: peer.ip(), has_asked, task });
-                    // Connections that sent their request are served before the next one is accepted: a burst cannot close
-                    // them unserved.
+                    // Connections that sent their request are served before the next one is accepted, so that
+                    // a burst cannot close them unserved.
                     tokio::task::yield_now().await;
                 }
                 Err(error) => {
                     let errno = Errno::from_io_error(&error);
                     if matches!(errno, Some(Errno::MFILE | Errno::NFILE)) {
-                        // Out of descriptors: the oldest connection has one to give back.
+                        // Without free descriptors: closing the oldest connection releases one.
                         open.close_one();
                         tokio::time::sleep(BACKOFF).await;
                     }
@@ -139,7 +141,7 @@ async fn serve(listener: TcpListener, telemetry: Arc<Telemetry>) {
     }
 }
 
-/// How many connections may be open at the same time.
+/// Returns the maximum number of open connections.
 fn limit() -> usize {
     let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let files = files
@@ -169,8 +171,8 @@ async fn one(
         .await
 }
 
-/// The response to a request. Pages that take work are rendered one at a time, off this thread: any number of requests
-/// for them takes one core at most, and none delays a probe.
+/// Returns the response to a request. Pages that cost work are rendered one at a time, on another thread: any
+/// number of requests for them takes at most one core, and none delays a probe.
 async fn respond(
     request: &Request<Incoming>,
     telemetry: Arc<Telemetry>,

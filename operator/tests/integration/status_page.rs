@@ -137,7 +137,7 @@ fn a_person_sees_that_it_runs_what_went_through_and_how_far_each_partition_is() 
         "Members: lstm-l",
         "Bundle ",
         "Policy ",
-        "redacted spans in a thousand tokens",
+        "redacted spans per thousand recent tokens",
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
@@ -224,7 +224,7 @@ fn a_person_sees_that_it_is_stuck_or_waits_for_its_store_and_that_it_is_well_aga
         stuck
             .as_str()
             .unwrap()
-            .contains("records waiting and has not got on for "),
+            .contains("records waiting and has made no progress for "),
         "{stuck}"
     );
     assert_ne!(browser.value(HEALTH_COLOUR), well);
