@@ -24,13 +24,13 @@ Takes a map; prints nothing.
 {{- end -}}
 {{- end -}}
 
-{{/* The program's configuration: what the values say, and what only the chart knows. */}}
+{{/* The program's configuration: the values, and settings that only the chart knows. */}}
 {{- define "lethe.config" -}}
 {{- $config := deepCopy .Values.config -}}
 {{- if eq (include "lethe.static" .) "true" -}}
   {{- $_ := set $config.source "group_instance_id" "${POD_NAME}" -}}
 {{- end -}}
-{{- /* So that the program can compare it with the time that a stop may take. */ -}}
+{{- /* The program compares it with the time that a stop may take. */ -}}
 {{- $_ := set $config.resources "grace_seconds" (include "lethe.grace" . | int64) -}}
 {{- include "lethe.integers" $config -}}
 {{- toToml $config -}}

@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* Short enough that what is added to it still is a name. */}}
+{{/* Short enough that the name is still valid with a suffix. */}}
 {{- define "lethe.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
@@ -13,7 +13,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What objects are selected by: it may never change. */}}
+{{/* The selector labels of objects. They are immutable. */}}
 {{- define "lethe.selector" -}}
 app.kubernetes.io/name: {{ include "lethe.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -52,7 +52,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{/* Whether pods are static members of the group. */}}
+{{/* True if pods are static members of the group. */}}
 {{- define "lethe.static" -}}
 {{- and (eq .Values.mode "stream") .Values.static.enabled -}}
 {{- end -}}
@@ -70,7 +70,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- regexFind "[0-9]+$" .Values.config.telemetry.listen -}}
 {{- end -}}
 
-{{/* Seconds that a pod must at least have for stopping. */}}
+{{/* The minimum grace period of a pod, in seconds. */}}
 {{- define "lethe.grace" -}}
 {{- $least := add .Values.config.resources.drain_seconds .Values.terminationMarginSeconds -}}
 {{- $given := .Values.terminationGracePeriodSeconds -}}
@@ -79,7 +79,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 
 {{/* A Kubernetes quantity in bytes. */}}
 {{- define "lethe.bytes" -}}
-{{- /* A bare number may be large, and must not be written with an exponent. */ -}}
+{{- /* toString would write a large number with an exponent. */ -}}
 {{- $text := ternary (toString .) (toString (int64 .)) (kindIs "string" .) -}}
 {{- $number := regexFind "^[0-9.]+" $text | float64 -}}
 {{- $unit := regexReplaceAll "^[0-9.]+" $text "" -}}

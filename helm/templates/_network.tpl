@@ -1,4 +1,4 @@
-{{/* One rule of egress a peer. Takes a list of peers. */}}
+{{/* One egress rule per peer. Takes a list of peers. */}}
 {{- define "lethe.peers" -}}
 {{- range . }}
 - to:
@@ -26,7 +26,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Names are asked for by UDP, and by TCP where answers are long. */}}
+{{/* DNS uses UDP, and TCP for long answers. */}}
 {{- define "lethe.dns" -}}
 {{- range . }}
 - to:

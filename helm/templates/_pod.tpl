@@ -1,4 +1,4 @@
-{{/* The environment that both containers get: a check that lacked a secret would check another configuration. */}}
+{{/* The environment of both containers: a check without a secret would check another configuration. */}}
 {{- define "lethe.env" -}}
 - name: LETHE_LOG
   value: {{ .Values.log.filter | quote }}
@@ -100,7 +100,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* A container that lets the program check the configuration it would run with. */}}
+{{/* An init container that checks the configuration with the program itself. */}}
 {{- define "lethe.checker" -}}
 - name: check
   image: {{ include "lethe.image" .root | quote }}
@@ -116,7 +116,7 @@
     {{- include "lethe.mounts" .root | nindent 4 }}
 {{- end -}}
 
-{{/* Where pods may run. */}}
+{{/* Scheduling constraints of pods. */}}
 {{- define "lethe.placement" -}}
 {{- with .Values.nodeSelector }}
 nodeSelector:
@@ -155,7 +155,7 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end -}}
 
-{{/* What any pod of ours has. */}}
+{{/* Fields that all pods share. */}}
 {{- define "lethe.podBase" -}}
 serviceAccountName: {{ include "lethe.serviceAccount" . }}
 # The program asks nothing of the cluster.

@@ -1,12 +1,12 @@
-{{/* What no schema can see: values that do not go together. Included by the configuration, so that nothing renders without it. */}}
+{{/* Refuses combinations of values that a schema cannot express. The configuration includes it, so that every render checks them. */}}
 {{- define "lethe.refusals" -}}
 {{- $v := .Values -}}
 {{- $stream := eq $v.mode "stream" -}}
 {{- if and $stream (not $v.config.source) -}}
-  {{- fail "config.source: the mode `stream` reads Kafka; say which topics" -}}
+  {{- fail "config.source: the mode `stream` reads Kafka; set the topics to read" -}}
 {{- end -}}
 {{- if and (not $stream) (not $v.config.backfill) -}}
-  {{- fail "config.backfill: the mode `backfill` reads tables; say which" -}}
+  {{- fail "config.backfill: the mode `backfill` reads tables; set which" -}}
 {{- end -}}
 {{- if and $stream (ne (toString $v.config.source.kind) "kafka") -}}
   {{- fail "config.source.kind: the mode `stream` reads Kafka; tables are for the mode `backfill`" -}}
@@ -30,19 +30,19 @@
   {{- fail (printf "config.telemetry.stall_seconds: is %d, less than config.resources.drain_seconds: a pod that drains would look dead" $stall) -}}
 {{- end -}}
 {{- if and $v.config.policy $v.config.policy_file -}}
-  {{- fail "config.policy and config.policy_file: leave one of the two out" -}}
+  {{- fail "config.policy and config.policy_file: set only one of the two" -}}
 {{- end -}}
 {{- if dig "policy" "keys" "file" "" $v.config -}}
   {{- fail "config.policy.keys.file: a mounted Secret can be read by its group, which the program refuses for keys; use secrets.policyKeys and config.policy.keys.env: LETHE_KEYS" -}}
 {{- end -}}
 {{- if and $v.autoscaling.hpa.enabled $v.autoscaling.keda.enabled -}}
-  {{- fail "autoscaling: hpa and keda are both enabled; two scalers would pull at the same pods" -}}
+  {{- fail "autoscaling: hpa and keda are both enabled; two scalers would scale the same pods" -}}
 {{- end -}}
 {{- if and (not $stream) (or $v.autoscaling.hpa.enabled $v.autoscaling.keda.enabled) -}}
   {{- fail "autoscaling: a backfill has one pod a shard; nothing can scale it" -}}
 {{- end -}}
 {{- if and (not $stream) $v.static.enabled -}}
-  {{- fail "static.enabled: a backfill is no member of a group" -}}
+  {{- fail "static.enabled: a backfill is not a member of a consumer group" -}}
 {{- end -}}
 {{- if eq (include "lethe.static" .) "true" -}}
   {{- if eq (include "lethe.scaled" .) "true" -}}
@@ -52,7 +52,7 @@
     {{- fail "config.source.group_instance_id: static.enabled sets it from the pod's name; leave it out" -}}
   {{- end -}}
 {{- else if (dig "source" "group_instance_id" "" $v.config) -}}
-  {{- fail "config.source.group_instance_id: one name for several pods would have them throw each other out; use static.enabled" -}}
+  {{- fail "config.source.group_instance_id: pods with the same name would fence each other; use static.enabled" -}}
 {{- end -}}
 {{- $partitions := int64 $v.partitions -}}
 {{- if eq (include "lethe.scaled" .) "true" -}}
@@ -63,13 +63,13 @@
     {{- fail "autoscaling.minReplicas: only keda scales to 0" -}}
   {{- end -}}
   {{- if and $v.autoscaling.keda.enabled (eq $partitions 0) -}}
-    {{- fail "partitions: say how many there are; keda never starts more pods than that" -}}
+    {{- fail "partitions: set the number of partitions; keda never starts more pods than that" -}}
   {{- end -}}
 {{- else if and $stream (gt $partitions 0) (gt (int64 $v.replicas) $partitions) -}}
   {{- fail (printf "replicas: is %d, but there are %d partitions; more pods would idle" (int64 $v.replicas) $partitions) -}}
 {{- end -}}
 {{- if and $v.monitoring.podMonitor.enabled $v.monitoring.serviceMonitor.enabled -}}
-  {{- fail "monitoring: podMonitor and serviceMonitor are both enabled; every sample would be there twice" -}}
+  {{- fail "monitoring: podMonitor and serviceMonitor are both enabled; every sample would be scraped twice" -}}
 {{- end -}}
 {{- if and (not $stream) $v.monitoring.serviceMonitor.enabled -}}
   {{- fail "monitoring.serviceMonitor.enabled: a backfill has no Service; use monitoring.podMonitor" -}}
@@ -79,13 +79,13 @@
 {{- end -}}
 {{- with $v.networkPolicy -}}
   {{- if and .enabled $stream (not .egress.brokers) -}}
-    {{- fail "networkPolicy.egress.brokers: is empty, so that no broker could be reached; list them, or set networkPolicy.enabled to false" -}}
+    {{- fail "networkPolicy.egress.brokers: is empty, so pods could not reach a broker; list them, or set networkPolicy.enabled to false" -}}
   {{- end -}}
   {{- if and .enabled (eq (toString $v.config.sink.store.kind) "s3") (not .egress.store) -}}
-    {{- fail "networkPolicy.egress.store: is empty, so that the store could not be reached; list it, or set networkPolicy.enabled to false" -}}
+    {{- fail "networkPolicy.egress.store: is empty, so pods could not reach the store; list it, or set networkPolicy.enabled to false" -}}
   {{- end -}}
   {{- if and .enabled $v.config.telemetry.otlp (not .egress.otlp) -}}
-    {{- fail "networkPolicy.egress.otlp: is empty, so that config.telemetry.otlp could not be reached" -}}
+    {{- fail "networkPolicy.egress.otlp: is empty, so pods could not reach config.telemetry.otlp" -}}
   {{- end -}}
 {{- end -}}
 {{- end -}}

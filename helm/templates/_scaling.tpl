@@ -1,11 +1,11 @@
-{{/* The most pods: no more than there are partitions. */}}
+{{/* The maximum number of pods, capped at the number of partitions. */}}
 {{- define "lethe.maxReplicas" -}}
 {{- $most := int64 .Values.autoscaling.maxReplicas -}}
 {{- $partitions := int64 .Values.partitions -}}
 {{- if gt $partitions 0 -}}{{ min $most $partitions }}{{- else -}}{{ $most }}{{- end -}}
 {{- end -}}
 
-{{/* Up at once, down slowly: each change is a rebalance, and what a pod holds is written early when it goes. */}}
+{{/* Scales up at once and down slowly: each change is a rebalance, and a removed pod closes its files early. */}}
 {{- define "lethe.behavior" -}}
 scaleUp:
   stabilizationWindowSeconds: 60
