@@ -1,4 +1,4 @@
-//! The table of outages, `cells.toml`, and the page that is made from it.
+//! Reads the table of outages, `cells.toml`, and generates `docs/outages.md` from it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::common::gate::Fault;
 
-/// When the dependency is away.
+/// When the dependency is unavailable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Moment {
@@ -18,7 +18,7 @@ pub(crate) enum Moment {
     Middle,
     /// While an open file holds rows.
     Buffered,
-    /// While the group divides its partitions anew.
+    /// During a rebalance.
     Rebalance,
 }
 
@@ -36,15 +36,15 @@ impl Moment {
 
     const fn title(self) -> &'static str {
         match self {
-            Self::Start => "Away at start",
-            Self::Middle => "Away in the middle",
-            Self::Buffered => "Away at the end, with rows in open files",
-            Self::Rebalance => "Away at the end, during a rebalance",
+            Self::Start => "Unavailable at start",
+            Self::Middle => "Unavailable while streaming",
+            Self::Buffered => "Unavailable at shutdown, with rows in open files",
+            Self::Rebalance => "Unavailable at shutdown, during a rebalance",
         }
     }
 }
 
-/// What a dependency is.
+/// A service that Lethe depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Dependency {
@@ -91,29 +91,29 @@ const FAULTS: [(Fault, &str); 3] = [
     (Fault::Gone, "gone"),
 ];
 
-/// What a stop leads to while the dependency is away.
+/// The expected result of a stop while the dependency is unavailable.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Expected {
     /// The exit code after SIGTERM.
     pub(crate) exit: i32,
-    /// A part of a line of the log; empty where nothing is logged.
+    /// A substring of the log; empty if nothing is logged.
     pub(crate) log: String,
 }
 
-/// One dependency, away at one moment.
+/// An outage of one dependency at one moment.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Outage {
     pub(crate) dependency: Dependency,
     pub(crate) moment: Moment,
-    /// What Lethe does meanwhile.
+    /// What Lethe does during the outage.
     happens: String,
-    /// How long.
+    /// How long it lasts.
     lasts: String,
-    /// A metric and what it is meanwhile, as `name > 0` or `name = 1`; empty where none tells.
+    /// A metric and its value during the outage, as `name > 0` or `name = 1`; empty if no metric shows it.
     pub(crate) metric: String,
-    /// What an operator does.
+    /// What the operator should do.
     action: String,
     refuses: Expected,
     frozen: Expected,
@@ -128,7 +128,7 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// Its name: `broker/frozen/start`.
+    /// Returns its name, such as `broker/frozen/start`.
     pub(crate) fn name(&self) -> String {
         name(&self.outage, self.fault)
     }
@@ -159,13 +159,13 @@ struct Table {
     outage: Vec<Outage>,
 }
 
-/// Every outage, as the table has it.
+/// Returns every outage of the table.
 pub(crate) fn outages() -> Vec<Outage> {
     let table: Table = toml::from_str(&read("cells.toml")).unwrap();
     table.outage
 }
 
-/// Every cell, in the table's order.
+/// Returns every cell, in the table's order.
 pub(crate) fn cells() -> Vec<Cell> {
     let of = |outage: Outage| {
         FAULTS.map(|(fault, _)| Cell {
@@ -186,35 +186,35 @@ struct Measured {
     busy: BTreeMap<String, f64>,
 }
 
-/// A file beside this one. Read when the tests run, so that the bench that writes it need not build them again.
+/// Reads a file of this folder when the tests run, so that the benchmark that writes it need not rebuild them.
 fn read(file: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/outage_cells");
     std::fs::read_to_string(folder.join(file)).unwrap()
 }
 
-/// Where the page is.
+/// Returns the path of the page.
 pub(crate) fn page_path() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/outages.md")
 }
 
 const HEAD: &str = "# Outages
 
-What Lethe does while something that it needs is away. This page is generated from `operator/tests/integration/outage_cells/cells.toml`;
-the tests beside that file check its exit codes, log lines and metrics, and `benches/outages` measured the seconds.
+What Lethe does while a service that it depends on is unavailable. This page is generated from
+`operator/tests/integration/outage_cells/cells.toml`; the tests in that folder check the exit codes, log lines and metrics, and `benches/outages` measured the seconds.
 
-Three ways to be away:
+A dependency can be unavailable in three ways:
 
 | name | what a client sees | example |
 |---|---|---|
-| refuses | connections are refused, and open ones torn down | the process ended |
-| frozen | connections are accepted, and nothing is ever answered | a process under SIGSTOP, a disk that hangs |
-| gone | connection attempts get no answer, and open connections are silent | a machine or a network that is gone |
+| refuses | Connections are refused, and open ones are closed. | The process ended. |
+| frozen | Connections are accepted, but requests get no response. | A process is stopped by SIGSTOP; a disk hangs. |
+| gone | Connection attempts get no response, and open connections are silent. | A machine or a network is down. |
 
-No outage loses a note: what is not durable was never released, and is read again. `SIGTERM` ends the process within
-`resources.drain_seconds` plus 2 s, whatever is away. A second `SIGTERM` ends it at once.
+No outage loses a note: Lethe never releases the offset of a record that is not durable, and reads it again. `SIGTERM` ends the process
+within `resources.drain_seconds` plus 2 s, whichever service is unavailable. A second `SIGTERM` ends it at once.
 ";
 
-/// The page.
+/// Generates the page.
 pub(crate) fn page() -> String {
     let measured: Measured = serde_json::from_str(&read("measured.json")).unwrap();
     let outages = outages();
@@ -238,7 +238,7 @@ fn section(page: &mut String, outage: &Outage, measured: &Measured) {
     write!(
         page,
         "\n### {}: {}\n\n{}\n\n- **How long:** {}\n- **Metric:** {metric}\n- **What to do:** {}\n\n\
-         | | the log says | exit code after `SIGTERM` | seconds to exit (drain of 3 s) | under two busy loops |\n|---|---|---|---|---|\n",
+         | | log line | exit code after `SIGTERM` | seconds to exit (drain of 3 s) | the same, with two busy loops |\n|---|---|---|---|---|\n",
         outage.dependency.title(),
         outage.moment.title().to_lowercase(),
         outage.happens,
@@ -249,7 +249,7 @@ fn section(page: &mut String, outage: &Outage, measured: &Measured) {
     for (fault, called) in FAULTS {
         let expected = outage.expected(fault);
         let log = match expected.log.as_str() {
-            "" => "nothing in the first seconds".to_owned(),
+            "" => "none in the first seconds".to_owned(),
             log => format!("`{log}`"),
         };
         let cell = name(outage, fault);
