@@ -138,12 +138,12 @@ def chart(samples):
     return "\n".join([*drawn, "</svg>\n"])
 
 
-PAGE = """# A soak
+PAGE = """# Soak test
 
-A real Kafka, {engine}, {cores} cores with the broker and the feeder on them. {most} notes/s at most (the middle of three runs to the end
-of a topic); then {rate} notes/s, {share} % of it, for {minutes} minutes: {fed} notes, each invented anew, in {files} files. Looked at every
-{every} s; a file is closed after {age} s. The first sixth (grey) warms up and is not judged; medians of the second are compared with
-those of the last. Made by `benches/soak`; nothing here is typed by hand.
+A real Kafka, {engine}, {cores} cores shared with the broker and the feeder. The maximum speed is {most} notes/s (median of three runs to
+the end of a topic). The soak runs at {rate} notes/s, {share} % of that, for {minutes} minutes: {fed} notes, each of them new, in {files}
+files. Samples are taken every {every} s; Lethe closes a file after {age} s. The first sixth (grey) is the warm-up and does not count;
+medians of the second sixth are compared with those of the last. `benches/soak` generates this page.
 
 ![Memory, lag, descriptors and threads over the run](soak.svg)
 
@@ -151,7 +151,7 @@ those of the last. Made by `benches/soak`; nothing here is typed by hand.
 |---|---|---|
 {rows}
 
-[samples.csv](samples.csv) has every look.
+[samples.csv](samples.csv) has every sample.
 """
 
 

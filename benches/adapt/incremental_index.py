@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page over the studies of `lethe adapt incremental` that lie in a folder: what each found, in one table.
+"""Writes the index page of a folder of `lethe adapt incremental` studies: the results of all in one table.
 
     incremental_index.py DIR
 """
@@ -7,17 +7,17 @@ import json
 import pathlib
 import sys
 
-WORDS = """# Learning by increments
+WORDS = """# Incremental learning
 
 Singh et al. 2020 (incremental learning ensemble) on open data: a model, naive Bayes that learns from each batch of
-labelled sentences as it arrives, and a mixture of both whose weight is told from each batch before the batch is learnt.
-All of it, this page too, is written by one command:
+labelled sentences as it arrives, and a mixture of both, whose weight is estimated on each batch before it is learnt.
+One command writes all of it, including this page:
 
     benches/adapt/incremental --meddocan DIR --echr-es DIR --grascco DIR --wikigold DIR --btc DIR --wnut17 DIR
 
 F1 is strict micro-F1 in per cent. "At least the better" counts the increments at which the mixture's mean F1, over the
 orders, is no lower than that of the better learner; "below" names the others, with the points lost. Each study's own page has
-the curves, the intervals, the tests and the weight. How far naive Bayes is believed is told like the weight, from each batch
+the curves, the intervals, the tests and the weight. The confidence of naive Bayes is calibrated like the weight, on each batch
 before it is learnt.
 """
 
@@ -79,7 +79,7 @@ def main(folder):
     out.append("F1 of the model, of naive Bayes, and of the mixture (Brier, all batches).\n")
     out.append(table(
         ["Study", "orders", "batch", "increments", "F1 at the first", "F1 at the last", "the learners' curves cross"], rows))
-    out.append("## Stationary: three quarters of the stream learnt, the weight told from the rest (figure 2, table III)\n")
+    out.append("## Stationary: three quarters of the stream learnt, the weight estimated on the rest (figure 2, table III)\n")
     rows = []
     for name, study in studies.items():
         one = study["stationary"]

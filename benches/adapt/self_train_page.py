@@ -67,7 +67,7 @@ def page_2(found, way, control):
     """A way's gain over the source alone, and over the same training with the source's own text in the target's place."""
     rows = []
     for (source, target, member), one in found.items():
-        for text, told in (("seen", "the unlabelled text"), ("unseen", "text nobody read")):
+        for text, told in (("seen", "the unlabelled text"), ("unseen", "unseen text")):
             runs = one["runs"]
             levels = (level(runs, text, each) for each in ("source", control, way))
             over = (cell for before in ("source", control) for cell in gains(runs, text, before, way))
@@ -82,7 +82,7 @@ def page_kept(found):
     for (source, target, member), one in found.items():
         kept = (f"{100 * after:.1f} ({100 * (after - before):+.1f})" for before, after in one["kept"])
         rows.append([f"{TITLES[source]} → {TITLES[target]}", MEMBERS[member], ", ".join(kept)])
-    return table(["Source → target", "Member", "Strict F1 on what is kept back, by seed (change)"], rows)
+    return table(["Source → target", "Member", "Strict F1 on the held-out set, by seed (change)"], rows)
 
 
 def page_why(found, out):
@@ -108,7 +108,7 @@ def page_why(found, out):
     any_ = next((one["analyses"][0]["words"] for one in found.values() if one["analyses"]), [])
     shares = (f"{100 * b['from']:g} to {100 * b['to']:g} %" for b in any_)
     head = ["Study", *shares, "median, corrected", "median, not corrected", "spoilt"]
-    second = ["Study", "no word right before", "at least one right before", "whole before, lost", "invented before",
+    second = ["Study", "no token right before", "at least one right before", "exact before, lost", "invented before",
               "invented after"]
     return table(head, words), table(second, entities), "\n".join(pictures)
 
@@ -200,47 +200,46 @@ def write_page(found, out, pair, seeds, bound, labelled, dev):
 
 PAGE = """# Self-training
 
-A member that one institute has trained goes on with another's text, which nobody has labelled: the equivalents of Liao 2021's
-tables 2, 3 and 4 and of its word- and entity-level analysis. Made by `benches/adapt/self-train`; nothing here is typed by hand.
+A member that was trained on one institute's documents continues training on unlabelled text of another institute: the equivalents of
+Liao 2021's tables 2, 3 and 4 and of its word- and entity-level analysis. `benches/adapt/self-train` generates this page.
 
-Of a source's documents a fifth at most is kept back, by which the best round or pass is chosen and a model refused that is worse
-at home by more than {bound} points of strict F1 (`--bound {bound}`; the program's own is half a point, which chance alone gives or takes
-on so few documents). Of a target's documents two thirds are the unlabelled text, the others nobody reads. With each of
-{seeds} seeds other source documents, first weights and noise are drawn. Labels are named by `benches/adapt/english.toml` and
-`benches/adapt/spanish.toml`. Settings are the defaults of `lethe adapt self-train`; those of the CRF were chosen on
-Wikigold going on to BTC with a score of BTC to Wikigold in sight, and Wikigold to TAB had been scored with earlier ones: TAB to
-Wikigold had no part in any choice. F1 is strict, in per cent; intervals draw
-the scored documents and the seeds anew, {draws} times. Where a model was refused, the one it came from is what counts.
+At most a fifth of the source's documents is the held-out set. It selects the best round or pass, and a model that is worse on it by more
+than {bound} points of strict F1 is refused (`--bound {bound}`; the default is half a point, which is within chance for so few documents).
+Two thirds of the target's documents are the unlabelled text; the others are unseen. Each of {seeds} seeds draws other source
+documents, initial weights and noise. `benches/adapt/english.toml` and `benches/adapt/spanish.toml` map the labels. Settings are the
+defaults of `lethe adapt self-train`. Those of the CRF were chosen on Wikigold → BTC with a score of BTC → Wikigold known, and
+Wikigold → TAB had been scored with earlier settings; TAB → Wikigold had no part in any choice. F1 is strict, in per cent. Intervals
+resample the scored documents and the seeds {draws} times. For a refused model, the original model is scored.
 """
 TWO = """## No labels from the target (table 2)
 
-F1 of names. `Source only` is the member before. `Further, without the target` is the same training with the source's own text,
-bare, in the target's place: what a gain over it is, is the target's text.
+F1 of names. `Source only` is the member before self-training. `Further, without the target` is the same training with the source's own
+text, without its labels, instead of the target's; a gain over it comes from the target's text.
 
 The member labels the text itself:
 
 {own}
 
-An ensemble labels it: the vote of the source's CRF, structured SVM and LSTM of the same seed, each tag by the share of them that
-say it (`--teacher`):
+An ensemble labels the text: the source's CRF, structured SVM and LSTM of the same seed vote, and a tag's probability is the share of
+them that predict it (`--teacher`):
 
 {taught}
 
 ![F1 of names on the unlabelled text, a point a seed](figure-2.svg)
 
-What the member that labels itself loses or wins at home:
+How self-training without a teacher changes the score on the source's held-out set:
 
 {kept}
 """
 WHY = """## What was corrected, and what was not
 
-Names of the unlabelled text, all seeds together. Words that had a wrong tag before, by the probability that the right tag had:
-how many are right after. `spoilt`: words that were right and are wrong after.
+Names of the unlabelled text, over all seeds. Of the tokens with a wrong tag before, by the probability of the right tag: how many are
+right after. `spoilt`: tokens that were right before and are wrong after.
 
 {words}
 
-Names that were not found whole before, by whether one of their words had the right tag: how many are found whole after.
-`invented`: spans that are no name of gold's.
+Of the names that were not found exactly before, by whether one of their tokens had the right tag: how many are found exactly after.
+`invented`: false positives.
 
 {entities}
 
@@ -248,17 +247,17 @@ Names that were not found whole before, by whether one of their words had the ri
 """
 THREE = """## A few labels from the target (table 3)
 
-{pair}: the source's member is fine-tuned on lines of the target's text that are this share of its words, and then trains itself
-with them, the source and all of the target's text without labels. F1 of names on that text, the labelled lines among it.
+{pair}: the source's member is fine-tuned on labelled lines of the target's text that hold this share of its tokens. Then it is self-trained
+on these lines, the source and all of the target's text without labels. F1 of names on that text, including the labelled lines.
 
 {table}
 """
 FOUR = """## Labels taken away (table 4, figure 3)
 
-{source} documents of MEDDOCAN's train, of which this share keeps its labels; the others are the unlabelled text. Strict micro-F1
-of all categories on the {dev} documents of dev. With all labels there is no text left to train itself with.
-A network's first training has 25 passes: over few documents those are few steps, and what it wins here is in part the further
-passes over their gold.
+{source} documents of MEDDOCAN's training set, of which this share keeps its labels; the others are the unlabelled text. Strict micro-F1
+of all categories on the {dev} documents of dev. With all labels, no text is left for self-training.
+A network's first training has 25 passes, which are few steps on few documents. Part of its gain here comes from the further passes
+over their gold.
 
 {table}
 

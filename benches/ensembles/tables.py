@@ -1,9 +1,10 @@
-"""Tables 4 to 7 and figure 1 of Kim and Meystre 2020 on open data, from what members said (docs/results/said).
+"""Tables 4 to 7 and figure 1 of Kim and Meystre 2020 on open data, from the members' saved predictions
+(docs/results/said).
 
     python3 benches/ensembles/tables.py --lethe PROGRAM --meddocan DIR --echr-es DIR --work DIR
 
-Every figure comes from `lethe ensemble compare`, `lethe ensemble prune` and `lethe evaluate`; this program only asks
-them and lays out what they say, in docs/results/README.md. Python 3.11 or later, and nothing beside it.
+Every figure comes from `lethe ensemble compare`, `lethe ensemble prune` and `lethe evaluate`; this script
+only runs them and writes docs/results/README.md. Needs Python 3.11 or later, without packages.
 """
 import argparse
 import concurrent.futures
@@ -42,7 +43,7 @@ CORPORA = {"meddocan": "MEDDOCAN", "echr-es": "ECHR-es"}
 
 
 class Lethe:
-    """Asks the program, and keeps what it says in the work folder, so that it can be looked at."""
+    """Runs the program and keeps its output in the work folder for inspection."""
 
     def __init__(self, options):
         self.program, self.work = options.lethe, pathlib.Path(options.work)
@@ -53,7 +54,7 @@ class Lethe:
         return f"{self.corpora[corpus]}/{part}.jsonl"
 
     def said(self, corpus, part, origins):
-        """Arguments that name what members of these origins said; those of the first go by their own names."""
+        """Returns arguments with the predictions of members of these origins; those of the first origin keep their names."""
         files = []
         for place, origin in enumerate(origins):
             name = "" if place == 0 or origin == "outside" else f"{origin}="
@@ -69,7 +70,7 @@ class Lethe:
         return json.loads(told)
 
     def compare(self, corpus, origins, *more):
-        """Six ensembles fitted on what was said of train, scored with their members on dev."""
+        """Scores the six ensembles, fitted on predictions for the training set, and their members on dev."""
         kinds = [kind for kind, option in (("categories", "--rename"), ("shipped", "--only")) if option in more]
         name = "-".join(["compare", corpus, *origins, *kinds])
         tested = []
@@ -115,7 +116,7 @@ def by_name(report):
 
 
 def p_of(report, one, other):
-    """The paired t-test's p between two systems of a report."""
+    """Returns p of the paired t-test between two systems of a report."""
     for pair in report["comparisons"]:
         if {pair["a"], pair["b"]} == {one, other}:
             return pair["t_test"]["p"]
@@ -123,7 +124,7 @@ def p_of(report, one, other):
 
 
 def alike(report, one, other):
-    """Whether two systems do not differ at the 95 % level; without a test, which needs differences, they do not."""
+    """Returns whether two systems do not differ at the 95 % level. Without a test, which needs differences, they do not."""
     p = p_of(report, one, other)
     return p is None or p >= 0.05
 
@@ -134,7 +135,7 @@ def table(head, rows):
 
 
 def best_in_bold(columns):
-    """Columns of values as text: the highest of each bold."""
+    """Formats columns of values, with the highest of each in bold."""
     marked = []
     for column in columns:
         best = max(value for value in column if value is not None)
@@ -145,7 +146,7 @@ def best_in_bold(columns):
 
 
 def table_4(reports, union):
-    """Members of each origin on each test."""
+    """Returns table 4: members of each origin on each test set."""
     columns, gains = [], []
     for corpus in CORPORA:
         systems = by_name(reports[corpus, "both"])
@@ -171,7 +172,7 @@ def table_4(reports, union):
 
 
 def table_5(reports):
-    """Ensembles of members of one origin, and of both with the outside tools."""
+    """Returns table 5: ensembles of members of one origin, and of both with the external tools."""
     columns = []
     for corpus in CORPORA:
         own, both = reports[corpus, "own"], reports[corpus, "both"]
@@ -196,7 +197,7 @@ def table_5(reports):
 
 
 def table_6(report, method):
-    """One ensemble by category."""
+    """Returns table 6: one ensemble by category."""
     system = by_name(report)[method]
     rows = []
     groups = sorted(system["labels"]["groups"], key=lambda group: -group["strict"]["gold"])
@@ -213,7 +214,7 @@ def table_6(report, method):
 
 
 def table_7(report, method):
-    """The labels most often taken for others where the span is right."""
+    """Returns table 7: the most frequent label confusions of correct spans."""
     taken = {}
     for case in by_name(report)[method]["errors"]["cases"]:
         gold, said = case["gold"], case["predicted"]
@@ -228,7 +229,7 @@ def table_7(report, method):
 
 
 def headline(report):
-    """Ensembles and members on MEDDOCAN's own labels, with intervals and tests."""
+    """Returns ensembles and members on MEDDOCAN's own labels, with intervals and tests."""
     systems = by_name(report)
     rows = []
     best = max(MEMBERS, key=lambda member: f1(systems[member])["value"])
@@ -248,7 +249,7 @@ def headline(report):
 
 
 def compared(report):
-    """Pruned voting against what it is to be better than, and the best of the six against pruned voting."""
+    """Returns comparisons of pruned voting with its baselines, and of the best of the six with pruned voting."""
     systems = by_name(report)
     member = max(MEMBERS, key=lambda member: f1(systems[member])["value"])
     method = max(METHODS, key=lambda method: f1(systems[method])["value"])
@@ -269,7 +270,7 @@ def compared(report):
 
 
 def path_of(pruned):
-    """What was dropped on the chosen threshold's path."""
+    """Returns the members that were dropped on the chosen threshold's path."""
     names = [member["name"] for member in pruned["members"]]
     left = [names[place] for place in pruned["chosen"]["members"]]
     dropped = [name for name in names if name not in left]
@@ -277,12 +278,12 @@ def path_of(pruned):
 
 
 def set_of_all(pruned):
-    """All members at the threshold that is best for them."""
+    """Returns all members at their best threshold."""
     return max((path["start"] for path in pruned["paths"]), key=lambda point: point["value"])
 
 
 def costed(chosen, cheap, own, own_shipped, shipped):
-    """What all members cost and do, and what those do that are left, voting and under a stacked SVM."""
+    """Returns cost and scores of all members, and of the remaining ones, in a vote and under a stacked SVM."""
     everyone = set_of_all(chosen)
     held = {at["threshold"]: at for at in chosen["held_out"]["thresholds"]}
     rows = []
@@ -317,7 +318,7 @@ def tally_f1(tally):
 
 
 def shared(pruned):
-    """Errors that all members share, by label."""
+    """Returns the errors that all members share, by label."""
     errors = pruned["all"]["shared_errors"]
     rows = []
     for one in errors["labels"]:
@@ -330,7 +331,7 @@ def shared(pruned):
 
 
 def list_shared(pruned, path):
-    """Every error that all members share: where it is, and how it is missed; no text."""
+    """Writes every error that all members share: its place and class, without text."""
     lines = ["document\tstart\tend\tlabel\tmissed\tas\tleaks"]
     for case in pruned["all"]["shared_errors"]["cases"]:
         lines.append("\t".join([case["id"], str(case["start"]), str(case["end"]), case["label"], case["missed"],
@@ -339,7 +340,7 @@ def list_shared(pruned, path):
 
 
 def under_floor(pruned):
-    """The best precision under a floor on recall, where it was chosen and on dev."""
+    """Returns the best precision under a floor on recall, on the training set and on dev."""
     chosen, held = pruned["chosen"], pruned["held_out"]["chosen"]
     rows = []
     for where, tally in (("train, cross-validated", chosen["tally"]), ("dev", held)):
@@ -356,7 +357,7 @@ def main():
     lethe = Lethe(parser.parse_args())
     categories = ("--rename", NAMES)
     costs = ("--costs", RESULTS / "costs.json")
-    # Two at a time, the long ones first; each uses one core for most of its time.
+    # Two at a time, the longest first; each uses one core most of the time.
     with concurrent.futures.ThreadPoolExecutor(2) as two:
         asked = {}
         for corpus, other in (("meddocan", "echr-es"), ("echr-es", "meddocan")):
@@ -378,8 +379,8 @@ def main():
         half = set_of_all(asked["chosen"].result())["cost"] / 2
         ceiling = ("--ceiling", f"{half:.4f}")
         asked["cheap"] = two.submit(lethe.prune, "meddocan", ["meddocan"], *costs, *ceiling)
-        # The members of the bundle that ships were chosen on train alone (benches/ensembles/spanish); here the same
-        # members, trained on train alone, are scored on dev.
+        # The bundled bundle's members were chosen on the training set (benches/ensembles/spanish); here the same
+        # members, trained on the training set only, are scored on dev.
         shipped = tomllib.loads(pathlib.Path(BUNDLE, "bundle.toml").read_text(encoding="utf-8"))
         members = ",".join(part["name"] for part in shipped["members"])
         asked["shipped"] = two.submit(

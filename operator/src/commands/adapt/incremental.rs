@@ -202,7 +202,7 @@ fn first(args: &IncrementalArgs, ground: &Ground) -> anyhow::Result<(First, Stri
     let manifest = Manifest::read(folder).map_err(usage)?;
     let units = manifest.training.documents as u64;
     let from = format!(
-        "a `{}` of {} from elsewhere",
+        "a `{}` trained on {} of other documents",
         manifest.kind,
         counted(units, unit(args))
     );
