@@ -1,13 +1,13 @@
-//! The authorities that a client over HTTPS trusts, from a file of its configuration.
+//! Reads the certificate authorities that an HTTPS client trusts.
 
 use std::path::Path;
 
 use reqwest::Certificate;
 
-/// Reads a file of certificates, PEM. No error shows what is in the file.
+/// Reads a file of PEM certificates. No error shows the content of the file.
 ///
 /// # Errors
-/// Names the file and says what is wrong with it.
+/// Names the file and the problem.
 pub(crate) fn read(path: &Path) -> Result<Vec<Certificate>, String> {
     let pem = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
     Certificate::from_pem_bundle(&pem)

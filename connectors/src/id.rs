@@ -1,14 +1,14 @@
-//! Ids of writers, of their attempts to write a file, and of probes.
+//! Generates the ids of writers, of their write attempts, and of probes.
 
 use uuid::Uuid;
 
-/// Returns an id that nothing else has.
+/// Returns a unique id.
 #[cfg(not(feature = "fault-injection"))]
 pub(crate) fn new_id() -> Uuid {
     Uuid::new_v4()
 }
 
-/// Returns an id that nothing else has, or the next one of [`seed_ids`].
+/// Returns a unique id, or the next one of [`seed_ids`].
 #[cfg(feature = "fault-injection")]
 pub(crate) fn new_id() -> Uuid {
     SEEDED.with(|seeded| {
@@ -25,7 +25,7 @@ thread_local! {
     static SEEDED: std::cell::Cell<Option<(u64, u64)>> = const { std::cell::Cell::new(None) };
 }
 
-/// Makes the ids of this thread follow from a seed, so that a simulated run can be repeated.
+/// Derives the ids of this thread from a seed, so that a simulated run can be repeated.
 #[cfg(feature = "fault-injection")]
 pub fn seed_ids(seed: u64) {
     SEEDED.with(|seeded| seeded.set(Some((seed, 0))));

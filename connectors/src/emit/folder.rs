@@ -1,4 +1,5 @@
-//! Messages as files of a folder or a bucket: `messages/topic=T/partition=P/<offset, 20 digits>`, each created once.
+//! Writes messages as files of a folder or a bucket: `messages/topic=T/partition=P/<offset, 20 digits>`, each
+//! created once.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ pub struct FolderEmitter {
 }
 
 impl FolderEmitter {
-    /// Files in this store, with this suffix (`.json`, `.hl7`).
+    /// Returns an emitter that writes to this store, with this suffix for file names (`.json`, `.hl7`).
     pub fn new(store: Arc<dyn Store>, suffix: impl Into<String>) -> Self {
         Self {
             store,
@@ -35,7 +36,7 @@ impl FolderEmitter {
 
 #[async_trait]
 impl Emitter for FolderEmitter {
-    /// The offset after the last file's: files are written in order, so what lies before it is there.
+    /// Returns the offset after the last file's. Files are written in order, so all earlier ones exist.
     async fn position(&mut self, chain: &ChainId) -> Result<i64, EmitError> {
         let files = self.store.list(&Self::folder(chain)).await?;
         let offset = |name: &str| {
@@ -50,7 +51,7 @@ impl Emitter for FolderEmitter {
         for message in &stretch.messages {
             let name = self.name(chain, message.offset);
             match self.store.create(&name, message.bytes.clone()).await {
-                // An erasure aside, a chain never changes: what is there is what would be written.
+                // A chain only changes by an erasure, so an existing file has the same content.
                 Ok(()) | Err(StoreError::Exists(_)) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -1,4 +1,5 @@
-//! Messages to a topic, exactly once: each stretch of a chain is one transaction, which commits how far it goes too.
+//! Emits messages to a topic exactly once: each stretch of a chain is one transaction, which also commits the
+//! position.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -21,26 +22,26 @@ use crate::kafka::{
 };
 use crate::sink::ChainId;
 
-/// How long a request of a transaction may take.
+/// Limit of a request within a transaction.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a client is served before it is asked to do something that serves nothing.
+/// How long a client is polled for events before a call that does not poll.
 const SERVED: Duration = Duration::from_millis(20);
 
 /// Settings of a topic that messages are emitted to.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KafkaEmitConfig {
-    /// Brokers to ask first, each `host:port`.
+    /// Bootstrap brokers, each `host:port`.
     pub brokers: Vec<String>,
-    /// The topic. It must be there.
+    /// The topic. It must exist.
     pub topic: String,
-    /// The group that remembers how far each chain is emitted, and whose newest emitter fences the others off.
+    /// The consumer group that stores each chain's position. Its newest emitter fences the others off.
     #[serde(default = "group")]
     pub group: String,
-    /// How to reach and log in to the brokers.
+    /// TLS and login.
     #[serde(default)]
     pub security: Security,
-    /// Further settings of librdkafka, by its own keys.
+    /// Further librdkafka settings by their own keys.
     #[serde(default)]
     pub properties: BTreeMap<String, Property>,
 }
@@ -63,7 +64,7 @@ impl KafkaEmitConfig {
         }
     }
 
-    /// Reaches the brokers and looks for the topic.
+    /// Connects to the brokers and looks up the topic.
     ///
     /// # Errors
     /// [`KafkaConfigError`] for the settings, [`KafkaProblem`] for the cluster.
@@ -95,10 +96,10 @@ impl KafkaEmitConfig {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmitBuildError {
-    /// The settings.
+    /// The settings are wrong.
     #[error("key {0}")]
     Settings(#[from] KafkaConfigError),
-    /// The cluster.
+    /// The cluster refused or does not respond.
     #[error(transparent)]
     Cluster(#[from] KafkaProblem),
 }
@@ -107,7 +108,7 @@ fn problem(error: KafkaError) -> KafkaProblem {
     KafkaProblem::Client(error.rdkafka_error_code().unwrap_or(Code::Fail).to_string())
 }
 
-/// Deliveries of the open transaction that failed: the first one's code.
+/// Records the code of the first failed delivery of the open transaction.
 struct Deliveries(Mutex<Option<Code>>, Login);
 
 impl ClientContext for Deliveries {
@@ -132,17 +133,17 @@ impl ProducerContext for Deliveries {
     }
 }
 
-/// Emits to a topic. The record's partition is the source's, modulo how many the topic has; headers `lethe-topic`,
-/// `lethe-partition` and `lethe-offset` tell where it came from.
+/// Emits to a topic. The partition is the source's, modulo the topic's number of partitions. The headers
+/// `lethe-topic`, `lethe-partition` and `lethe-offset` name the source record.
 pub struct KafkaEmitter {
     topic: String,
     partitions: i32,
     config: KafkaEmitConfig,
-    /// Never subscribed: it stands for the group.
+    /// Represents the group; it is never subscribed.
     consumer: BaseConsumer<Quiet>,
-    /// What every client here logs in with.
+    /// The login of every client of this emitter.
     login: Login,
-    /// One a chain, so that a second emitter of a chain fences off the first one's, and no other.
+    /// One per chain, so that a second emitter of a chain fences off only that chain's first one.
     producers: HashMap<ChainId, BaseProducer<Deliveries>>,
 }
 
@@ -167,7 +168,7 @@ impl KafkaEmitter {
             let producer: BaseProducer<Deliveries> = config
                 .create_with_context(Deliveries(Mutex::default(), self.login.clone()))
                 .map_err(problem)?;
-            // Where a token is needed it is fetched here: what follows waits for it and serves nothing.
+            // Fetches a token if one is needed: the calls below wait for it but serve no events.
             producer.poll(SERVED);
             producer.init_transactions(PATIENCE).map_err(problem)?;
             self.producers.insert(chain.clone(), producer);
@@ -181,7 +182,7 @@ impl KafkaEmitter {
         Ok(list)
     }
 
-    /// One transaction. On any error nothing of it is seen by who reads committed records.
+    /// Runs one transaction. After an error, consumers of committed records see nothing of it.
     fn transact(&self, chain: &ChainId, stretch: &Stretch) -> Result<(), KafkaError> {
         let missing = |what: &str| KafkaError::ClientCreation(what.to_owned());
         let producer = self.producers.get(chain).ok_or_else(|| missing("no producer"))?;
@@ -189,7 +190,7 @@ impl KafkaEmitter {
             .consumer
             .group_metadata()
             .ok_or_else(|| missing("no group"))?;
-        // A token that ended while nothing was emitted is fetched anew.
+        // Replaces a token that expired while nothing was emitted.
         producer.poll(SERVED);
         producer.begin_transaction()?;
         for message in &stretch.messages {
@@ -227,7 +228,7 @@ impl KafkaEmitter {
         loop {
             match producer.send(record) {
                 Ok(()) => return Ok(()),
-                // The producer's own queue is full: what is in it goes out first.
+                // The producer's queue is full: its messages must be sent first.
                 Err((KafkaError::MessageProduction(Code::QueueFull), back)) => {
                     producer.poll(Duration::from_millis(20));
                     record = back;
@@ -241,7 +242,7 @@ impl KafkaEmitter {
 #[async_trait]
 impl Emitter for KafkaEmitter {
     async fn position(&mut self, chain: &ChainId) -> Result<i64, EmitError> {
-        // Before the position is read: an emitter before this one may have a transaction open, which is now given up.
+        // Runs before the position is read: it aborts an open transaction of an earlier emitter.
         tokio::task::block_in_place(|| self.producer(chain).map(drop)).map_err(|error| match error {
             EmitBuildError::Cluster(problem) => EmitError::Kafka(problem),
             EmitBuildError::Settings(error) => EmitError::Kafka(KafkaProblem::Client(error.to_string())),
@@ -249,7 +250,7 @@ impl Emitter for KafkaEmitter {
         let committed = tokio::task::block_in_place(|| {
             let mut list = TopicPartitionList::new();
             list.add_partition(&chain.topic, chain.partition);
-            // Nothing is subscribed to: no record can come, only the wish for a token.
+            // Nothing is subscribed, so polling returns no record; it only serves token requests.
             drop(self.consumer.poll(SERVED));
             self.consumer.committed_offsets(list, PATIENCE)
         });
@@ -281,7 +282,7 @@ impl Emitter for KafkaEmitter {
                 .get(chain)
                 .map(|producer| producer.abort_transaction(PATIENCE));
             if let Some(Err(error)) = aborted {
-                tracing::debug!(%error, "the transaction could not be given up; a new producer does it");
+                tracing::debug!(%error, "could not abort the transaction; a new producer will abort it");
                 self.producers.remove(chain);
             }
             Err(EmitError::Aborted {

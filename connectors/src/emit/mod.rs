@@ -1,11 +1,12 @@
-//! Emitting: the messages that notes came in, redacted, published from the chains that hold them.
+//! Publishes the redacted messages that chains hold.
 //!
-//! The stream writes a redacted message beside its note, in the same file and under the same promise: once, or not at all. What
-//! is here reads the chains like a log and hands messages on, and has no part in that promise. A topic gets each message
-//! exactly once, for consumers that read committed records: messages and how far they go are one transaction, and a second
-//! emitter of the same chain fences the first off (KIP-98, KIP-447). A folder gets each as a file that is created once.
+//! The stream writes a redacted message in the same file as its note, so that it exists exactly once. This
+//! module reads the chains like a log and publishes the messages; the stream does not depend on it. A topic
+//! gets each message exactly once, for consumers that read committed records: messages and position are one
+//! transaction, and a second emitter of the same chain fences the first off (KIP-98, KIP-447). A folder gets
+//! each message as a file that is created once.
 //!
-//! A gap in a chain, a tombstone and a quarantined event have no message. They are passed over, and counted.
+//! Gaps in a chain, tombstones and quarantined events have no message. They are skipped and counted.
 
 mod folder;
 mod kafka;
@@ -21,7 +22,7 @@ pub use folder::FolderEmitter;
 pub use kafka::{KafkaEmitConfig, KafkaEmitter};
 pub use read::{Stretch, chains, read_from};
 
-/// A redacted message and the offset of the record that it was.
+/// A redacted message and the offset of its record.
 #[derive(Clone)]
 pub struct Message {
     /// The record's offset.
@@ -36,46 +37,46 @@ impl std::fmt::Debug for Message {
     }
 }
 
-/// Where messages go.
+/// A destination of messages.
 #[async_trait]
 pub trait Emitter: Send {
-    /// The offset that the chain is emitted up to; 0 if nothing of it is.
+    /// Returns the offset up to which the chain is emitted; 0 if nothing is.
     ///
     /// # Errors
     /// [`EmitError`].
     async fn position(&mut self, chain: &ChainId) -> Result<i64, EmitError>;
 
-    /// Emits what a stretch of the chain holds, all of it or nothing, and remembers its end.
+    /// Emits a stretch of the chain, all of it or nothing, and stores its end.
     ///
     /// # Errors
-    /// [`EmitError`]. What was not emitted is emitted when the stretch is read again.
+    /// [`EmitError`]. Messages that were not emitted are emitted when the stretch is read again.
     async fn emit(&mut self, chain: &ChainId, stretch: &Stretch) -> Result<(), EmitError>;
 
-    /// Where that is, for messages.
+    /// Describes the destination for messages.
     fn describe(&self) -> String;
 }
 
-/// Why something was not emitted.
+/// Why a message was not emitted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmitError {
-    /// A chain's file cannot be read.
+    /// A file of the chain cannot be read.
     #[error(transparent)]
     Chain(#[from] ChainError),
     /// The store's error.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What Kafka says.
+    /// An error of Kafka.
     #[error(transparent)]
     Kafka(#[from] KafkaProblem),
-    /// Another emitter has taken this chain over: this one must stop.
+    /// Another emitter has taken over this chain; this one must stop.
     #[error("{chain}: another emitter of the same group has taken over")]
     Fenced {
         /// The chain.
         chain: ChainId,
     },
-    /// The transaction failed; it may be tried again.
-    #[error("{chain}: the transaction to topic {topic} was given up ({code}); it is tried again")]
+    /// The transaction failed; it may be retried.
+    #[error("{chain}: the transaction to topic {topic} was aborted ({code}); Lethe retries it")]
     Aborted {
         /// The chain.
         chain: ChainId,
@@ -87,7 +88,7 @@ pub enum EmitError {
 }
 
 impl EmitError {
-    /// Whether trying again may help.
+    /// Returns whether a retry may help.
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Aborted { .. } => true,

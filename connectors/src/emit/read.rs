@@ -1,4 +1,4 @@
-//! Reads the messages of a chain as a log: a file at a time, from any offset.
+//! Reads the messages of a chain as a log, one file at a time, from any offset.
 
 use std::collections::BTreeSet;
 
@@ -18,13 +18,13 @@ use crate::store::{Store, StoreError};
 pub struct Stretch {
     /// Its messages, in the order of their offsets.
     pub messages: Vec<Message>,
-    /// The offset after its last: where the next stretch begins.
+    /// The offset after its last row, at which the next stretch begins.
     pub next: i64,
-    /// Rows without a message: tombstones, quarantined events, notes that came in none.
+    /// Rows without a message: tombstones, quarantined events, and notes that did not come in one.
     pub without: u64,
 }
 
-/// The chains of a store.
+/// Returns the chains of a store.
 ///
 /// # Errors
 /// The store's error.
@@ -34,7 +34,7 @@ pub async fn chains(store: &dyn Store) -> Result<BTreeSet<ChainId>, StoreError> 
     Ok(notes.iter().filter_map(|object| chain(&object.name)).collect())
 }
 
-/// What the chain holds from `offset` on, as far as one file reaches. `None` at its end.
+/// Returns the chain's content from `offset` to the end of one file; `None` at the end of the chain.
 ///
 /// # Errors
 /// [`ChainError`].
@@ -79,7 +79,7 @@ pub async fn read_from(
     Ok(Some(stretch))
 }
 
-/// The name of the last file that begins at `offset` or before.
+/// Returns the name of the last file that begins at or before `offset`.
 async fn file_at(store: &dyn Store, chain: &ChainId, offset: i64) -> Result<Option<String>, ChainError> {
     let exact = chain.notes_name(offset);
     match store.read_tail(&exact, 1).await {
@@ -87,7 +87,8 @@ async fn file_at(store: &dyn Store, chain: &ChainId, offset: i64) -> Result<Opti
         Err(StoreError::NotFound(_)) => {}
         Err(error) => return Err(error.into()),
     }
-    // Between two files only where somebody else has emitted: rare enough to list.
+    // Positions between two files occur only if another program has emitted; a listing is cheap enough for
+    // that.
     let files = store.list(&chain.notes_folder()).await?;
     let before = |name: &str| ChainId::parse_notes(name).is_some_and(|(_, first)| first < offset);
     let last = files.into_iter().rev().find(|file| before(&file.name));

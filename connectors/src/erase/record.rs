@@ -1,4 +1,4 @@
-//! The records of erasures, and what they say of the files of a dataset.
+//! Reads and checks the records of erasures.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,35 +12,35 @@ use crate::store::{Store, StoreError};
 /// The folder of the records.
 pub(crate) const FOLDER: &str = "erased";
 
-/// Version of the records' form.
+/// Version of the records' format.
 pub(super) const FORMAT: u32 = 1;
 
-/// What an erasure replaces, and why. Written before the first file is replaced.
+/// The replacements of an erasure and their reason. Written before the first file is replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     pub(super) format: u32,
     /// Its number, from 0.
     pub number: u32,
-    /// When it was begun, as RFC 3339 has it.
+    /// When it began, as RFC 3339.
     pub begun_at: String,
     /// Version of the program.
     pub program: String,
-    /// Why, in the words of who asked for it.
+    /// The reason that the operator gave.
     pub reason: String,
-    /// SHA-256 of the completion of the erasure before it, hex; none in the first.
+    /// SHA-256 of the previous erasure's completion, hex; `None` in the first.
     pub previous: Option<String>,
-    /// Zstandard level of the files after.
+    /// Zstandard level of the new files.
     pub zstd_level: i32,
-    /// Rows of notes files and replayed parts that it empties.
+    /// Number of rows of notes files and replayed parts that it empties.
     pub rows: u64,
-    /// SHA-256 of each code that is to be removed from the vault, hex.
+    /// SHA-256 of each code to remove from the vault, hex.
     pub vault: Vec<String>,
     /// The files, in the order in which they are replaced.
     pub files: Vec<Replacement>,
 }
 
-/// One file that an erasure replaces.
+/// One replaced file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Replacement {
@@ -52,13 +52,13 @@ pub struct Replacement {
     pub after: String,
     /// Offsets whose rows are emptied, or whose audit rows are removed, ascending.
     pub offsets: Vec<i64>,
-    /// Rows that the audit file of these rows loses.
+    /// Number of rows that the audit file of these rows loses.
     pub audit_rows: u64,
-    /// Those of them that are of fields of messages.
+    /// Number of those that belong to fields of messages.
     pub audit_fields: u64,
 }
 
-/// That an erasure is done.
+/// Marks an erasure as done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Completion {
@@ -66,43 +66,44 @@ pub(super) struct Completion {
     pub(super) number: u32,
     /// SHA-256 of the record, hex.
     pub(super) record: String,
-    /// When, as RFC 3339 has it.
+    /// When it finished, as RFC 3339.
     pub(super) finished_at: String,
-    /// Entries that were removed from the vault.
+    /// Number of entries removed from the vault.
     pub(super) vault_entries: u64,
 }
 
-/// The name of a record.
+/// Returns the name of a record.
 pub(super) fn record_name(number: u32) -> String {
     format!("{FOLDER}/{number:06}.json")
 }
 
-/// The name of its completion.
+/// Returns the name of its completion.
 pub(super) fn completion_name(number: u32) -> String {
     format!("{FOLDER}/{number:06}-done.json")
 }
 
-/// An erasure, as an inspection reports it.
+/// The report of one erasure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ErasureReport {
     /// Its record.
     pub record: String,
-    /// When it was begun.
+    /// When it began.
     pub begun_at: String,
-    /// Why.
+    /// Its reason.
     pub reason: String,
-    /// Rows that it emptied.
+    /// Number of rows that it emptied.
     pub rows: u64,
-    /// Files that it replaced.
+    /// Number of files that it replaced.
     pub files: u64,
-    /// SHA-256 of its completion, hex: with the file's name a head to be kept elsewhere. None while it is unfinished.
+    /// SHA-256 of its completion, hex; with the completion's name it is a head to store elsewhere. `None`
+    /// while it is unfinished.
     pub head: Option<String>,
     /// The completion's name.
     pub completion: String,
 }
 
 impl ErasureReport {
-    /// Whether a head that was kept is its completion's.
+    /// Returns whether a stored head is that of its completion.
     pub(crate) fn is_head(&self, head: &Head) -> bool {
         self.head
             .as_deref()
@@ -124,11 +125,11 @@ impl fmt::Display for ErasureReport {
     }
 }
 
-/// The digests that a file had, by the records: one more than it was replaced.
+/// The digests that the records list for a file: one more than its number of replacements.
 #[derive(Clone, Debug, Default)]
 struct History {
     digests: Vec<String>,
-    /// The last record that names it.
+    /// The last record that lists it.
     by: String,
     /// Whether that record is unfinished.
     is_open: bool,
@@ -148,7 +149,7 @@ pub struct Erasures {
 }
 
 impl Erasures {
-    /// Reads the records of a dataset. What is wrong with them is among [`Erasures::faults`].
+    /// Reads the records of a dataset. Errors in them go to [`Erasures::faults`].
     ///
     /// # Errors
     /// The store's error.
@@ -178,14 +179,14 @@ impl Erasures {
             if !records.contains(number) {
                 erasures.fault(
                     &record_name(*number),
-                    "the record is not there, and its completion is",
+                    "the record is missing, but its completion exists",
                 );
             }
         }
         for (due, &number) in (0..).zip(&records) {
             let name = record_name(number);
             if number != due {
-                erasures.fault(&name, "the record before it is not there");
+                erasures.fault(&name, "the previous record is missing");
             }
             let bytes = store.read(&name).await?;
             let digest = digest_of(&bytes);
@@ -210,30 +211,40 @@ impl Erasures {
         if record.previous != self.last {
             return self.fault(
                 &name,
-                "it does not name the completion before it, or that one was changed",
+                "it does not refer to the previous completion, or that one was changed",
             );
         }
         let read = completion.map(|bytes| (digest_of(bytes), serde_json::from_slice::<Completion>(bytes)));
         let head = match read {
             None if is_last => None,
-            None => return self.fault(&completion_name(number), "it is not there, and a later record is"),
+            None => {
+                return self.fault(
+                    &completion_name(number),
+                    "it is missing, but a later record exists",
+                );
+            }
             Some((head, Ok(done))) if done.format == FORMAT && done.number == number => {
                 if done.record != digest {
                     let why = format!(
-                        "it is not what it was: its digest is {digest}, and its completion says {}; one of the two was changed",
+                        "it was changed, or its completion was: its digest is {digest}, but its completion lists {}",
                         done.record
                     );
                     return self.fault(&name, &why);
                 }
                 Some(head)
             }
-            Some(_) => return self.fault(&completion_name(number), "it is not the completion of a record"),
+            Some(_) => {
+                return self.fault(
+                    &completion_name(number),
+                    "it is not a valid completion of a record",
+                );
+            }
         };
         for file in &record.files {
             let history = self.files.entry(file.path.clone()).or_default();
             if history.digests.last().is_some_and(|last| *last != file.before) {
                 let why = format!(
-                    "it replaces {}, which an earlier record left otherwise",
+                    "it replaces {}, but an earlier record lists another digest for it",
                     file.path
                 );
                 self.faults.push((name, why));
@@ -264,33 +275,34 @@ impl Erasures {
         self.faults.push((file.to_owned(), why.to_owned()));
     }
 
-    /// What is wrong with the records: the file, and why.
+    /// Returns the errors in the records: the file and the problem.
     pub fn faults(&self) -> &[(String, String)] {
         &self.faults
     }
 
-    /// Each erasure, in the order of their numbers.
+    /// Returns all erasures in the order of their numbers.
     pub fn reports(&self) -> &[ErasureReport] {
         &self.reports
     }
 
-    /// The erasure that was begun and not finished, if there is one.
+    /// Returns the unfinished erasure, if there is one.
     pub const fn unfinished(&self) -> Option<&Record> {
         self.unfinished.as_ref()
     }
 
-    /// Number of the next record, and the digest that it holds of the completion before it.
+    /// Returns the number of the next record, and the digest of the previous completion that it must hold.
     pub(super) fn next(&self) -> (u32, Option<String>) {
         (self.next, self.last.clone())
     }
 
-    /// Files of the folder that are neither records nor completions.
+    /// Returns files of the folder that are neither records nor completions.
     pub(crate) fn strays(&self) -> &[String] {
         &self.strays
     }
 
-    /// Compares the digest of a file with what another file holds of it (that file, and the digest), and with what the
-    /// records say of it. The file that contradicts it, and the digest that one holds, if they are not the same.
+    /// Compares the digest of a file with the one that another file holds (`kept`: that file and the digest),
+    /// and with the records. Returns the file that contradicts it and the digest listed there, if they
+    /// differ.
     pub(crate) fn contradicts<'a>(
         &'a self,
         file: &str,
@@ -300,7 +312,7 @@ impl Erasures {
         let Some(history) = self.files.get(file) else {
             return kept.filter(|(_, kept)| *kept != found);
         };
-        // A neighbour may have taken its digest before any of the erasures, or between two.
+        // A neighbour may hold the digest from before any erasure, or from between two.
         let unknown = kept.filter(|(_, kept)| !history.digests.iter().any(|digest| digest == kept));
         unknown.or_else(|| {
             let mut digests = history.digests.iter().rev();
@@ -310,12 +322,12 @@ impl Erasures {
         })
     }
 
-    /// Digests that a file had before, by the records.
+    /// Returns the earlier digests of a file that the records list.
     pub(crate) fn past(&self, file: &str) -> &[String] {
         self.files.get(file).map_or(&[], |history| &history.digests)
     }
 
-    /// Whether the unfinished erasure is to replace this file.
+    /// Returns whether the unfinished erasure replaces this file.
     pub(crate) fn is_open(&self, file: &str) -> bool {
         self.files.get(file).is_some_and(|history| history.is_open)
     }
@@ -323,7 +335,7 @@ impl Erasures {
 
 fn parse(bytes: &[u8], number: u32) -> Result<Record, String> {
     let record: Record =
-        serde_json::from_slice(bytes).map_err(|_| "it is not a record of an erasure".to_owned())?;
+        serde_json::from_slice(bytes).map_err(|_| "it is not a valid erasure record".to_owned())?;
     if record.format != FORMAT {
         return Err(format!(
             "it has format {}, and this program reads {FORMAT}",
@@ -342,7 +354,7 @@ fn parse(bytes: &[u8], number: u32) -> Result<Record, String> {
             .all(|one| is_digest(one));
     match is_sound {
         true => Ok(record),
-        false => Err("its parts contradict one another".to_owned()),
+        false => Err("its parts contradict each other".to_owned()),
     }
 }
 
@@ -408,7 +420,7 @@ mod tests {
         assert_eq!((open.faults(), open.unfinished().is_some()), (&[][..], true));
         for kept in [None, Some(("y", a.as_str())), Some(("y", b.as_str()))] {
             assert_eq!(open.contradicts("notes/x", kept, &c), None);
-            // Unfinished: it may be as before still.
+            // Unfinished: the file may still have the old digest.
             assert_eq!(open.contradicts("notes/x", kept, &b), None);
             assert!(open.contradicts("notes/x", kept, &a).is_some());
             assert!(open.contradicts("notes/x", kept, &d).is_some());
@@ -439,7 +451,7 @@ mod tests {
         let second = put(&store, &record_name(1), &record(1, Some(head), "b", "c")).await;
         done(&store, 1, second).await;
         assert!(Erasures::read(&store).await.unwrap().faults().is_empty());
-        // Changed with its own completion: the record after it holds that one's digest.
+        // Changed together with its completion: the next record holds that one's digest.
         let other = put(&store, &record_name(0), &record(0, None, "a", "d")).await;
         assert_eq!(
             Erasures::read(&store).await.unwrap().faults()[0].0,

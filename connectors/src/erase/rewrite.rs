@@ -1,4 +1,4 @@
-//! A file without some of its rows' content: the rows of a notes file or a replayed part emptied, those of an audit removed.
+//! Rewrites a file: empties rows of a notes file or a replayed part, or removes rows of an audit file.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,20 +19,20 @@ use super::{ERASED, Replacement};
 use crate::replay::ReplayName;
 use crate::sink::{ChainError, ChainId, Encoding, Sheet, encode_kind};
 
-/// Rows that are decoded at a time: part of what the bytes after follow from.
+/// Rows per decoded batch. The output bytes depend on it.
 const ROWS: usize = 1024;
 
-/// A file after its rows were erased.
+/// A rewritten file.
 pub(super) struct Rewritten {
     pub(super) bytes: Bytes,
-    /// Rows that were emptied or removed.
+    /// Number of rows that were emptied or removed.
     pub(super) rows: u64,
-    /// Those of an audit file that are of fields of messages.
+    /// Number of removed audit rows that belong to fields of messages.
     pub(super) fields: u64,
 }
 
-/// Rewrites the file `file.path`, whose bytes these are. The same bytes in give the same bytes out, for one version of the
-/// program.
+/// Rewrites the file `file.path` with these bytes. For one version of the program, the same input gives the
+/// same output.
 ///
 /// # Errors
 /// [`ChainError::Footer`] if it cannot be read or its rows cannot be emptied, [`ChainError::Stray`] if it is not a file of a
@@ -47,7 +47,7 @@ pub(super) fn rewrite(file: &Replacement, bytes: &Bytes, zstd_level: i32) -> Res
         name: path.into(),
         why: why.into(),
     };
-    // The bytes may be anybody's: a panic of the library is a damaged file like any other.
+    // The bytes are untrusted: a panic of the library means a damaged file.
     let work = || Work::new(file, bytes, zstd_level, is_audit).and_then(Work::run);
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(done) => done.map_err(|why| damaged(&why)),
@@ -62,13 +62,13 @@ struct Work<'a> {
     metadata: ArrowReaderMetadata,
     schema: SchemaRef,
     sheet: Sheet,
-    /// What the footer counts less of, and how much.
+    /// The counts of the footer that decrease, and by how much.
     less: HashMap<&'static str, u64>,
     done: u64,
     fields: u64,
 }
 
-/// The library's own words are left out: they could quote a value.
+/// Drops the library's message, which could quote a value.
 fn unreadable<E>(_: E) -> String {
     "its columns cannot be read".to_owned()
 }
@@ -76,11 +76,11 @@ fn unreadable<E>(_: E) -> String {
 impl<'a> Work<'a> {
     fn new(file: &'a Replacement, bytes: &'a Bytes, zstd_level: i32, is_audit: bool) -> Result<Self, String> {
         let metadata = ArrowReaderMetadata::load(bytes, Default::default()).map_err(unreadable)?;
-        // Without the footer's pairs, which the reader takes for the schema's own.
+        // Drops the footer's pairs, which the reader takes for the schema's own.
         let schema = Arc::new(Schema::new(metadata.schema().fields().clone()));
         let encoding = Encoding {
             zstd_level,
-            // Row groups stay as they are.
+            // Row groups keep their bounds.
             row_group_bytes: usize::MAX,
             row_group_rows: usize::MAX,
         };
@@ -121,7 +121,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// The batch with its rows of these offsets emptied, or removed from an audit.
+    /// Returns the batch with its rows of these offsets emptied, or removed for an audit file.
     fn without(&mut self, batch: &RecordBatch) -> Result<RecordBatch, String> {
         let offsets = column(batch, "offset")?;
         let offsets = offsets
@@ -174,7 +174,7 @@ impl<'a> Work<'a> {
                     ))
                 }
                 name if !field.is_nullable() => return Err(format!("its column {name} cannot be emptied")),
-                // Taken anew rather than masked: a masked value would still be in the column's buffer.
+                // Copied instead of masked: a masked value would stay in the column's buffer.
                 _ => take(column, &kept, None).map_err(unreadable)?,
             })
         });
@@ -182,7 +182,7 @@ impl<'a> Work<'a> {
         RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(unreadable)
     }
 
-    /// Counts what the footer has less of.
+    /// Subtracts the rows from the footer's counts.
     fn count(&mut self, batch: &RecordBatch, gone: &[bool]) -> Result<(), String> {
         let kinds = texts(batch, "row_kind")?;
         let review = batch.column_by_name("review");
@@ -202,7 +202,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// The pairs of the footer, with other counts.
+    /// Returns the footer's pairs with the new counts.
     fn pairs(&mut self) -> Result<Vec<KeyValue>, String> {
         if self.is_audit {
             self.less.insert("audit_rows", self.done);
@@ -225,10 +225,10 @@ impl<'a> Work<'a> {
         for (key, less) in self.less.iter().filter(|(_, less)| **less > 0) {
             let name = format!("lethe.{key}");
             let Some(pair) = pairs.iter_mut().find(|pair| pair.key == name) else {
-                return Err(format!("the footer has no {name}"));
+                return Err(format!("the footer lacks {name}"));
             };
             let left = number(pair)?.checked_sub(*less);
-            let left = left.ok_or_else(|| format!("{name} of the footer is less than what is erased"))?;
+            let left = left.ok_or_else(|| format!("{name} of the footer is less than the erased rows"))?;
             pair.value = Some(left.to_string());
         }
         if !self.is_audit {
@@ -252,5 +252,5 @@ fn column<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b ArrayRef, String
 fn texts<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b StringArray, String> {
     column(batch, name)?
         .as_string_opt()
-        .ok_or_else(|| "a column is not of text".to_owned())
+        .ok_or_else(|| "a column is not text".to_owned())
 }

@@ -1,4 +1,4 @@
-//! Which rows of a dataset are to be erased: those that a caller recognises, or those of given records.
+//! Selects the rows to erase: those that a caller recognises, or those of given records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,14 +14,14 @@ use crate::replay::{NotesFile, Selection, notes_files};
 use crate::sink::{ChainError, ChainId};
 use crate::store::Store;
 
-/// What of a row says whose it is.
+/// The parts of a row that identify its patient.
 #[derive(Clone, Copy)]
 pub struct Row<'a> {
-    /// The patient's id, where the policy keeps it.
+    /// The patient's id, if the policy keeps it.
     pub patient_id: Option<&'a str>,
     /// The redacted text.
     pub text: Option<&'a str>,
-    /// The redacted message that the note came in.
+    /// The redacted message that contained the note.
     pub message: Option<&'a [u8]>,
 }
 
@@ -31,45 +31,45 @@ impl std::fmt::Debug for Row<'_> {
     }
 }
 
-/// How certain it is that a row is of a wanted patient.
+/// The certainty that a row belongs to a requested patient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Match {
     /// Another patient's row may look the same.
     Possible,
-    /// No other patient's row does.
+    /// No other patient's row looks the same.
     Certain,
 }
 
-/// The rows that were found.
+/// The selected rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Offsets of the rows to be erased, by notes file.
+    /// Offsets of the rows to erase, by notes file.
     pub offsets: BTreeMap<(ChainId, i64), BTreeSet<i64>>,
-    /// The numbers of the replayed parts of each of these files.
+    /// Numbers of the replayed parts of each of these files.
     pub parts: BTreeMap<(ChainId, i64), Vec<u32>>,
-    /// Records that possibly are of a wanted patient, and are not among the rows to be erased.
+    /// Number of records that may belong to a requested patient and are not among the rows to erase.
     pub possible: u64,
-    /// Records that were erased before, where records were given.
+    /// Number of given records that were erased before.
     pub already: u64,
-    /// Whether a row says whose it is by the patient's id.
+    /// Whether rows contain patient ids.
     pub has_ids: bool,
 }
 
 impl Found {
-    /// Records to be erased.
+    /// Returns the number of records to erase.
     pub fn records(&self) -> u64 {
         self.offsets.values().map(|offsets| offsets.len() as u64).sum()
     }
 
-    /// Each of them, as `TOPIC/PARTITION@OFFSET`.
+    /// Returns each of them as `TOPIC/PARTITION@OFFSET`.
     pub fn places(&self) -> impl Iterator<Item = String> {
         let files = self.offsets.iter();
         files.flat_map(|((chain, _), offsets)| offsets.iter().map(move |offset| format!("{chain}@{offset}")))
     }
 }
 
-/// Finds the rows that `matcher` recognises, in all notes files and replayed parts; those that it recognises as possible only
-/// if `possible` says so. Reads the redacted texts and messages, a row group at a time.
+/// Returns the rows that `matcher` recognises in all notes files and replayed parts; possible matches only if
+/// `possible` is set. Reads the redacted texts and messages one row group at a time.
 ///
 /// # Errors
 /// [`ChainError::Footer`] if a file cannot be read, or the store's error.
@@ -116,7 +116,7 @@ fn add(found: &mut Found, file: NotesFile, offsets: BTreeSet<i64>) {
     }
 }
 
-/// Calls `look` with each row of a file; the number of rows.
+/// Calls `look` with each row of a file and returns the number of rows.
 async fn scan(store: &dyn Store, path: &str, mut look: impl FnMut(i64, Row<'_>)) -> Result<u64, ChainError> {
     let schema = RedactedBatch::schema();
     let wanted = Wanted {
@@ -150,10 +150,10 @@ async fn scan(store: &dyn Store, path: &str, mut look: impl FnMut(i64, Row<'_>))
     Ok(rows)
 }
 
-/// Finds the rows of these records.
+/// Returns the rows of these records.
 ///
 /// # Errors
-/// The number of the first record in the list, from 0, that no file has; or as [`find`].
+/// The index in the list of the first record that no file has; otherwise as [`find`].
 pub async fn locate(
     store: &dyn Store,
     places: &[(ChainId, i64)],

@@ -1,4 +1,4 @@
-//! An erasure at work: planned, recorded, carried out, and recorded as done.
+//! Carries out an erasure: plans and records it, replaces the files, and records its completion.
 
 use std::collections::BTreeSet;
 
@@ -22,23 +22,21 @@ const ATTEMPTS: u32 = 5;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EraseError {
-    /// A record of the dataset is wrong.
-    #[error(
-        "{file}: {why}; do not erase before it is known how that came about (`lethe inspect` shows the whole dataset)"
-    )]
+    /// A record of the dataset is invalid.
+    #[error("{file}: {why}; find out the cause before you erase (`lethe inspect` checks the whole dataset)")]
     Records {
         /// The record.
         file: String,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
     /// Another erasure was recorded at the same time.
-    #[error("{record} was written by another erasure at the same time; run this one again")]
+    #[error("{record} was written by a concurrent erasure; run this one again")]
     Lost {
         /// The record.
         record: String,
     },
-    /// A file is neither as the record says that it was before nor as it is after.
+    /// A file matches neither the old nor the new digest of the record.
     #[error(
         "{file} was changed since {record} was written; do not go on before it is known how that came about (`lethe inspect` shows \
          the whole dataset)"
@@ -49,9 +47,9 @@ pub enum EraseError {
         /// The record.
         record: String,
     },
-    /// This program encodes files otherwise than the one that began the erasure.
+    /// This version encodes files differently from the one that began the erasure.
     #[error(
-        "{record} was begun by lethe {began}, and this one encodes files otherwise: finish the erasure with lethe {began}"
+        "{record} was begun by lethe {began}, and this version encodes files differently; finish the erasure with lethe {began}"
     )]
     Program {
         /// The record.
@@ -70,21 +68,22 @@ impl From<StoreError> for EraseError {
     }
 }
 
-/// What an erasure is to be: why, and how files are encoded.
+/// The reason of an erasure, and the encoding of its files.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Why, in the words of who asked for it. No id of a patient.
+    /// The reason that the operator gave; it must not contain a patient's id.
     pub reason: String,
-    /// Zstandard level of the files after.
+    /// Zstandard level of the new files.
     pub zstd_level: i32,
-    /// SHA-256 of each code that is to be removed from the vault, hex.
+    /// SHA-256 of each code to remove from the vault, hex.
     pub vault: Vec<String>,
 }
 
-/// Makes the record of an erasure of these rows. Writes nothing: each file is rewritten in memory, to know its digest.
+/// Returns the record of an erasure of these rows. Writes nothing: each file is rewritten in memory for its
+/// digest.
 ///
 /// # Errors
-/// [`EraseError::Records`] if the records so far are wrong or one of them is unfinished, [`EraseError::Chain`] if a file
+/// [`EraseError::Records`] if an existing record is invalid or unfinished, [`EraseError::Chain`] if a file
 /// cannot be read or emptied.
 pub async fn plan(
     store: &dyn Store,
@@ -103,7 +102,7 @@ pub async fn plan(
     if erasures.unfinished().is_some() {
         return Err(EraseError::Records {
             file: record_name(number.saturating_sub(1)),
-            why: "it is unfinished".to_owned(),
+            why: "it is not finished".to_owned(),
         });
     }
     let mut record = Record {
@@ -151,7 +150,7 @@ fn now() -> String {
     format!("{:.0}", Timestamp::now())
 }
 
-/// Adds a file of rows to the record, and its audit file before it, unless they have none of these offsets.
+/// Adds a file of rows and, before it, its audit file to the record, unless they have none of these offsets.
 async fn pair(
     store: &dyn Store,
     record: &mut Record,
@@ -184,7 +183,7 @@ async fn pair(
     Ok(())
 }
 
-/// Rewrites a file in memory and fills its digests in.
+/// Rewrites a file in memory and sets its digests.
 async fn tried(store: &dyn Store, file: &mut Replacement, zstd_level: i32) -> Result<Rewritten, EraseError> {
     let bytes = store.read(&file.path).await?;
     let rewritten = rewritten(file, &bytes, zstd_level).await?;
@@ -193,14 +192,14 @@ async fn tried(store: &dyn Store, file: &mut Replacement, zstd_level: i32) -> Re
     Ok(rewritten)
 }
 
-/// Rewrites a file on a thread that may compute for long.
+/// Rewrites a file on a blocking thread.
 async fn rewritten(file: &Replacement, bytes: &Bytes, zstd_level: i32) -> Result<Rewritten, EraseError> {
     let (of, bytes) = (file.clone(), bytes.clone());
     let done = tokio::task::spawn_blocking(move || rewrite(&of, &bytes, zstd_level)).await;
     let done = done.unwrap_or_else(|_| {
         Err(ChainError::Footer {
             name: file.path.clone(),
-            why: "rewriting it was cut off".to_owned(),
+            why: "the rewrite was interrupted".to_owned(),
         })
     });
     Ok(done?)
@@ -209,7 +208,7 @@ async fn rewritten(file: &Replacement, bytes: &Bytes, zstd_level: i32) -> Result
 async fn create(store: &dyn Store, name: &str, what: &(impl Serialize + Sync)) -> Result<(), EraseError> {
     let encode = |_| ChainError::Footer {
         name: name.to_owned(),
-        why: "it cannot be written as JSON".to_owned(),
+        why: "it cannot be encoded as JSON".to_owned(),
     };
     let mut bytes = serde_json::to_vec_pretty(what).map_err(encode)?;
     bytes.push(b'\n');
@@ -218,7 +217,7 @@ async fn create(store: &dyn Store, name: &str, what: &(impl Serialize + Sync)) -
     };
     match store.create(name, bytes.clone().into()).await {
         Ok(()) => Ok(()),
-        // An answer may have been lost, or another erasure may have written the same.
+        // The response may have been lost, or another erasure may have written the same.
         Err(StoreError::Exists(_)) => match store.read(name).await? == bytes {
             true => Ok(()),
             false => Err(lost()),
@@ -227,7 +226,7 @@ async fn create(store: &dyn Store, name: &str, what: &(impl Serialize + Sync)) -
     }
 }
 
-/// Writes the record. From here on the erasure is unfinished until [`complete`] is through.
+/// Writes the record. From then on the erasure is unfinished until [`complete`] returns.
 ///
 /// # Errors
 /// [`EraseError::Lost`] if another erasure wrote a record of this number, or the store's error.
@@ -237,10 +236,11 @@ pub async fn write(store: &dyn Store, record: &Record) -> Result<(), EraseError>
     Ok(())
 }
 
-/// Replaces the files of a record that are not replaced yet.
+/// Replaces the files of a record that still have their old digest.
 ///
 /// # Errors
-/// [`EraseError::Changed`], [`EraseError::Program`], or the store's error. May be called again after any of them.
+/// [`EraseError::Changed`], [`EraseError::Program`], or the store's error. A caller may retry after any of
+/// them.
 pub async fn replace(
     store: &dyn Store,
     record: &Record,
@@ -296,7 +296,7 @@ async fn replace_one(store: &dyn Store, record: &Record, file: &Replacement) -> 
     Ok(store.replace(&file.path, rewritten.bytes, &version).await?)
 }
 
-/// Writes that the erasure is done: its files are replaced, and `vault_entries` were removed from the vault.
+/// Writes the completion: the files are replaced, and `vault_entries` entries were removed from the vault.
 ///
 /// # Errors
 /// The store's error.
@@ -309,14 +309,14 @@ pub async fn complete(store: &dyn Store, record: &Record, vault_entries: u64) ->
         vault_entries,
     };
     match create(store, &completion_name(record.number), &completion).await {
-        // Another run of the same erasure was faster; what it did is what was to be done.
+        // Another run of the same erasure finished first, with the same result.
         Err(EraseError::Lost { .. }) => Ok(()),
         done => done,
     }
 }
 
 impl Record {
-    /// Its name in the dataset.
+    /// Returns its name in the dataset.
     pub fn name(&self) -> String {
         record_name(self.number)
     }

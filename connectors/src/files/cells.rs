@@ -1,4 +1,4 @@
-//! Single cells of Arrow columns, of the types that a note event's fields may have in Parquet.
+//! Reads single cells of Arrow columns, of the types that a note event's fields may have in Parquet.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -21,7 +21,7 @@ pub(crate) struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// The text of a `LargeUtf8` or `LargeBinary` column; none where null or of another type.
+    /// Returns the text of a `LargeUtf8` or `LargeBinary` column; `None` if it is null or has another type.
     pub(crate) fn large_text(self) -> Result<Option<&'a str>, Problem> {
         if self.column.is_null(self.row) {
             return Ok(None);
@@ -40,7 +40,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Text, or an integer's digits.
+/// Returns a text, or an integer's digits.
 pub(crate) fn string(cells: Cells<'_>) -> Result<Option<String>, Problem> {
     Ok(match cells.column.data_type() {
         DataType::LargeUtf8 | DataType::LargeBinary => cells.large_text()?.map(str::to_owned),
@@ -49,7 +49,7 @@ pub(crate) fn string(cells: Cells<'_>) -> Result<Option<String>, Problem> {
     })
 }
 
-/// An integer; none where it does not fit 64 bits with a sign.
+/// Returns an integer; `None` if it does not fit into a signed 64-bit integer.
 pub(crate) fn integer(cells: Cells<'_>) -> Option<i64> {
     match cells.column.data_type() {
         DataType::Int8 => cells.primitive::<Int8Type>().map(i64::from),
@@ -66,7 +66,8 @@ pub(crate) fn integer(cells: Cells<'_>) -> Option<i64> {
     }
 }
 
-/// A point in time in milliseconds since 1970-01-01T00:00:00Z, rounded down; a time without a zone counts as UTC.
+/// Returns a timestamp in milliseconds since 1970-01-01T00:00:00Z, rounded down; a time without a zone counts
+/// as UTC.
 pub(crate) fn milliseconds(cells: Cells<'_>) -> Result<Option<i64>, Problem> {
     Ok(match cells.column.data_type() {
         DataType::Timestamp(TimeUnit::Second, _) => cells

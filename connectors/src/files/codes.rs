@@ -1,7 +1,8 @@
-//! Codes in the place of file names: a name such as `okafor.hl7` identifies, so it may not become the name of a chain.
+//! Assigns random codes to files. A file name such as `okafor.hl7` identifies a patient, so chains are named
+//! by codes.
 //!
-//! A code is random and so derived from nothing that it stands for (45 CFR 164.514(c)). The list of files and codes lies in a
-//! store of its own, apart from the dataset, as numbered objects that are created once:
+//! A code is random, so it is not derived from the file (45 CFR 164.514(c)). The list of files and codes is
+//! kept in a separate store, outside the dataset, as numbered objects that are created once:
 //!
 //! ```text
 //! codes/00000000000000000000.jsonl
@@ -9,8 +10,9 @@
 //!     {"file":"2026/okafor.hl7","code":"file-3f0c...","offset":0}
 //! ```
 //!
-//! Files that are one record each share a code, and their offsets number them within it. Of two runs that find the same new
-//! files one creates the next object; the other reads it and uses its codes. A code is durable before any row has it.
+//! Files that are one record each share a code, and offsets number them within it. If two runs find the same
+//! new files, one creates the next object, and the other reads it and uses its codes. A code is durable
+//! before a row contains it.
 
 use std::collections::HashMap;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -23,67 +25,67 @@ use uuid::Uuid;
 
 use crate::store::{Store, StoreConfig, StoreError};
 
-/// The folder of the list within its store.
+/// The folder of the list in its store.
 const FOLDER: &str = "codes";
-/// Files of one object of the list at most.
+/// Maximum number of files per object of the list.
 const BATCH: usize = 20_000;
-/// What every code begins with.
+/// The prefix of every code.
 const PREFIX: &str = "file-";
-/// Hexadecimal digits after it.
+/// Number of hexadecimal digits after the prefix.
 const DIGITS: usize = 32;
 
-/// What the chains of files are named by.
+/// The source of chain names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Names {
-    /// Random codes; the list of files and codes is kept in the store `codes`.
+    /// Random codes; the store `codes` keeps the list of files and codes.
     Codes,
     /// The files' own names, relative to the input.
     Paths,
 }
 
-/// The place of a file's records: its chain, and the offset of its first record.
+/// The position of a file's records: its chain, and the offset of its first record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// The chain's topic.
     pub topic: Arc<str>,
     /// The offset of the first record.
     pub offset: i64,
-    /// Where the file stands in the list: files are read in this order.
+    /// The file's index in the list. Files are read in this order.
     pub order: usize,
 }
 
-/// Why the list of codes cannot be used. Names no file.
+/// Why the list of codes cannot be used. The message names no file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodesError {
-    /// The store does not do what it is asked.
+    /// The store failed.
     #[error("{0}")]
     Store(#[from] StoreError),
-    /// The folder cannot be made.
-    #[error("{path}: cannot make the folder: {source}; make it, for this program's user alone")]
+    /// The folder cannot be created.
+    #[error("{path}: cannot create the folder: {source}; create it with access for this program's user only")]
     Folder {
         /// The folder.
         path: String,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
-    /// An object of the list that does not read back.
+    /// An object of the list is damaged.
     #[error(
-        "{object} is damaged; restore it from a backup: without it files would be read again under other codes"
+        "{object} is damaged; restore it from a backup: without it, files would be read again under other codes"
     )]
     Damaged {
         /// The object's name.
         object: String,
     },
-    /// The list is of another input.
+    /// The list belongs to another input.
     #[error(
-        "the list is of \"{of}\", and the input is \"{input}\"; give each input a list of its own, or, if the same files have moved, set `input_id` to the first"
+        "the list belongs to \"{of}\", but the input is \"{input}\"; use a separate list for each input, or, if the same files have moved, set `input_id` to the first"
     )]
     OtherInput {
-        /// What the list is of.
+        /// The input of the list.
         of: String,
-        /// What the input is.
+        /// The current input.
         input: String,
     },
 }
@@ -95,7 +97,7 @@ struct Head {
     input: String,
 }
 
-/// Any other line.
+/// Every other line.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -110,20 +112,20 @@ pub struct Codes {
     store: Arc<dyn Store>,
     runtime: Handle,
     input: String,
-    /// Objects of the list.
+    /// Number of objects of the list.
     objects: u64,
     slots: HashMap<String, Slot>,
 }
 
 impl Codes {
-    /// Reads the list of an input, which goes by `input` in it. Waits for the store on the calling thread, which must be none of
-    /// the runtime's.
+    /// Reads the list of the input with the id `input`. Blocks the calling thread on the store, so the thread
+    /// must not belong to the runtime.
     ///
     /// # Errors
     /// [`CodesError`].
     pub fn open(config: &StoreConfig, input: &str, runtime: Handle) -> Result<Self, CodesError> {
         if let StoreConfig::Folder(folder) = config {
-            // File names identify: nobody else may list them.
+            // File names identify patients: no other user may list them.
             let made = std::fs::DirBuilder::new()
                 .recursive(true)
                 .mode(0o700)
@@ -148,20 +150,20 @@ impl Codes {
         Ok(codes)
     }
 
-    /// Whether nothing has a code yet.
+    /// Returns whether no file has a code yet.
     pub fn is_new(&self) -> bool {
         self.objects == 0
     }
 
-    /// The place of a file's records; none for a file that was never assigned one.
+    /// Returns the position of a file's records; `None` if none was assigned.
     pub fn slot(&self, file: &str) -> Option<&Slot> {
         self.slots.get(file)
     }
 
-    /// Gives each file that has none a place, durably. Files that are one record each share chains.
+    /// Assigns a position to each file that has none, durably. Files that are one record each share chains.
     ///
     /// # Errors
-    /// [`CodesError`]. Files before the error may have theirs.
+    /// [`CodesError`]. Files before the failing one may have been assigned.
     pub fn assign<'a>(
         &mut self,
         files: impl IntoIterator<Item = &'a str>,
@@ -175,7 +177,7 @@ impl Codes {
             if self.append(batch, one_record_each)? {
                 rest = after;
             } else {
-                // Another run was faster; what it has named is named.
+                // Another run was faster; its codes count.
                 self.read()?;
                 new.retain(|&file| !self.slots.contains_key(file));
                 rest = new.as_slice();
@@ -184,7 +186,7 @@ impl Codes {
         Ok(())
     }
 
-    /// Writes the next object of the list; false if another run has written it.
+    /// Writes the next object of the list. Returns false if another run has written it.
     fn append(&mut self, files: &[&str], one_record_each: bool) -> Result<bool, CodesError> {
         let code = || format!("{PREFIX}{}", Uuid::new_v4().simple());
         let shared = code();
@@ -203,7 +205,7 @@ impl Codes {
             Ok(()) => {}
             Err(StoreError::Exists(_)) => return Ok(false),
             Err(error) if error.is_transient() => {
-                // It may be there all the same: what counts is what reads back.
+                // The write may have succeeded all the same: the stored object counts.
                 let back = self.runtime.block_on(self.store.read(&name));
                 if !back.is_ok_and(|back| back == bytes) {
                     return Err(error.into());
@@ -216,7 +218,7 @@ impl Codes {
         Ok(true)
     }
 
-    /// Reads the objects of the list that are new.
+    /// Reads the new objects of the list.
     fn read(&mut self) -> Result<(), CodesError> {
         loop {
             let object = object_name(self.objects);
@@ -244,7 +246,7 @@ impl Codes {
             if *last != *line.code {
                 last = line.code.into();
             }
-            // The first code of a file holds.
+            // A file's first code counts.
             self.slots.entry(line.file).or_insert(Slot {
                 topic: Arc::clone(&last),
                 offset: line.offset,
@@ -254,7 +256,7 @@ impl Codes {
     }
 }
 
-/// Whether a topic is a code.
+/// Returns whether a topic is a code.
 pub fn is_code(topic: &str) -> bool {
     let digits = topic.strip_prefix(PREFIX);
     digits.is_some_and(|digits| digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))

@@ -1,7 +1,7 @@
-//! Documents for `redact` and `annotate`: files in, and enough of each to write it back as it came.
+//! Reads documents for `redact` and `annotate`, and keeps enough of each to write it back unchanged.
 //!
-//! JSON lines with `doc_id` or `note_id`, `text`, and optionally the other fields of a note event; or plain text files.
-//! The id is optional, and kept as the JSON that it was.
+//! The input is JSON lines with `doc_id` or `note_id`, `text`, and optionally the other fields of a note
+//! event; or plain text files. The id is optional, and its JSON is kept.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -16,13 +16,13 @@ use super::lines::Lines;
 use super::{FileError, OnBad, TextFolderConfig};
 use crate::format::{Diagnosis, Format, JsonConfig, JsonFormat, MAX_NOTE_BYTES, TextConfig};
 
-/// Names that a document's id may have.
+/// Field names of a document's id.
 const ID_NAMES: [&str; 2] = ["doc_id", "note_id"];
 
-/// How to read documents.
+/// Settings for reading documents.
 #[derive(Clone, Copy, Debug)]
 pub struct DocumentsConfig {
-    /// Texts over this many bytes are bad records.
+    /// Texts over this size in bytes are bad records.
     pub max_note_bytes: usize,
     /// What to do with a bad record.
     pub on_bad: OnBad,
@@ -40,19 +40,19 @@ impl Default for DocumentsConfig {
 /// One document.
 #[derive(Debug)]
 pub struct Document {
-    /// Its id; none where it had none, or could not be read.
+    /// Its id; `None` if it has none or it could not be read.
     pub id: Option<DocumentId>,
-    /// What it is: a note, or a quarantined record. Its topic is the file's name, its offset the line's number from 0.
+    /// A note or a quarantined record. Its topic is the file's name, its offset the line's number from 0.
     pub record: Record,
-    /// The line as it stood in the file, for writers that keep its further fields. Empty for a plain text file and for a
+    /// The original line, for writers that keep its other fields. Empty for a plain text file and for a
     /// record that could not be read.
     pub line: Sensitive,
 }
 
-/// A document's id as it came.
+/// A document's original id.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DocumentId {
-    /// The field it stood in: `doc_id` or `note_id`.
+    /// Its field name: `doc_id` or `note_id`.
     pub name: &'static str,
     /// Its value as JSON: a string with its quotes, or an integer.
     pub json: String,
@@ -65,15 +65,16 @@ impl std::fmt::Debug for DocumentId {
     }
 }
 
-/// Documents, in order. After an error comes nothing.
+/// Documents in order. The iterator ends after an error.
 pub struct Documents {
     inner: Box<dyn Iterator<Item = Result<Document, FileError>> + Send>,
     failed: bool,
 }
 
 impl Documents {
-    /// Opens an input by what it is: a folder of `.txt` files or one of them as plain text, a folder of `.jsonl` files or any
-    /// other file as JSON lines, `-` as JSON lines from standard input. A folder that holds both is read as JSON lines.
+    /// Opens an input by its kind: a folder of `.txt` files or one of them as plain text, a folder of
+    /// `.jsonl` files or any other file as JSON lines, `-` as JSON lines from standard input. A folder that
+    /// has both is read as JSON lines.
     ///
     /// # Errors
     /// [`FileError`].
@@ -111,10 +112,10 @@ impl Documents {
         Ok(Self::new(std::iter::from_fn(move || step().transpose())))
     }
 
-    /// JSON lines from any reader. `name` stands for it in coordinates and errors.
+    /// Reads JSON lines from any reader. `name` is its name in coordinates and errors.
     ///
     /// # Errors
-    /// None at present; [`FileError::Format`] is in the type because the format's settings are checked here.
+    /// Currently none; [`FileError::Format`] is in the type because the format's settings are checked here.
     pub fn jsonl(
         reader: impl BufRead + Send + 'static,
         name: &str,
@@ -155,14 +156,15 @@ impl Documents {
         Ok(Self::new(std::iter::from_fn(move || step().transpose())))
     }
 
-    /// One document of plain text from any reader, without an id. `name` stands for it in coordinates and errors.
+    /// Reads one document of plain text, without an id, from any reader. `name` is its name in coordinates
+    /// and errors.
     ///
     /// # Errors
-    /// [`FileError`] if the reader fails, or if the text is bad and [`OnBad::Fail`] holds.
+    /// [`FileError`] if the reader fails, or if the text is bad under [`OnBad::Fail`].
     pub fn text(reader: impl io::Read, name: &str, config: DocumentsConfig) -> Result<Document, FileError> {
         let max = config.max_note_bytes;
         let mut bytes = Vec::new();
-        // One byte past the limit is enough to know that it is over.
+        // One byte over the limit suffices to detect that the text is too long.
         reader
             .take((max as u64).saturating_add(1))
             .read_to_end(&mut bytes)
@@ -179,7 +181,7 @@ impl Documents {
         })
     }
 
-    /// Plain text files; a document's id is its path relative to the input, without its ending.
+    /// Reads plain text files; a document's id is its path relative to the input, without its extension.
     ///
     /// # Errors
     /// [`FileError`].
@@ -239,7 +241,7 @@ fn read_line(format: &JsonFormat, bytes: &[u8]) -> Result<Line, Diagnosis> {
             quoted(read.event.note_id.expose())
         },
     });
-    // `read_full` has found the line to be UTF-8.
+    // `read_full` has checked that the line is UTF-8.
     let line = String::from_utf8_lossy(bytes).into_owned();
     Ok((read.event, id, line.into()))
 }

@@ -1,4 +1,4 @@
-//! A file of lines that is read as it grows, from where it was read to before.
+//! Follows a growing file of lines from an earlier position.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom};
@@ -6,29 +6,29 @@ use std::path::{Path, PathBuf};
 
 use super::FileError;
 
-/// A file that is followed. It need not be there yet.
+/// A followed file. It may not exist yet.
 pub struct Follow {
     path: PathBuf,
-    /// Bytes that a line has at most.
+    /// Maximum bytes of a line.
     limit: usize,
     file: Option<BufReader<File>>,
-    /// Lines that were read whole.
+    /// Number of complete lines read.
     line: u64,
-    /// Bytes that were taken from the file: whole lines and what `buffer` has of the next.
+    /// Bytes read from the file: complete lines, and the part of the next line in `buffer`.
     taken: u64,
     buffer: Vec<u8>,
-    /// Whether the line that is being read is over the limit.
+    /// Whether the current line exceeds the limit.
     over: bool,
 }
 
-/// A line that was read whole.
+/// A complete line.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Followed {
     /// Its number, from 1. Blank lines count.
     pub line: u64,
-    /// The byte after it and its end.
+    /// The byte position after the line and its line end.
     pub next: u64,
-    /// Its bytes; none where it is over the limit.
+    /// Its bytes; `None` if it exceeds the limit.
     pub bytes: Option<Vec<u8>>,
 }
 
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Followed {
 }
 
 impl Follow {
-    /// Follows a file from the byte `next` on, before which it has `line` lines.
+    /// Follows a file from the byte position `next`, which `line` lines precede.
     pub fn new(path: &Path, line: u64, next: u64, limit: usize) -> Self {
         Self {
             path: path.to_owned(),
@@ -53,11 +53,12 @@ impl Follow {
         }
     }
 
-    /// The next line that is whole and not blank; none where there is none yet. At the end of what is there a line needs no
-    /// line break if `last`.
+    /// Returns the next complete line that is not blank; `None` if there is no such line yet. With `last`, the last
+    /// line needs no line end.
     ///
     /// # Errors
-    /// [`FileError::Io`] if the file cannot be read; [`FileError::Shorter`] if it is shorter than what was read of it.
+    /// [`FileError::Io`] if the file cannot be read; [`FileError::Shorter`] if it is shorter than the part
+    /// that was read.
     pub fn line(&mut self, last: bool) -> Result<Option<Followed>, FileError> {
         loop {
             let Some(whole) = self.fill(last)? else {
@@ -86,7 +87,7 @@ impl Follow {
         }
     }
 
-    /// Reads on to a line's end. Whether it came to one; none where the file is not there.
+    /// Reads up to the end of a line. Returns whether it reached one; `None` if the file does not exist.
     fn fill(&mut self, last: bool) -> Result<Option<bool>, FileError> {
         let Some(file) = &mut self.file else {
             match File::open(&self.path) {
@@ -162,7 +163,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f.jsonl");
         let mut follow = Follow::new(&path, 0, 0, 9);
-        assert_eq!(lines(&mut follow, false), [], "it is not there yet");
+        assert_eq!(lines(&mut follow, false), [], "the file does not exist yet");
         let mut file = File::create(&path).unwrap();
         file.write_all(b"\xef\xbb\xbfa\r\n\nbb\nc").unwrap();
         assert_eq!(lines(&mut follow, false), [some(1, 6, "a"), some(3, 10, "bb")]);

@@ -1,22 +1,23 @@
-//! Which files an input stands for: itself, or what a folder holds, sorted by name so that every run reads alike.
+//! Lists the files of an input: the input itself, or the files of a folder, sorted by name so that every run
+//! reads the same order.
 
 use std::path::{Path, PathBuf};
 
 use super::FileError;
 
-/// Folders within folders beyond this are taken for a loop of links.
+/// Folders nested deeper than this are taken for a loop of links.
 const DEPTH: usize = 64;
 
 /// One file to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Input {
-    /// Name relative to the input, with `/`; the file's own name where the input is a file.
+    /// Name relative to the input, with `/`; the file's own name if the input is a file.
     pub(super) name: String,
     pub(super) path: PathBuf,
 }
 
-/// The files of an input. A file stands for itself whatever its ending; a folder for all files in it, at any depth, that
-/// end in one of `endings`, hidden ones left out.
+/// Returns the files of an input. A file counts whatever its extension; of a folder, all files count at any
+/// depth that end in one of `endings`, except hidden ones.
 pub(super) fn inputs(input: &Path, endings: &[&str]) -> Result<Vec<Input>, FileError> {
     let about = std::fs::metadata(input).map_err(FileError::io(input, "find the input"))?;
     if !about.is_dir() {
@@ -45,7 +46,8 @@ pub(super) fn inputs(input: &Path, endings: &[&str]) -> Result<Vec<Input>, FileE
     Ok(found)
 }
 
-/// The files of an input whose names relative to it are `wanted`, sorted by name. A file stands for itself.
+/// Returns the files of an input whose relative names are `wanted`, sorted by name. An input that is a file
+/// always counts.
 pub(super) fn matching(input: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Input>, FileError> {
     let about = std::fs::metadata(input).map_err(FileError::io(input, "find the input"))?;
     if !about.is_dir() {
@@ -83,7 +85,7 @@ fn walk(
             if depth >= DEPTH {
                 return Err(FileError::Kind {
                     path,
-                    problem: "lies more than 64 folders deep: a link that leads back?",
+                    problem: "is nested more than 64 folders deep; check for a link that leads back",
                 });
             }
             walk(&path, &format!("{relative}/"), wanted, depth + 1, found)?;
@@ -94,7 +96,7 @@ fn walk(
     Ok(())
 }
 
-/// Whether the file has one of these endings, in any case.
+/// Returns whether the file name has one of these endings, in any case.
 pub(super) fn ends_in(path: &Path, endings: &[&str]) -> bool {
     path.extension()
         .and_then(|ending| ending.to_str())

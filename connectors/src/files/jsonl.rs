@@ -1,7 +1,7 @@
-//! JSON lines: one note event a line.
+//! Reads JSON lines: one note event per line.
 //!
-//! A record's topic is its file's name relative to the input, its offset the line's number from 0: blank lines are no
-//! records, and leave a gap.
+//! A record's topic is the file's name relative to the input, its offset the line's number from 0. Blank
+//! lines are not records and leave a gap.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -17,7 +17,7 @@ use super::{FileError, Names, OnBad, Records};
 use crate::format::{Diagnosis, Format, JsonConfig, JsonFormat, Problem};
 use crate::store::StoreConfig;
 
-/// Endings of files that are read.
+/// Extensions of the files to read.
 pub(super) const ENDINGS: &[&str] = &["jsonl", "ndjson"];
 
 /// Settings of the JSON lines source.
@@ -26,25 +26,25 @@ pub(super) const ENDINGS: &[&str] = &["jsonl", "ndjson"];
 pub struct JsonlConfig {
     /// A file, or a folder of `.jsonl` and `.ndjson` files.
     pub input: PathBuf,
-    /// Where the fields stand in each line.
+    /// The fields of each line.
     #[serde(default)]
     pub format: JsonConfig,
-    /// What to do with a bad line.
+    /// How to treat a bad line.
     #[serde(default)]
     pub on_bad: OnBad,
-    /// What chains are named by. Default: `paths`.
+    /// How chains are named. Default: `paths`.
     #[serde(default)]
     pub names: Option<Names>,
-    /// Where the list of files and codes lies: a private folder or bucket, apart from the dataset.
+    /// Store of the list of files and codes: a private folder or bucket outside the dataset.
     #[serde(default)]
     pub codes: Option<StoreConfig>,
-    /// What the input goes by in that list. Default: its path.
+    /// The input's id in that list. Default: its path.
     #[serde(default)]
     pub input_id: Option<String>,
 }
 
 impl JsonlConfig {
-    /// Finds the files and starts to read.
+    /// Lists the files and starts to read.
     ///
     /// # Errors
     /// [`FileError`].
@@ -59,13 +59,13 @@ impl JsonlConfig {
     }
 }
 
-/// A line that is longer cannot hold a note within the limit: JSON needs at most six bytes for one (`\u0001`). The
-/// rest is room for the other fields.
+/// A longer line cannot hold a note within the limit, since JSON needs at most six bytes per byte (`\u0001`).
+/// The rest is room for the other fields.
 pub(super) const fn line_limit(config: &JsonConfig) -> usize {
     config.max_note_bytes.saturating_mul(6).saturating_add(1 << 20)
 }
 
-/// What a line over the limit is.
+/// The diagnosis of a line over the limit.
 pub(super) const TOO_LONG: Diagnosis = Diagnosis {
     field: None,
     byte: 0,
@@ -116,7 +116,7 @@ impl Iterator for Jsonl {
     fn next(&mut self) -> Option<Self::Item> {
         let step = self.step().transpose();
         if matches!(step, Some(Err(_))) {
-            // After an error comes nothing: what follows it may not be what it seems.
+            // The iterator ends after an error, since the records after it may be wrong.
             self.open = None;
             self.files = Vec::new().into_iter();
         }

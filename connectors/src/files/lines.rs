@@ -1,8 +1,8 @@
-//! Lines of a stream, however long, in no more memory than the limit.
+//! Reads lines of any length in bounded memory.
 
 use std::io::{self, BufRead};
 
-/// Reads lines; a byte order mark at the start and the line ends (LF, CRLF) are not part of them.
+/// Reads lines without a byte order mark at the start and without line ends (LF, CRLF).
 pub(crate) struct Lines<R> {
     reader: R,
     limit: usize,
@@ -15,7 +15,7 @@ pub(crate) struct Lines<R> {
 pub(crate) struct Line<'a> {
     /// Its number, from 1. Blank lines count.
     pub(crate) number: u64,
-    /// Its bytes; none where it is over the limit.
+    /// Its bytes; `None` if it exceeds the limit.
     pub(crate) bytes: Option<&'a [u8]>,
 }
 
@@ -29,12 +29,12 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The reader, behind the lines that were read.
+    /// Returns the reader, positioned after the lines that were read.
     pub(crate) fn into_inner(self) -> R {
         self.reader
     }
 
-    /// The next line that is not blank. The rest of one over the limit is read and dropped.
+    /// Returns the next line that is not blank. The rest of a line over the limit is discarded.
     pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
             let Some(fits) = self.fill()? else { return Ok(None) };
@@ -51,7 +51,8 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Reads up to and with the next newline. Whether it was within the limit; none at the end of the stream.
+    /// Reads through the next newline. Returns whether the line was within the limit; `None` at the end of
+    /// the stream.
     fn fill(&mut self) -> io::Result<Option<bool>> {
         self.buffer.clear();
         let (mut fits, mut any) = (true, false);
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &[u8], limit: usize) -> Vec<(u64, Option<Vec<u8>>)> {
-        // A tiny buffer, so that lines span several reads.
+        // A tiny buffer makes lines span several reads.
         let mut lines = Lines::new(io::BufReader::with_capacity(3, text), limit);
         let mut all = Vec::new();
         while let Some(line) = lines.next().unwrap() {

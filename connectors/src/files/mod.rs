@@ -1,8 +1,8 @@
-//! Files as a source: messages in any format (`messages/`), lines of JSON, folders of plain text, Parquet.
+//! File sources: messages in any format (`messages/`), JSON lines, folders of plain text, Parquet.
 //!
-//! Each yields records in order, and each record knows its place, so that a run over files is as accountable as one over
-//! a topic. A file that cannot be read is an error; a bad record in it is quarantined, or an error where the caller wants
-//! none (see [`OnBad`]). Compressed text is refused: decompress it first.
+//! Each source yields records in order, with their positions, so that a run over files is as accountable as
+//! one over a topic. A file that cannot be read is an error; a bad record is quarantined, or an error if the
+//! caller requires that (see [`OnBad`]). Compressed text is refused: decompress it first.
 
 pub(crate) mod cells;
 mod codes;
@@ -35,37 +35,37 @@ pub use messages::{
 pub use parquet::{Columns, ParquetConfig};
 pub use text::TextFolderConfig;
 
-/// Records in the order of their files, and of their place in each.
+/// Records in the order of their files and of their positions in each.
 pub type Records = Box<dyn Iterator<Item = Result<Record, FileError>> + Send>;
 
-/// What to do with a record that cannot be read. What it holds is kept in neither case.
+/// How to treat a record that cannot be read. Its content is dropped in either case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnBad {
-    /// Yield a quarantined record and go on.
+    /// Yields a quarantined record and continues.
     #[default]
     Quarantine,
-    /// Yield an error that says where it is; the reader ends there.
+    /// Yields an error with the position and ends.
     Fail,
 }
 
-/// Which files to read: `kind = "jsonl"`, `"text"` or `"parquet"`. This enum is the list of file sources.
+/// The files to read: `kind = "jsonl"`, `"text"` or `"parquet"`. This enum is the list of file sources.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum FileSourceConfig {
-    /// One JSON object a line.
+    /// One JSON object per line.
     Jsonl(JsonlConfig),
-    /// One note a file.
+    /// One note per file.
     Text(TextFolderConfig),
-    /// One note a row.
+    /// One note per row.
     Parquet(ParquetConfig),
 }
 
 impl FileSourceConfig {
-    /// Finds the files and starts to read.
+    /// Lists the files and starts to read.
     ///
     /// # Errors
-    /// [`FileError`] if there is no input, or its settings or columns do not fit.
+    /// [`FileError`] if the input does not exist, or its settings or columns do not fit.
     pub fn build(&self) -> Result<Records, FileError> {
         match self {
             Self::Jsonl(config) => config.build(),
@@ -76,10 +76,10 @@ impl FileSourceConfig {
 }
 
 impl FileSourceConfig {
-    /// The topics that its records have: the names of its files, or of the folder that plain text lies in.
+    /// Returns the topics of its records: the names of its files, or of the folder of plain text.
     ///
     /// # Errors
-    /// [`FileError`] if there is no input.
+    /// [`FileError`] if the input does not exist.
     pub fn topics(&self) -> Result<Vec<String>, FileError> {
         let names = |input: &Path, endings: &[&str]| {
             let files = inputs::inputs(input, endings)?;
@@ -92,7 +92,7 @@ impl FileSourceConfig {
         }
     }
 
-    /// The file or folder that is read.
+    /// Returns the file or folder to read.
     pub fn input(&self) -> &Path {
         match self {
             Self::Jsonl(config) => &config.input,
@@ -101,7 +101,7 @@ impl FileSourceConfig {
         }
     }
 
-    /// What chains are named by, where the list of codes lies, and what the input goes by in it.
+    /// Returns how chains are named, the store of the list of codes, and the input's id in it.
     pub fn naming(&self) -> (Names, Option<&StoreConfig>, String) {
         let (names, codes, id) = match self {
             Self::Jsonl(config) => (config.names, &config.codes, &config.input_id),
@@ -113,116 +113,116 @@ impl FileSourceConfig {
     }
 }
 
-/// Why files cannot be read. Names files, lines, columns and byte offsets; never what stands there.
+/// Why files cannot be read. Messages name files, lines, columns and byte offsets, never their content.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// The system refused.
+    /// The system refused an operation.
     #[error("{}: cannot {doing}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// A folder without a file of the kind.
+    /// The folder has no file of the kind.
     #[error("{}: no file ending in {endings}; check `input`", path.display())]
     NoFiles {
         /// The folder.
         path: PathBuf,
-        /// The endings looked for.
+        /// The expected endings.
         endings: String,
     },
-    /// A compressed file.
+    /// The file is compressed.
     #[error("{}: is compressed; decompress it first (gzip -d, zstd -d)", path.display())]
     Compressed {
         /// The file.
         path: PathBuf,
     },
-    /// A file that says by its ending that it is of another kind.
+    /// The extension shows that the file is of another kind.
     #[error("{}: {problem}", path.display())]
     Kind {
         /// The file.
         path: PathBuf,
-        /// What it is, and what to do.
+        /// The actual kind, and what to do.
         problem: &'static str,
     },
-    /// A file that only grows has lost some of what was read of it.
-    #[error("{}: has {length} bytes, and {read} were read of it before: a file that is followed only grows; put it back, or begin anew with another", path.display())]
+    /// A followed file became shorter than the part that was read.
+    #[error("{}: has {length} bytes, but {read} were read before; a followed file must only grow: restore it, or start over with another file", path.display())]
     Shorter {
         /// The file.
         path: PathBuf,
-        /// Its bytes.
+        /// Its length in bytes.
         length: u64,
-        /// How many were read.
+        /// Number of bytes read before.
         read: u64,
     },
-    /// A record that cannot be read, where [`OnBad::Fail`] holds.
+    /// A record that cannot be read, under [`OnBad::Fail`].
     #[error(
         "{file}: {place} {number}: {diagnosis}; correct it, or quarantine bad records instead of failing"
     )]
     Record {
         /// The file.
         file: String,
-        /// What is counted: `line`, `row` or `file`.
+        /// The counted unit: `line`, `row` or `file`.
         place: &'static str,
-        /// Which, from 1.
+        /// Its number, from 1.
         number: u64,
-        /// What is wrong.
+        /// The problem.
         diagnosis: Diagnosis,
     },
-    /// A Parquet file that does not open or decode.
+    /// A Parquet file cannot be opened or decoded.
     #[error("{}: {doing}: {problem}", path.display())]
     Parquet {
         /// The file.
         path: PathBuf,
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// The reader's words on structure.
+        /// The reader's message about the structure.
         problem: String,
     },
-    /// A column that is not there or of a type that cannot serve.
+    /// A column is missing or has an unsuitable type.
     #[error("{}: `columns.{field}`: column \"{column}\" {problem}", path.display())]
     Column {
         /// The file.
         path: PathBuf,
-        /// The field mapped to it.
+        /// The field that is mapped to it.
         field: String,
         /// The column.
         column: String,
-        /// What is wrong and what there is.
+        /// The problem, and the existing columns.
         problem: String,
     },
-    /// A setting of a source that cannot be.
+    /// A setting of a source is invalid.
     #[error("key `source.{key}`: {problem}")]
     Setting {
         /// The key.
         key: &'static str,
-        /// What is wrong, and what to do.
+        /// The problem, and what to do.
         problem: &'static str,
     },
-    /// The store of the input does not do what it is asked.
+    /// The store of the input failed.
     #[error("key `source.store`: {0}")]
     Store(StoreError),
-    /// A file that cannot be read now.
-    #[error("{file}: cannot be read: {kind}; see to it and run again")]
+    /// A file cannot be read at the moment.
+    #[error("{file}: cannot be read: {kind}; fix the cause and run again")]
     Unreadable {
-        /// The file's code, or its name where chains go by names.
+        /// The file's code, or its name if chains are named by files.
         file: String,
-        /// Why not.
+        /// The cause.
         kind: io::ErrorKind,
     },
-    /// The list of files and codes.
+    /// The list of files and codes cannot be used.
     #[error("key `source.codes`: {0}")]
     Codes(CodesError),
-    /// The format's settings.
+    /// The format's settings are invalid.
     #[error("`format`: {0}")]
     Format(#[from] FormatError),
 }
 
-// By hand: an error with a source would print its cause twice.
+// Without `#[source]`, which would print the cause twice.
 impl From<CodesError> for FileError {
     fn from(error: CodesError) -> Self {
         Self::Codes(error)
@@ -235,7 +235,7 @@ impl FileError {
         move |source| Self::Io { path, doing, source }
     }
 
-    /// The file or folder that it is about.
+    /// Returns the file or folder that the error is about.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Io { path, .. }
@@ -250,7 +250,7 @@ impl FileError {
         }
     }
 
-    /// The same error about `place`, a file's code or a folder, in the place of a file's own path.
+    /// Replaces the file's own path in the error by `place`, a file's code or a folder.
     #[must_use]
     pub fn about(mut self, place: &Path) -> Self {
         match &mut self {
@@ -269,7 +269,7 @@ impl FileError {
 }
 
 impl OnBad {
-    /// The record that a read payload is, or the error that this policy makes of a bad one.
+    /// Returns the record of a parsed payload, or this policy's error for a bad one.
     fn settle(
         self,
         at: lethe_core::Coordinates,

@@ -1,8 +1,8 @@
-//! Parquet: one note a row.
+//! Reads Parquet: one note per row.
 //!
-//! Columns are found by their default names (those of the JSON format) or mapped: `columns = { text = "note_text", known =
-//! { patient = "pat_name" } }`. Row groups stream: a batch holds about 8 MiB of text, whatever the file's size. The topic
-//! is the file's name relative to the input, the offset the row's number from 0.
+//! Columns have the default names (those of the JSON format) or are mapped: `columns = { text = "note_text",
+//! known = { patient = "pat_name" } }`. Row groups stream: a batch holds about 8 MiB of text, whatever the
+//! file's size. The topic is the file's name relative to the input, the offset the row's number from 0.
 
 mod columns;
 
@@ -30,10 +30,10 @@ use columns::Role;
 
 pub use columns::Columns;
 
-/// Endings of files that are read.
+/// Extensions of the files to read.
 pub(super) const ENDINGS: &[&str] = &["parquet"];
 
-/// About how much text a batch may hold.
+/// Approximate amount of text per batch.
 const BATCH_BYTES: i64 = 8 << 20;
 
 /// Settings of the Parquet source.
@@ -42,22 +42,22 @@ const BATCH_BYTES: i64 = 8 << 20;
 pub struct ParquetConfig {
     /// A file, or a folder of `.parquet` files.
     pub input: PathBuf,
-    /// Which column is which field.
+    /// The columns of the fields.
     #[serde(default)]
     pub columns: Columns,
-    /// Notes over this many bytes are quarantined.
+    /// Notes over this size in bytes are quarantined.
     #[serde(default = "max_note_bytes")]
     pub max_note_bytes: usize,
-    /// What to do with a bad row.
+    /// How to treat a bad row.
     #[serde(default)]
     pub on_bad: OnBad,
-    /// What chains are named by. Default: `paths`.
+    /// How chains are named. Default: `paths`.
     #[serde(default)]
     pub names: Option<Names>,
-    /// Where the list of files and codes lies: a private folder or bucket, apart from the dataset.
+    /// Store of the list of files and codes: a private folder or bucket outside the dataset.
     #[serde(default)]
     pub codes: Option<StoreConfig>,
-    /// What the input goes by in that list. Default: its path.
+    /// The input's id in that list. Default: its path.
     #[serde(default)]
     pub input_id: Option<String>,
 }
@@ -67,7 +67,7 @@ const fn max_note_bytes() -> usize {
 }
 
 impl ParquetConfig {
-    /// Finds the files.
+    /// Lists the files.
     ///
     /// # Errors
     /// [`FileError`].
@@ -92,7 +92,7 @@ struct Open {
     topic: Arc<str>,
     path: PathBuf,
     reader: ParquetRecordBatchReader,
-    /// What each column of a batch is for.
+    /// The role of each column of a batch.
     roles: Vec<Role>,
     row: i64,
 }
@@ -105,11 +105,12 @@ impl Rows {
             problem: words(&error),
         };
         let file = File::open(&input.path).map_err(FileError::io(&input.path, "open it"))?;
-        // The arrow schema that the writer left would bring dictionaries and views; Parquet's own types are enough.
+        // The writer's Arrow schema would bring dictionaries and views; Parquet's own types suffice.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let plain = ArrowReaderMetadata::load(&file, options.clone()).map_err(broken)?;
         let mut roles = self.config.columns.roles(input, plain.schema())?;
-        // Offsets of 64 bits, so that a batch of large notes cannot overflow. Bytes stay bytes: each row's are checked here.
+        // 64-bit offsets, so that a batch of large notes cannot overflow. Text is read as bytes and checked
+        // for UTF-8 row by row.
         let wide: Vec<Field> = plain
             .schema()
             .fields()
@@ -141,14 +142,14 @@ impl Rows {
             .with_batch_size(rows)
             .build()
             .map_err(broken)?;
-        // A projection keeps the file's order. A column that serves twice comes once.
+        // A projection keeps the file's order. A column with two roles comes once.
         roles.sort_by_key(|&(_, i)| i);
         if let Some(pair) = roles.windows(2).find(|pair| pair[0].1 == pair[1].1) {
             return Err(FileError::Column {
                 path: input.path.clone(),
                 field: pair[1].0.field().to_owned(),
                 column: plain.schema().field(pair[1].1).name().clone(),
-                problem: "serves another field already; give each field its own".to_owned(),
+                problem: "is mapped to another field already; map each field to its own column".to_owned(),
             });
         }
         Ok(Open {
@@ -189,12 +190,12 @@ impl Rows {
             match open.reader.next() {
                 Some(Ok(batch)) => self.batch = Some((batch, 0)),
                 Some(Err(_)) => {
-                    // The reader's words may come from the data here, so they are left out.
+                    // The reader's message may quote data here, so it is dropped.
                     return Err(FileError::Parquet {
                         path: open.path.clone(),
                         doing: "reading rows",
                         problem: format!(
-                            "the data after row {} is damaged, or text that is not UTF-8; rewrite the file",
+                            "the data after row {} is damaged, or its text is not UTF-8; rewrite the file",
                             open.row
                         ),
                     });
@@ -222,15 +223,15 @@ impl Iterator for Rows {
     }
 }
 
-/// What a reader says of a file's structure. Kinds of error that wrap others are not spelled out.
+/// Returns the reader's message about a file's structure, but no wrapped errors.
 fn words(error: &ParquetError) -> String {
     match error {
         ParquetError::General(text) | ParquetError::NYI(text) | ParquetError::EOF(text) => text.clone(),
-        _ => "not a Parquet file that can be read".to_owned(),
+        _ => "not a readable Parquet file".to_owned(),
     }
 }
 
-/// How many rows hold about [`BATCH_BYTES`] of text, in the row group with the largest notes.
+/// Returns how many rows hold about [`BATCH_BYTES`] of text, by the row group with the largest notes.
 fn batch_rows(metadata: &ParquetMetaData, text: usize) -> usize {
     let descr = metadata.file_metadata().schema_descr();
     let leaf = (0..descr.num_columns()).find(|&leaf| descr.get_column_root_idx(leaf) == text);

@@ -1,7 +1,8 @@
-//! Folders of plain text: one note a file.
+//! Reads folders of plain text: one note per file.
 //!
-//! The note's id is the file's path relative to the input, without its ending. The topic is the folder's name and the
-//! offset the file's number in sorted order. The text is untouched: a byte order mark stays, and offsets count it.
+//! A note's id is the file's path relative to the input, without its extension. The topic is the folder's
+//! name, the offset the file's number in sorted order. The text is unchanged: a byte order mark stays, and
+//! offsets count it.
 
 use std::fs::File;
 use std::io::Read;
@@ -22,19 +23,19 @@ use crate::store::StoreConfig;
 pub struct TextFolderConfig {
     /// A file, or a folder of `.txt` files.
     pub input: PathBuf,
-    /// Notes over this many bytes are quarantined.
+    /// Notes over this size in bytes are quarantined.
     #[serde(default = "max_note_bytes")]
     pub max_note_bytes: usize,
-    /// What to do with a bad file.
+    /// How to treat a bad file.
     #[serde(default)]
     pub on_bad: OnBad,
-    /// What chains are named by. Default: `paths`.
+    /// How chains are named. Default: `paths`.
     #[serde(default)]
     pub names: Option<Names>,
-    /// Where the list of files and codes lies: a private folder or bucket, apart from the dataset.
+    /// Store of the list of files and codes: a private folder or bucket outside the dataset.
     #[serde(default)]
     pub codes: Option<StoreConfig>,
-    /// What the input goes by in that list. Default: its path.
+    /// The input's id in that list. Default: its path.
     #[serde(default)]
     pub input_id: Option<String>,
 }
@@ -44,7 +45,7 @@ const fn max_note_bytes() -> usize {
 }
 
 impl TextFolderConfig {
-    /// Finds the files.
+    /// Lists the files.
     ///
     /// # Errors
     /// [`FileError`].
@@ -62,7 +63,7 @@ impl TextFolderConfig {
         })))
     }
 
-    /// Each file's coordinates, number from 1, and what became of it.
+    /// Yields each file's coordinates, its number from 1, and its result.
     pub(super) fn notes(
         &self,
     ) -> Result<impl Iterator<Item = Result<Note, FileError>> + Send + use<>, FileError> {
@@ -86,7 +87,7 @@ type Note = (Coordinates, u64, Result<NoteEvent, Diagnosis>);
 fn read(input: &Input, format: &TextFormat, max: usize) -> Result<Result<NoteEvent, Diagnosis>, FileError> {
     let file = File::open(&input.path).map_err(FileError::io(&input.path, "open it"))?;
     let mut bytes = Vec::new();
-    // One byte past the limit is enough to know that it is over.
+    // One byte over the limit suffices to detect that the text is too long.
     file.take((max as u64).saturating_add(1))
         .read_to_end(&mut bytes)
         .map_err(FileError::io(&input.path, "read it"))?;
@@ -96,12 +97,12 @@ fn read(input: &Input, format: &TextFormat, max: usize) -> Result<Result<NoteEve
     }))
 }
 
-/// The name without its last ending.
+/// Returns the name without its extension.
 fn stem(name: &str) -> String {
     Path::new(name).with_extension("").to_string_lossy().into_owned()
 }
 
-/// The topic of all notes of a folder.
+/// Returns the topic of all notes of a folder.
 pub(super) fn topic_of(input: &Path) -> String {
     // "." and ".." have no name of their own.
     let named = input.file_name().map(|name| name.to_string_lossy().into_owned());

@@ -1,4 +1,5 @@
-//! Reads columns of a Parquet file out of a store, a row group at a time: what is not asked for is never fetched.
+//! Reads columns of a Parquet file from a store, one row group at a time, and fetches only the requested
+//! columns.
 
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,33 +20,33 @@ use parquet::file::statistics::Statistics;
 use crate::sink::{ChainError, read_metadata};
 use crate::store::Store;
 
-/// Columns that are wanted of a file.
+/// The columns to read.
 pub(crate) struct Wanted<'a> {
-    /// What they must be.
+    /// Their expected types.
     pub(crate) schema: &'a Schema,
-    /// Those without which the file is of no use.
+    /// Required columns.
     pub(crate) must: &'a [&'a str],
-    /// Those that files of earlier versions lack.
+    /// Optional columns, which files of earlier versions lack.
     pub(crate) may: &'a [&'a str],
 }
 
-/// The rows of some columns of one file, in its order. Holds one row group's share of them.
+/// Iterates over the rows of some columns of a file, in order. Holds one row group of them.
 pub(crate) struct Batches<'a> {
     store: &'a dyn Store,
     name: &'a str,
     size: u64,
     arrow: ArrowReaderMetadata,
-    /// Leaves of the schema.
+    /// The schema's leaves to read.
     leaves: Vec<usize>,
     /// The next row group.
     group: usize,
-    /// The one offset that is looked for, if only one is.
+    /// The only offset to look for, if set.
     only: Option<i64>,
     reader: Option<ParquetRecordBatchReader>,
 }
 
 impl<'a> Batches<'a> {
-    /// Opens a file. Nothing but its metadata is read yet.
+    /// Opens a file. Reads only its metadata.
     ///
     /// # Errors
     /// [`ChainError::Footer`] if it lacks a column or has one of another type, or the store's error.
@@ -60,7 +61,7 @@ impl<'a> Batches<'a> {
         let is_of_type = |column: &str| {
             let theirs = arrow.schema().field_with_name(column);
             let ours = wanted.schema.field_with_name(column);
-            // What the footer says must be what the reader will give: who takes a column for another type panics.
+            // The file's type must equal the reader's, since a downcast to another type panics.
             matches!((theirs, ours), (Ok(theirs), Ok(ours)) if theirs.data_type().equals_datatype(ours.data_type()))
         };
         let mut columns = Vec::new();
@@ -90,7 +91,7 @@ impl<'a> Batches<'a> {
         })
     }
 
-    /// Passes over row groups whose statistics say that they have no row of this offset.
+    /// Skips row groups whose statistics exclude this offset.
     #[must_use]
     pub(crate) fn of_offset(self, offset: i64) -> Self {
         Self {
@@ -99,7 +100,7 @@ impl<'a> Batches<'a> {
         }
     }
 
-    /// The next rows; `None` after the last.
+    /// Returns the next rows; `None` after the last.
     ///
     /// # Errors
     /// [`ChainError::Footer`] if they cannot be read, or the store's error.
@@ -166,7 +167,7 @@ impl<'a> Batches<'a> {
     }
 }
 
-/// The columns that a file says it has.
+/// Returns the columns in a file's schema.
 ///
 /// # Errors
 /// [`ChainError::Footer`] if they cannot be read, or the store's error.
@@ -177,7 +178,7 @@ pub(crate) async fn schema_of(store: &dyn Store, name: &str) -> Result<SchemaRef
     Ok(Arc::clone(arrow.schema()))
 }
 
-/// What the library makes of bytes that may be anybody's: an error or a panic of it is a damaged file.
+/// Runs the library on untrusted bytes: an error or a panic means a damaged file.
 fn guarded<T>(read: impl FnOnce() -> ParquetResult<T>) -> Option<T> {
     catch_unwind(AssertUnwindSafe(read)).ok()?.ok()
 }
@@ -189,7 +190,7 @@ fn damaged(name: &str, why: &str) -> ChainError {
     }
 }
 
-/// The parts of a file that were fetched.
+/// The fetched parts of a file.
 struct Parts {
     parts: Vec<(u64, Bytes)>,
     size: u64,
@@ -227,7 +228,7 @@ impl ChunkReader for Parts {
     }
 }
 
-/// Reads a part from its front.
+/// Reads a part from its start.
 struct PartReader(Bytes);
 
 impl Read for PartReader {

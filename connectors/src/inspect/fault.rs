@@ -1,111 +1,111 @@
-//! What can be wrong with an output dataset.
+//! The faults that an output dataset can have.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Something wrong with a chain.
+/// A fault of a chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "fault", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Fault {
-    /// Offsets that no file has.
+    /// Offsets that no file covers.
     Missing {
-        /// The file before them, empty at the chain's beginning.
+        /// The file before them; empty at the chain's beginning.
         after: String,
         /// The file that should begin there.
         file: String,
-        /// First offset that is missing.
+        /// First missing offset.
         from: i64,
-        /// Offset after the last that is missing.
+        /// Offset after the last missing one.
         to: i64,
     },
-    /// Offsets that two files have.
+    /// Offsets that two files cover.
     Overlap {
         /// The file that begins too early.
         file: String,
         /// Where it should begin.
         next: i64,
     },
-    /// A file that cannot be read, or that contradicts itself or another.
+    /// A file that cannot be read, or that contradicts itself or another file.
     Unreadable {
         /// The file.
         file: String,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
-    /// A file whose bytes are not those that another file answers for.
+    /// A file whose digest differs from the one that another file holds.
     Digest {
         /// The file.
         file: String,
         /// The file that holds its digest.
         by: String,
-        /// The digest that one holds.
+        /// The digest that the other file holds.
         kept: String,
-        /// The digest of the file's bytes.
+        /// The file's digest.
         found: String,
     },
-    /// A file without a digest that all files of this program have.
+    /// A file lacks a digest that all files of this program have.
     Unlinked {
         /// The file.
         file: String,
-        /// What it has no digest of.
+        /// The file whose digest is missing.
         of: &'static str,
     },
-    /// A digest that was kept of a chain's end, and that no file has.
+    /// No file has a stored head.
     Head {
         /// The digest.
         digest: String,
-        /// The file that had it, if that was kept too.
+        /// The file that had it, if known.
         file: Option<String>,
     },
-    /// A row whose offset is outside its file's, or not after the row before it.
+    /// A row whose offset is outside its file's range, or not after the previous row's.
     Offset {
         /// The file.
         file: String,
         /// The offset.
         offset: i64,
     },
-    /// An audit row that contradicts its note, its neighbours or itself. The first of its kind in a file.
+    /// An audit row that contradicts its note, its neighbours or itself; the first of its kind in a file.
     Row {
         /// The file.
         file: String,
         /// The note's offset.
         offset: i64,
-        /// What is wrong.
+        /// The problem.
         why: &'static str,
     },
-    /// An erasure that was begun and not finished.
+    /// An unfinished erasure.
     Unfinished {
         /// Its record.
         record: String,
     },
-    /// A count that is not what the footer says.
+    /// A count that differs from the footer.
     Count {
         /// The file.
         file: String,
-        /// What was counted.
+        /// The counted items.
         of: &'static str,
-        /// What the footer says.
+        /// The count in the footer.
         footer: u64,
-        /// What there is.
+        /// The actual count.
         found: u64,
     },
-    /// A file of a backfill that a manifest or another file names, and that is not there.
+    /// A missing file of a backfill that a manifest or another file refers to.
     MissingPart {
         /// The file.
         file: String,
-        /// What names it.
+        /// The file that refers to it.
         by: String,
     },
-    /// A file of a backfill that no manifest lists, and that no run at work can have written.
+    /// A file of a backfill that no manifest lists, and that no running backfill can have written.
     Added {
         /// The file.
         file: String,
-        /// How that is known.
+        /// The reason.
         why: &'static str,
     },
-    /// An audit file that is named and not there.
+    /// A missing audit file.
     NoAudit {
         /// The notes file.
         file: String,
@@ -128,9 +128,11 @@ impl fmt::Display for Fault {
                     true => f.write_str(" at the beginning")?,
                     false => write!(f, " after {after}")?,
                 }
-                write!(f, ": {file} is not there, or cannot be read")
+                write!(f, ": {file} is missing or unreadable")
             }
-            Self::Overlap { file, next } => write!(f, "{file} begins before offset {next}, which is due"),
+            Self::Overlap { file, next } => {
+                write!(f, "{file} begins before offset {next}, at which it should begin")
+            }
             Self::Unreadable { file, why } => write!(f, "{file}: {why}"),
             Self::Digest {
                 file,
@@ -139,18 +141,21 @@ impl fmt::Display for Fault {
                 found,
             } => write!(
                 f,
-                "{file} is not what it was: its digest is {found}, and {by} says {kept}; one of the two was changed"
+                "{file} was changed, or {by} was: its digest is {found}, but {by} holds {kept}"
             ),
             Self::Unlinked { file, of } => {
-                write!(f, "{file} has no digest of {of}, as files of this program have")
+                write!(
+                    f,
+                    "{file} lacks the digest of {of}, which files of this program have"
+                )
             }
             Self::Head { digest, file } => {
-                write!(f, "the kept head {digest}: ")?;
+                write!(f, "the stored head {digest}: ")?;
                 match file {
-                    Some(file) => write!(f, "{file} has it no longer")?,
-                    None => f.write_str("no notes file has it")?,
+                    Some(file) => write!(f, "{file} has another digest")?,
+                    None => f.write_str("no notes file has this digest")?,
                 }
-                f.write_str(", so the chain's end was changed or cut off")
+                f.write_str(", so the chain's end was changed or removed")
             }
             Self::Offset { file, offset } => write!(f, "{file}: offset {offset} is out of place"),
             Self::Row { file, offset, why } => write!(f, "{file}: offset {offset}: {why}"),
@@ -163,13 +168,13 @@ impl fmt::Display for Fault {
                 of,
                 footer,
                 found,
-            } => write!(f, "{file}: {found} {of}, and its footer says {footer}"),
-            Self::MissingPart { file, by } => write!(f, "{file} is not there, and {by} names it"),
+            } => write!(f, "{file}: {found} {of}, but its footer says {footer}"),
+            Self::MissingPart { file, by } => write!(f, "{file} is missing, but {by} lists it"),
             Self::Added { file, why } => write!(
                 f,
-                "{file}: {why}; if a backfill is running, inspect again when it has ended, else remove the file and find out who added it"
+                "{file}: {why}; if a backfill is running, inspect again when it has finished; otherwise remove the file and find out who added it"
             ),
-            Self::NoAudit { file, audit } => write!(f, "{file}: its audit file {audit} is not there"),
+            Self::NoAudit { file, audit } => write!(f, "{file}: its audit file {audit} is missing"),
         }
     }
 }

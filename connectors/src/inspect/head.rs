@@ -1,19 +1,19 @@
-//! Heads: digests of chains' last files, kept elsewhere. A chain answers for all of its files but the last; who keeps that
-//! one's digest has all of it.
+//! Heads: digests of chains' last files, stored elsewhere. A chain vouches for all of its files except the
+//! last, whose digest is the head.
 
 use crate::sink::is_digest;
 
-/// A digest that a notes file had when it was its chain's last. It may have grown since.
+/// The digest of a notes file when it was the chain's last. The chain may have grown since.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Head {
     /// SHA-256 of the file, hex.
     pub digest: String,
-    /// The file, if that was kept too.
+    /// The file, if known.
     pub file: Option<String>,
 }
 
 impl Head {
-    /// Reads a head as an inspection or `sha256sum` prints it, `DIGEST  FILE`, or a digest alone.
+    /// Parses a head as an inspection or `sha256sum` prints it, `DIGEST FILE`, or a digest alone.
     pub fn parse(line: &str) -> Option<Self> {
         let line = line.trim();
         let line = line.strip_prefix("head ").unwrap_or(line).trim_start();
@@ -25,10 +25,10 @@ impl Head {
         is_digest(&digest).then_some(Self { digest, file })
     }
 
-    /// Reads a file of heads: one a line, empty lines and those that begin with `#` aside.
+    /// Parses a file of heads: one per line, ignoring empty lines and lines that begin with `#`.
     ///
     /// # Errors
-    /// The number of the first line that is none, from 1.
+    /// The number of the first invalid line, from 1.
     pub fn parse_all(text: &str) -> Result<Vec<Self>, usize> {
         let lines = text.lines().zip(1..);
         let said = lines.filter(|(line, _)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
@@ -36,7 +36,7 @@ impl Head {
             .collect()
     }
 
-    /// Whether it is of this file, by its name where that was kept.
+    /// Returns whether it is the head of this file, which must have the head's file name if that is known.
     pub(crate) fn is_of(&self, file: &str, digest: &str) -> bool {
         self.digest == digest && self.file.as_deref().is_none_or(|kept| kept == file)
     }

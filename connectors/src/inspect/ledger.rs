@@ -1,5 +1,5 @@
-//! Holds audit rows against the rows of their notes: every redaction has its row, and every row a place in the redacted
-//! text that fits its neighbours and the original.
+//! Checks audit rows against the rows of their notes: every redaction must have an audit row, and every audit
+//! row must fit the redacted text, its neighbours and the original.
 
 use std::collections::BTreeSet;
 
@@ -27,9 +27,9 @@ pub(super) const AUDIT: [&str; 10] = [
     "scores",
 ];
 
-/// What contradicts itself in a notes file and its audit file: the first of each kind.
+/// Returns the contradictions between a notes file and its audit file, the first of each kind.
 ///
-/// Reads the redacted texts, a row group at a time; none is kept.
+/// Reads the redacted texts one row group at a time and keeps none.
 ///
 /// # Errors
 /// [`ChainError::Footer`] if a file cannot be read, or the store's error.
@@ -57,7 +57,7 @@ pub(super) async fn hold(
     };
     let mut audits = Batches::open(store, audit, &wanted).await?;
     let mut place = Place::default();
-    // Whether a note is at hand whose rows are being counted.
+    // Whether a note is open whose audit rows are being counted.
     let mut open = notes.advance().await?;
     while let Some(batch) = audits.next().await? {
         let rows = Rows::of(&batch);
@@ -73,7 +73,7 @@ pub(super) async fn hold(
                 continue;
             }
             if rows.topics.value(row) != &*chain.topic || rows.partitions[row] != chain.partition {
-                told.tell(offset, "it is of another topic or partition");
+                told.tell(offset, "it belongs to another topic or partition");
             }
             if rows.is_field(row) {
                 continue;
@@ -92,7 +92,7 @@ pub(super) async fn hold(
     Ok(told.faults)
 }
 
-/// Faults, one of a kind.
+/// Collects faults, one of each kind.
 pub(super) struct Told<'a> {
     audit: &'a str,
     kinds: BTreeSet<&'static str>,
@@ -100,7 +100,7 @@ pub(super) struct Told<'a> {
 }
 
 impl<'a> Told<'a> {
-    /// No fault of this audit file yet.
+    /// Starts without faults of this audit file.
     pub(super) const fn new(audit: &'a str) -> Self {
         Self {
             audit,
@@ -120,7 +120,7 @@ impl<'a> Told<'a> {
     }
 }
 
-/// How far the rows of a note have come.
+/// The progress within the audit rows of a note.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Place {
     rows: u32,
@@ -128,7 +128,7 @@ pub(super) struct Place {
     out_end: u32,
 }
 
-/// The notes' rows, one after another.
+/// Iterates over the notes' rows.
 struct Notes<'a> {
     batches: Batches<'a>,
     batch: Option<RecordBatch>,
@@ -136,7 +136,7 @@ struct Notes<'a> {
 }
 
 impl Notes<'_> {
-    /// Goes to the next row; false after the last.
+    /// Moves to the next row; false after the last.
     async fn advance(&mut self) -> Result<bool, ChainError> {
         if let Some(batch) = &self.batch
             && self.row + 1 < batch.num_rows()
@@ -164,13 +164,13 @@ impl Notes<'_> {
         texts.is_valid(self.row).then(|| texts.value(self.row))
     }
 
-    /// Holds the number of a note's rows against what it says.
+    /// Checks the number of a note's audit rows against its count.
     fn close(&self, place: &Place, told: &mut Told<'_>) {
         let of = |batch: &RecordBatch| batch["redactions"].as_primitive::<UInt32Type>().value(self.row);
         if self.batch.as_ref().is_some_and(|batch| of(batch) != place.rows) {
             told.tell(
                 self.offset(),
-                "it has not the rows that its note counts redactions",
+                "it has another number of audit rows than its note counts redactions",
             );
         }
     }
@@ -203,7 +203,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Whether it is the row of a field of a message, which has no place in the text.
+    /// Returns whether the row belongs to a field of a message, which has no position in the text.
     fn is_field(&self, row: usize) -> bool {
         self.paths.is_some_and(|paths| paths.is_valid(row))
     }
@@ -217,11 +217,11 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// What is wrong with a row, after the row before it.
+    /// Returns the problem of a row that follows `before`.
     pub(super) fn wrong(&self, row: usize, before: &Place, text: Option<&str>) -> Option<&'static str> {
         let [start, end, out_start, out_end] = self.spans.map(|column| column[row]);
         let Some(text) = text else {
-            return Some("its note has no text, so nothing of it is redacted");
+            return Some("its note has no text, so it cannot have redactions");
         };
         let is_end = |at: u32| text.is_char_boundary(at as usize);
         let names = self.members.value(row);
@@ -230,23 +230,23 @@ impl<'a> Rows<'a> {
             (start < end, "its span is empty or ends before it begins"),
             (
                 before.end <= start,
-                "its span lies before the end of the one before it",
+                "its span begins before the end of the previous one",
             ),
             (
                 out_start <= out_end && before.out_end <= out_start,
-                "its span of the redacted text lies before the end of the one before it",
+                "its span of the redacted text begins before the end of the previous one",
             ),
             (
                 is_end(out_start) && is_end(out_end),
-                "its span of the redacted text is none of that text",
+                "its span of the redacted text lies outside that text",
             ),
             (
                 start.wrapping_sub(before.end) == out_start.wrapping_sub(before.out_end),
-                "between it and the one before it the redacted text is not as long as the original",
+                "between it and the previous one the redacted text is not as long as the original",
             ),
             (
                 self.votes[row] as usize == named,
-                "it has not as many votes as members that voted",
+                "it has another number of votes than members that voted",
             ),
             (
                 self.scores.value_length(row) as usize <= named,

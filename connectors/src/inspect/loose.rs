@@ -1,4 +1,4 @@
-//! Single files: what can be checked of a file without its neighbours.
+//! Inspects a single file as far as that is possible without its neighbours.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,18 +17,18 @@ use crate::replay::{ReplayName, read_replay};
 use crate::sink::{ChainError, ChainId, Footer, PartName, Tail, read_footer, read_metadata};
 use crate::store::{Store, StoreError};
 
-/// One file, inspected without those around it.
+/// The report of a single file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FileReport {
     /// The file.
     pub file: String,
-    /// What it is: `notes`, `rows` (of a backfill), `replayed`, `audit`, or `unknown`.
+    /// Its kind: `notes`, `rows` (of a backfill), `replayed`, `audit`, or `unknown`.
     pub kind: &'static str,
-    /// Its rows.
+    /// Number of rows.
     pub rows: u64,
-    /// What could not be checked, and why.
+    /// The checks that were skipped, and why.
     pub not_checked: Vec<String>,
-    /// What is wrong.
+    /// The faults.
     pub faults: Vec<Fault>,
 }
 
@@ -49,7 +49,8 @@ impl fmt::Display for FileReport {
     }
 }
 
-/// The dataset's folder and the file's name in it, if the path looks like that of a dataset's file; else its own folder.
+/// Splits a path into the dataset's folder and the file's name in it if the path looks like that of a
+/// dataset's file; otherwise into its own folder and name.
 pub fn locate(path: &Path) -> (PathBuf, String) {
     let is_placed = |name: &str| {
         ChainId::parse_notes(name).is_some()
@@ -71,7 +72,7 @@ pub fn locate(path: &Path) -> (PathBuf, String) {
     })
 }
 
-/// Inspects one file, and its audit file if that lies where its footer says, or beside it.
+/// Inspects one file, and its audit file if that is where its footer says or in the same folder.
 ///
 /// # Errors
 /// The store's error.
@@ -104,7 +105,7 @@ pub(super) async fn inspect_file(
     };
     let column = |name: &str| schema.column_with_name(name).is_some();
     if !has("lethe.format") {
-        report.unreadable("its footer is not one of this program's");
+        report.unreadable("its footer was not written by this program");
     } else if column("out_start") {
         report.kind = "audit";
         let rows = pairs
@@ -128,7 +129,7 @@ pub(super) async fn inspect_file(
         report.kind = "notes";
         report.notes(store, scope).await?;
     } else {
-        report.unreadable("its footer is of no kind of file that this command checks alone");
+        report.unreadable("this command cannot check a single file of its kind");
     }
     Ok(report)
 }
@@ -189,7 +190,7 @@ impl FileReport {
         };
         if let (Some(audit), None) = (&footer.audit, &audit) {
             self.not_checked
-                .push(format!("its audit file {audit}, which is not at hand"));
+                .push(format!("its audit file {audit}, which was not found"));
         }
         let tail = Tail {
             first: footer.first,
@@ -215,7 +216,7 @@ impl FileReport {
             look.audit_at = self.find(store, audit).await?;
             if look.audit_at.is_none() {
                 self.not_checked
-                    .push(format!("its audit file {audit}, which is not at hand"));
+                    .push(format!("its audit file {audit}, which was not found"));
             }
         }
         look.part(true).await?;
@@ -223,10 +224,10 @@ impl FileReport {
         Ok(())
     }
 
-    /// Checks an audit file: its rows against its footer and against one another.
+    /// Checks an audit file: its rows against its footer and against each other.
     async fn audit(&mut self, store: &dyn Store, name: &str, rows: Option<u64>) -> Result<(), StoreError> {
         self.not_checked
-            .push("its notes: give the file that names it, or the whole dataset".to_owned());
+            .push("its notes: give the file that refers to it, or the whole dataset".to_owned());
         match rows {
             Some(footer) if footer != self.rows => self.faults.push(Fault::Count {
                 file: name.to_owned(),

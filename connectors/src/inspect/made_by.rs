@@ -1,4 +1,5 @@
-//! Which files of a dataset were made by what: all that an older bundle or policy redacted, so that it can be redone.
+//! Lists files by their fingerprints, for instance all that an older bundle or policy redacted, so that they
+//! can be redone.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,23 +14,23 @@ use crate::replay::read_replay;
 use crate::sink::{ChainError, Fingerprints, PartName, read_footer, read_part};
 use crate::store::{Object, Store};
 
-/// Digits of a digest that are enough to name it.
+/// Minimum digits of an abbreviated digest.
 const ENOUGH: usize = 8;
 
-/// What is asked of a file's fingerprints: `DIGEST`, `NAME=VALUE` or `NAME!=VALUE`.
+/// A condition on a file's fingerprints: `DIGEST`, `NAME=VALUE` or `NAME!=VALUE`.
 ///
-/// A digest may be cut short, to eight digits at least.
+/// A digest may be abbreviated to at least eight digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Maker {
-    /// The fingerprint; any of them if none is named.
+    /// The fingerprint; any if `None`.
     name: Option<String>,
     value: String,
-    /// Whether files are asked for that something else made.
+    /// Whether the condition is negated (`!=`).
     other: bool,
 }
 
 impl Maker {
-    /// Whether it, or what else, made what has these fingerprints.
+    /// Returns whether these fingerprints meet the condition.
     pub fn made(&self, fingerprints: &Fingerprints) -> bool {
         let named = |name: &str| self.name.as_ref().is_none_or(|asked| asked == name);
         let is_it = fingerprints
@@ -72,68 +73,68 @@ impl FromStr for Maker {
     }
 }
 
-/// A file that it made, and what stands in it.
+/// A matching file and its range.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Made {
     /// The file.
     pub file: String,
-    /// Of what.
+    /// The source of its notes.
     #[serde(flatten)]
     pub of: Source,
     /// The first offset, or the first row of the object's unit.
     pub first: u64,
-    /// The one after the last.
+    /// The offset or row after the last.
     pub next: u64,
-    /// When it was written, by the store's clock, as RFC 3339 has it.
+    /// When it was written by the store's clock, as RFC 3339.
     pub written: String,
     /// The program's version.
     pub program: String,
     /// The policy's digest.
     pub policy: String,
-    /// The bundle's digest, if one decided.
+    /// The bundle's digest, if a bundle was used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bundle: Option<String>,
 }
 
-/// Where notes came from.
+/// The source of notes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Source {
-    /// A stream.
+    /// A stream's topic.
     Stream {
         /// Topic.
         topic: String,
         /// Partition.
         partition: i32,
     },
-    /// A table, by a backfill.
+    /// A table of a backfill.
     Table {
         /// The object's name in its store.
         object: String,
-        /// Its version then.
+        /// The object's version at the time.
         version: String,
-        /// Row groups `FROM..TO` that were its unit; empty if all were.
+        /// Row groups `FROM..TO` of its unit; empty if the unit had all of them.
         groups: String,
     },
 }
 
-/// How much was found.
+/// The counts of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MadeReport {
-    /// Files that it made.
+    /// Number of matching files.
     pub made: u64,
-    /// Rows in them.
+    /// Number of rows in them.
     pub rows: u64,
-    /// Files that there are.
+    /// Number of all files.
     pub of: u64,
-    /// Files of those whose settings were digested in another way than this version's
-    /// ([`FINGERPRINT_SCHEME`](lethe_core::FINGERPRINT_SCHEME)), so that the digests equal none of today's.
+    /// Number of files whose settings were digested by another scheme than this version's
+    /// ([`FINGERPRINT_SCHEME`](lethe_core::FINGERPRINT_SCHEME)), so that their digests cannot match current
+    /// ones.
     pub other_scheme: u64,
 }
 
-/// Gives each file that `maker` made to `found`, of a stream's dataset, of its replays and of a backfill's, by name. Reads
-/// footers alone.
-/// `progress` is called after each file.
+/// Passes each file of a stream's dataset, its replays and a backfill that meets `maker`'s condition to
+/// `found`, by name. Reads only footers and calls `progress` after each file.
 ///
 /// # Errors
 /// [`ChainError::Footer`] for a file that cannot be read, or the store's error.
@@ -211,7 +212,7 @@ pub async fn made_by(
 impl Made {
     fn new(file: Object, of: Source, (first, next): (u64, u64), fingerprints: &Fingerprints) -> Self {
         Self {
-            // A clock beyond what a calendar holds is no reason not to list the file.
+            // A timestamp outside the calendar must not prevent the listing of the file.
             written: format!("{:.0}", Timestamp::try_from(file.modified).unwrap_or_default()),
             file: file.name,
             of,
@@ -281,7 +282,7 @@ mod tests {
             "bundle=0123456789",
             "program=0.1.0",
             "policy!=01234567",
-            // What nothing says was made by something else.
+            // A file without the fingerprint counts as different.
             "mode!=safe-harbor",
         ] {
             assert!(made(yes), "{yes}");

@@ -1,4 +1,4 @@
-//! What each member contributed: what it voted for, and what nobody but it caught.
+//! Counts the contribution of each member: its votes, and the spans that it alone caught.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,12 +16,12 @@ use crate::replay::read_replay;
 use crate::sink::{ChainError, ChainId, Fingerprints, read_footer};
 use crate::store::Store;
 
-/// Members and what they contributed to a dataset.
+/// The contribution of each member to a dataset.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MemberReport {
-    /// Redacted spans.
+    /// Number of redacted spans.
     pub spans: u64,
-    /// By member, those included that caught nothing.
+    /// By member, including members that caught nothing.
     pub members: BTreeMap<String, ByMember>,
 }
 
@@ -30,12 +30,12 @@ pub struct MemberReport {
 pub struct ByMember {
     /// Redacted spans that it voted for.
     pub voted: BTreeMap<String, u64>,
-    /// Redacted spans that it alone voted for, where no other member's span overlapped and lost: without it their text would
-    /// stand.
+    /// Redacted spans for which only it voted and no other member's overlapping span was overruled: without
+    /// the member, their text would not be redacted.
     pub alone: BTreeMap<String, u64>,
 }
 
-/// A span that one member alone caught: coordinates, no text.
+/// A span that only one member caught: coordinates, no text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Caught<'a> {
     /// Topic.
@@ -46,11 +46,11 @@ pub struct Caught<'a> {
     pub offset: i64,
     /// First byte in the original.
     pub start: u32,
-    /// Byte after the last.
+    /// The byte after the last.
     pub end: u32,
     /// First byte in the redacted text.
     pub out_start: u32,
-    /// Byte after the last.
+    /// The byte after the last.
     pub out_end: u32,
     /// The label.
     pub label: &'a str,
@@ -58,8 +58,8 @@ pub struct Caught<'a> {
     pub member: &'a str,
 }
 
-/// Counts what each member contributed, over the audit files that notes files and replayed parts name, and gives each span that a member alone
-/// caught to `caught`. `progress` is called after each notes file.
+/// Counts the contribution of each member over the audit files of notes files and replayed parts, and passes
+/// each span that only one member caught to `caught`. Calls `progress` after each notes file.
 ///
 /// # Errors
 /// [`ChainError::Footer`] for a file that cannot be read, or the store's error.
@@ -119,7 +119,7 @@ pub async fn by_member(
     Ok(report)
 }
 
-/// The members of a column's cell.
+/// Returns the members in a cell.
 pub(super) fn names(cell: &str) -> impl Iterator<Item = &str> {
     cell.split(',').filter(|name| !name.is_empty())
 }
@@ -140,7 +140,7 @@ impl MemberReport {
         let labels = batch["label"].as_string::<i32>();
         let members = batch["members"].as_string::<i32>();
         let beat = batch["beat"].as_list::<i32>();
-        // The row of a message's field has no span.
+        // A row of a message's field has no span.
         self.spans += (0..batch.num_rows())
             .filter(|&row| start.value(row) < end.value(row))
             .count() as u64;
@@ -176,7 +176,7 @@ impl MemberReport {
     }
 }
 
-/// The only member of a cell, if it has only one.
+/// Returns the member of a cell that has only one.
 fn sole(cell: &str) -> Option<&str> {
     let mut all = names(cell);
     all.next().filter(|_| all.next().is_none())

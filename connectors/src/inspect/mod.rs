@@ -1,7 +1,8 @@
-//! Looks an output dataset over: are its chains whole and unchanged, do rows and offsets agree, what was redacted and why,
-//! what is left over.
+//! Inspects an output dataset: whether its chains are complete and unchanged, whether rows and offsets agree,
+//! what was redacted and why, and which files are left over.
 //!
-//! Memory holds the names of the files and one row group's share of the columns that count. No text of a note is given out.
+//! Memory holds the names of the files and one row group of the needed columns. Reports contain no text of a
+//! note.
 
 mod backfill;
 pub(crate) mod columns;
@@ -46,30 +47,30 @@ pub use topic::{
 pub use verdict::Verdict;
 pub use why::{Lost, Voter, Why, WhyField, WhySpan, why};
 
-/// How far an inspection has come.
+/// The progress of an inspection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Files looked at.
+    /// Number of files checked.
     pub files: u64,
-    /// Files there are.
+    /// Number of all files.
     pub of: u64,
-    /// Rows counted.
+    /// Number of rows counted.
     pub rows: u64,
 }
 
-/// What is looked at, beyond footers, offsets and counts.
+/// The checks to run in addition to footers, offsets and counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
-    /// Whether files are what they were when they were written: reads every byte of them.
+    /// Whether to check digests, which reads every byte of the files.
     pub digests: bool,
-    /// Whether audit rows agree with the notes: reads the redacted texts.
+    /// Whether to check audit rows against the notes, which reads the redacted texts.
     pub audit: bool,
-    /// Digests of chains' ends that were kept elsewhere. They count only with `digests`.
+    /// Heads that were stored elsewhere. They are checked only with `digests`.
     pub heads: Vec<Head>,
 }
 
 impl Default for Scope {
-    /// Digests, and neither audit rows nor heads.
+    /// Checks digests, but neither audit rows nor heads.
     fn default() -> Self {
         Self {
             digests: true,
@@ -81,7 +82,7 @@ impl Default for Scope {
 
 /// Inspects the whole dataset in a store, calling `progress` after each file.
 ///
-/// What is wrong with the data stands in the report; it is no error of this function.
+/// Faults of the data are part of the report, not errors of this function.
 ///
 /// # Errors
 /// The store's error.
@@ -89,7 +90,7 @@ pub async fn inspect(store: &dyn Store, progress: impl FnMut(Progress) + Send) -
     inspect_within(store, Scope::default(), progress).await
 }
 
-/// As [`inspect`], looking at what `scope` says.
+/// Inspects like [`inspect`], with the checks in `scope`.
 ///
 /// # Errors
 /// The store's error.
@@ -98,8 +99,8 @@ pub async fn inspect_within(
     scope: Scope,
     mut progress: impl FnMut(Progress) + Send,
 ) -> Result<Report, StoreError> {
-    // Audit files first: of those listed now, whatever will be named is named by a notes file listed after them, or
-    // lies at its chain's end.
+    // Audit files first: a notes file that names one of these is then listed too, or the audit file lies at its
+    // chain's end.
     let mut audits = store.list("audit").await?;
     let replayed_audits = store.list(ReplayName::AUDIT_FOLDER).await?;
     let mut report = Report {
@@ -109,7 +110,7 @@ pub async fn inspect_within(
         ..Report::default()
     };
     let (chains, of) = chains(store, &mut report.strays).await?;
-    // After the names of the files: of those listed now, what was replaced before is recorded.
+    // Records after the file names: whatever was replaced before the listing is recorded.
     let erasures = Erasures::read(store).await?;
     let mut done = Progress {
         of,
@@ -184,8 +185,8 @@ pub async fn inspect_within(
     Ok(report)
 }
 
-/// Inspects one file of a store as far as that goes without its neighbours: its footer, its rows against the footer's counts, and its
-/// audit file if that is at hand.
+/// Inspects a single file of a store as far as that is possible without its neighbours: its footer, its rows
+/// against the footer's counts, and its audit file if it is found.
 ///
 /// # Errors
 /// The store's error.
@@ -201,7 +202,7 @@ pub async fn inspect_file(store: &dyn Store, name: &str, scope: &Scope) -> Resul
     Ok(report)
 }
 
-/// Seconds since a file was written. A clock that goes back makes a file young, and so it stays.
+/// Returns the seconds since a file was written. A clock that goes back makes a file look new, which is safe.
 fn age(modified: SystemTime) -> u64 {
     SystemTime::now()
         .duration_since(modified)
@@ -209,7 +210,7 @@ fn age(modified: SystemTime) -> u64 {
         .as_secs()
 }
 
-/// The notes files of each chain by name, and how many there are; what is named otherwise goes to `strays`.
+/// Returns the notes files of each chain by name, and their number; files with other names go to `strays`.
 async fn chains(
     store: &dyn Store,
     strays: &mut Vec<String>,

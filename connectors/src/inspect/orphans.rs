@@ -1,4 +1,5 @@
-//! Audit files that no notes file names: what is left of a writer that died, or lost its partition, between the two.
+//! Removes audit files that no notes file names. A writer leaves them if it dies or loses its partition
+//! between the two writes.
 
 use std::time::Duration;
 
@@ -7,14 +8,15 @@ use crate::replay::{ReplayName, read_replay};
 use crate::sink::{ChainError, ChainId, PartName, read_footer, read_part};
 use crate::store::{Store, StoreError};
 
-/// Deletes the report's orphans and gives their names.
+/// Deletes the report's orphans and returns their names.
 ///
-/// An orphan that the chain has gone past goes at once: the notes file that could have named it cannot be created any
-/// more. One at the chain's end may be that of a writer at work, and goes only if it is at least `older_than` old.
-/// Before each deletion the notes file is looked at again: what is named by one stays.
+/// Deletes an orphan at once if the chain has passed it, since the notes file that could name it can no
+/// longer be created. An orphan at the chain's end may belong to a running writer and is deleted only if it
+/// is at least `older_than` old. Before each deletion the notes file is read again, and an audit file that it
+/// names is kept.
 ///
 /// # Errors
-/// The store's error; what was deleted before it is gone.
+/// The store's error; earlier deletions are not undone.
 pub async fn remove_orphans(
     store: &dyn Store,
     report: &Report,
@@ -46,7 +48,7 @@ pub async fn remove_orphans(
         match named {
             Ok(audit) if audit.as_ref() == Some(name) => continue,
             Ok(_) | Err(ChainError::Store(StoreError::NotFound(_))) => {}
-            // It may name this file, and the inspection reports it.
+            // It may name this file. The inspection reports it.
             Err(ChainError::Footer { .. }) => continue,
             Err(error) => return Err(error),
         }

@@ -1,4 +1,4 @@
-//! Where in a dataset: a note, a byte of its redacted text, or a field of its message.
+//! Parses a place in a dataset: a note, a byte of its redacted text, or a field of its message.
 
 use std::str::FromStr;
 
@@ -14,12 +14,12 @@ pub struct Place {
     pub offset: i64,
     /// A byte of the redacted text.
     pub byte: Option<u32>,
-    /// A field of the message, for instance `PID-5`, with all that is in it.
+    /// A field of the message, for instance `PID-5`, with everything in it.
     pub field: Option<String>,
 }
 
 impl Place {
-    /// Whether the place is that of a field at `path`, or of a field that it is in.
+    /// Returns whether the place is the field at `path`, or a field that contains it.
     pub fn has_field(&self, path: &str) -> bool {
         self.field.as_deref().is_none_or(|field| {
             path.strip_prefix(field)
@@ -33,7 +33,7 @@ impl FromStr for Place {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            "write TOPIC/PARTITION@OFFSET, and :BYTE or :FIELD after it for one byte or one field".to_owned()
+            "write TOPIC/PARTITION@OFFSET, followed by :BYTE or :FIELD for one byte or one field".to_owned()
         };
         let parsed = || {
             let (chain, at) = text.rsplit_once('@')?;

@@ -1,4 +1,4 @@
-//! Checks what was replayed: its parts against the notes files that they belong to, and against one another.
+//! Checks replayed parts against the notes files that they belong to, and against each other.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -16,29 +16,29 @@ use crate::replay::{NotesFile, ReplayFooter, ReplayName, Rows, each_row, parts, 
 use crate::sink::{ChainError, ChainId, digest_whole};
 use crate::store::{Object, Store, StoreError};
 
-/// What was replayed of the quarantined rows of a chain.
+/// The replay of a chain's quarantined rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Replayed {
-    /// Replayed parts.
+    /// Number of replayed parts.
     pub files: u64,
-    /// Bytes of the parts.
+    /// Size of the parts in bytes.
     pub bytes: u64,
-    /// Bytes of their audit files.
+    /// Size of their audit files in bytes.
     pub audit_bytes: u64,
-    /// Records that are notes now.
+    /// Number of records that are notes now.
     pub notes: u64,
-    /// Records that are tombstones now.
+    /// Number of records that are tombstones now.
     pub tombstones: u64,
-    /// Records that are messages without narrative now.
+    /// Number of records that are messages without narrative now.
     pub structured: u64,
-    /// Notes among them that a human should look at.
+    /// Number of notes among them that are flagged for review.
     pub review: u64,
-    /// Records that were run and are quarantined again, by the code of the last attempt.
+    /// Number of records that were replayed and quarantined again, by the code of the last attempt.
     pub quarantined: BTreeMap<String, u64>,
 }
 
 impl Replayed {
-    /// Records that are quarantined no longer.
+    /// Returns the number of records that are no longer quarantined.
     pub const fn rows(&self) -> u64 {
         self.notes + self.tombstones + self.structured
     }
@@ -75,15 +75,15 @@ impl fmt::Display for Replayed {
     }
 }
 
-/// The replayed parts of a dataset, by name.
+/// Returns the replayed parts of a dataset by name.
 pub(super) async fn replays(store: &dyn Store) -> Result<Vec<Object>, StoreError> {
     let mut parts = store.list(ReplayName::NOTES_FOLDER).await?;
     parts.retain(|object| ReplayName::parse(&object.name).is_some());
     Ok(parts)
 }
 
-/// Examines all that was replayed, and adds what it finds to the report, which has the chains already. Audit files that were
-/// listed in `audits` before and that no part names are orphans.
+/// Examines all replayed parts and adds the result to the report, which has the chains already. Audit files
+/// in `audits`, which were listed before, are orphans if no part names them.
 pub(super) async fn examine(
     store: &dyn Store,
     scope: &Scope,
@@ -130,7 +130,7 @@ pub(super) async fn examine(
             Some(part) => report.orphans.push(Orphan {
                 bytes: audit.size,
                 age_seconds: age(audit.modified),
-                // Once there is a part, no other attempt to write it can still succeed.
+                // Once the part exists, no other attempt to write it can succeed.
                 superseded: !matches!(store.look(&part.path()).await, Err(StoreError::NotFound(_))),
                 name: audit.name,
             }),
@@ -144,13 +144,13 @@ pub(super) async fn examine(
     Ok(())
 }
 
-/// What an examination of the parts of a notes file finds.
+/// The result of examining the parts of a notes file.
 #[derive(Default)]
 struct Found {
     replayed: Replayed,
     labels: BTreeMap<String, u64>,
     faults: Vec<Fault>,
-    /// Audit files that parts name.
+    /// Audit files that parts refer to.
     named: Vec<String>,
 }
 
@@ -163,21 +163,18 @@ struct Examiner<'a> {
 }
 
 impl Examiner<'_> {
-    /// Examines the parts of a notes file. Holds a few bytes a quarantined row of it.
+    /// Examines the parts of a notes file. Holds a few bytes per quarantined row.
     async fn examine(&mut self, file: &NotesFile) -> Result<(), StoreError> {
         let original = file.chain.notes_name(file.first);
         let mut rows = match Rows::read(self.store, &original).await {
             Ok(rows) => rows,
             Err(ChainError::Store(StoreError::NotFound(_))) => {
                 for &number in &file.parts {
-                    self.fault(
-                        &file.part(number).path(),
-                        "the notes file that it belongs to is not there",
-                    );
+                    self.fault(&file.part(number).path(), "its notes file is missing");
                 }
                 return Ok(());
             }
-            // The examination of the chain says what is wrong with the notes file.
+            // The examination of the chain reports faults of the notes file.
             Err(ChainError::Store(error)) => return Err(error),
             Err(_) => return Ok(()),
         };
@@ -189,7 +186,7 @@ impl Examiner<'_> {
         for (due, &number) in (0..).zip(&file.parts) {
             let path = file.part(number).path();
             if number != due {
-                self.fault(&path, "the part of the number before it is not there");
+                self.fault(&path, "the part with the previous number is missing");
             }
             let examined = self.part(
                 &file.chain,
@@ -255,7 +252,7 @@ impl Examiner<'_> {
         self.audit(chain, path, &footer).await
     }
 
-    /// Compares the digest that a part holds of a file with that file's own; false if they are not the same.
+    /// Compares the digest of a file with the one that a part holds; false if they differ.
     fn digest(&mut self, file: &str, by: &str, kept: Option<&str>, found: Option<&str>) -> bool {
         let (Some(kept), Some(found)) = (kept, found) else {
             return true;
@@ -272,7 +269,7 @@ impl Examiner<'_> {
         contradiction.is_none()
     }
 
-    /// Compares the rows of a part with its footer, and with the quarantined rows that are still to be replayed.
+    /// Compares the rows of a part with its footer, and with the quarantined rows that await replay.
     async fn rows(&mut self, path: &str, footer: &ReplayFooter, rows: &mut Rows) -> Result<(), ChainError> {
         let schema = RedactedBatch::schema();
         let wanted = Wanted {
@@ -290,7 +287,7 @@ impl Examiner<'_> {
             }
             let mut kinds = batch["row_kind"].as_string::<i32>().iter();
             each_row(&batch, &mut |offset, error| {
-                // Where a row of a part is erased, the row of the chain is too, and so waits for no replay.
+                // If a row of a part is erased, so is the row of the chain, which then awaits no replay.
                 let is_erased = kinds.next().flatten() == Some(ERASED);
                 let is_placed = (footer.first..footer.next).contains(&offset)
                     && last.is_none_or(|last| last < offset)
@@ -336,7 +333,8 @@ impl Examiner<'_> {
         Ok(())
     }
 
-    /// Compares the audit file of a part with its footer, and its rows with the part's if the scope asks for it.
+    /// Compares the audit file of a part with its footer, and its rows with the part's if the scope includes
+    /// that.
     async fn audit(&mut self, chain: &ChainId, path: &str, footer: &ReplayFooter) -> Result<(), ChainError> {
         let Some((audit, kept)) = &footer.audit else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What an inspection found, for people and for programs.
+//! The result of an inspection, as text and as JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,101 +9,101 @@ use super::{BackfillReport, Fault, FileReport, Head, Replayed, Verdict};
 use crate::erase::{ErasureReport, Erasures};
 use crate::sink::ChainId;
 
-/// An output dataset, inspected.
+/// The report of an output dataset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
     /// The store.
     pub store: String,
-    /// What it comes to.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Whether every byte was looked at: whether files are what they were.
+    /// Whether digests were checked, which reads every byte.
     pub digests: bool,
-    /// Whether audit rows were held against their notes.
+    /// Whether audit rows were checked against their notes.
     pub audited: bool,
-    /// Every chain, in order.
+    /// All chains, in order.
     pub chains: Vec<ChainReport>,
-    /// What a backfill wrote, if one did.
+    /// The report of a backfill, if there is one.
     pub backfill: Option<BackfillReport>,
-    /// Files that were looked at each for itself, since nothing around them is a dataset.
+    /// Reports of single files, if the folder contains no dataset.
     pub files: Vec<FileReport>,
-    /// Erasures, in their order.
+    /// Erasures, in order.
     pub erasures: Vec<ErasureReport>,
-    /// What is wrong that no chain answers for: heads that were kept and that no file has, records of erasures.
+    /// Faults outside of chains: stored heads that no file has, and records of erasures.
     pub faults: Vec<Fault>,
     /// Audit files that no notes file names.
     pub orphans: Vec<Orphan>,
-    /// Files below `notes` and `audit` that this program did not name.
+    /// Files below `notes` and `audit` with names that this program does not use.
     pub strays: Vec<String>,
 }
 
-/// One chain, inspected.
+/// The report of one chain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChainReport {
     /// The chain.
     pub chain: ChainId,
-    /// Notes files.
+    /// Number of notes files.
     pub files: u64,
-    /// Bytes of the notes files.
+    /// Size of the notes files in bytes.
     pub bytes: u64,
-    /// Bytes of the audit files.
+    /// Size of the audit files in bytes.
     pub audit_bytes: u64,
-    /// Offset after the last: offsets 0 up to here are accounted for, if the chain is intact.
+    /// Offset after the last: if the chain is intact, all offsets before it are accounted for.
     pub next: i64,
-    /// Rows that are notes.
+    /// Number of notes.
     pub notes: u64,
-    /// Rows that are tombstones.
+    /// Number of tombstones.
     pub tombstones: u64,
-    /// Rows that are quarantined events.
+    /// Number of quarantined events.
     pub quarantined: u64,
-    /// Rows that are messages without narrative.
+    /// Number of messages without narrative.
     pub structured: u64,
-    /// Rows that an erasure emptied.
+    /// Number of rows that an erasure emptied.
     pub erased: u64,
-    /// Offsets without a record: transaction markers, aborted and compacted records.
+    /// Number of offsets without a record: transaction markers, aborted and compacted records.
     pub skipped: u64,
-    /// Offsets that nobody read, with the reason given.
+    /// Offsets that were never read, with the recorded reason.
     pub gaps: Vec<Gap>,
     /// Quarantined rows by code.
     pub codes: BTreeMap<String, u64>,
-    /// What was replayed of the quarantined rows, if anything was.
+    /// The replay of the quarantined rows, if there was one.
     pub replayed: Option<Replayed>,
     /// Redacted spans by label.
     pub labels: BTreeMap<String, u64>,
-    /// Notes that a human should look at.
+    /// Number of notes flagged for review.
     pub review: u64,
-    /// Why, by reason: a note may have several.
+    /// Number of notes by reason for review; a note may have several.
     pub reasons: BTreeMap<String, u64>,
-    /// Files at its beginning that are from before chains had digests: nothing tells whether they are what they were.
+    /// Number of files at its beginning from before chains had digests; changes of these cannot be detected.
     pub unlinked: u64,
-    /// The last file and its digest, to be kept elsewhere.
+    /// The last file and its digest, to store elsewhere.
     pub head: Option<Head>,
-    /// Where a fingerprint changed along the chain.
+    /// Changes of fingerprints along the chain.
     pub changes: Vec<Change>,
-    /// What is wrong.
+    /// The faults.
     pub faults: Vec<Fault>,
 }
 
-/// Offsets that nobody read.
+/// A range of offsets that were never read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Gap {
     /// First offset.
     pub from: i64,
     /// Offset after the last.
     pub to: i64,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// A fingerprint that changed.
+/// A change of a fingerprint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// First offset written under the new one.
     pub offset: i64,
-    /// Which fingerprint.
+    /// The fingerprint's name.
     pub field: String,
-    /// What it was.
+    /// Its value before.
     pub from: String,
-    /// What it is.
+    /// Its value after.
     pub to: String,
 }
 
@@ -114,19 +114,19 @@ pub struct Orphan {
     pub name: String,
     /// Its size in bytes.
     pub bytes: u64,
-    /// Seconds since it was written, by the store's clock and this machine's.
+    /// Seconds since it was written, by the difference between the store's clock and this machine's.
     pub age_seconds: u64,
-    /// Whether the chain has gone past it, so that no writer can still be about to name it.
+    /// Whether the chain has passed it, so that no writer can still name it.
     pub superseded: bool,
 }
 
 impl Report {
-    /// Whether every chain is whole and every count agrees. Orphans and strays harm nothing.
+    /// Returns whether every chain is complete and every count agrees. Orphans and strays are harmless.
     pub fn is_intact(&self) -> bool {
         self.fault_count() == 0
     }
 
-    /// How many faults there are.
+    /// Returns the number of faults.
     fn fault_count(&self) -> usize {
         let chains: usize = self.chains.iter().map(|chain| chain.faults.len()).sum();
         let files: usize = self.files.iter().map(|file| file.faults.len()).sum();
@@ -134,7 +134,7 @@ impl Report {
         self.faults.len() + chains + files + backfill
     }
 
-    /// Says what it comes to, once all is looked at.
+    /// Sets the verdict after all checks.
     pub(super) fn settle(&mut self) {
         let unfinished = self.backfill.as_ref().is_some_and(|found| !found.is_finished());
         let nothing = self.chains.is_empty() && self.files.is_empty() && self.backfill.is_none();
@@ -146,7 +146,8 @@ impl Report {
         };
     }
 
-    /// Takes what the records of erasures say. What does not add up in the files of an unfinished one is not reported apart.
+    /// Adds the records of erasures. Contradictions in the files of an unfinished erasure are not reported
+    /// separately.
     pub(super) fn take_erasures(&mut self, erasures: &Erasures) {
         self.erasures = erasures.reports().to_vec();
         self.strays.extend_from_slice(erasures.strays());
@@ -201,18 +202,18 @@ impl ChainReport {
         }
     }
 
-    /// Rows of the notes files.
+    /// Returns the number of rows of the notes files.
     pub const fn rows(&self) -> u64 {
         self.notes + self.tombstones + self.quarantined + self.structured + self.erased
     }
 
-    /// Quarantined rows whose record was not replayed, or is quarantined again.
+    /// Returns the number of quarantined rows that were not replayed, or were quarantined again.
     pub fn still_quarantined(&self) -> u64 {
         let replayed = self.replayed.as_ref().map_or(0, Replayed::rows);
         self.quarantined.saturating_sub(replayed)
     }
 
-    /// Offsets in gaps.
+    /// Returns the number of offsets in gaps.
     pub fn bridged(&self) -> u64 {
         self.gaps
             .iter()
@@ -276,7 +277,7 @@ impl fmt::Display for Report {
             writeln!(f, "orphan ({why}, {} s old): {}", orphan.age_seconds, orphan.name)?;
         }
         for stray in &self.strays {
-            writeln!(f, "not of this program: {stray}")?;
+            writeln!(f, "unknown file: {stray}")?;
         }
         for fault in &self.faults {
             writeln!(f, "FAULT: {fault}")?;
@@ -285,20 +286,20 @@ impl fmt::Display for Report {
             0 if self.verdict == Verdict::NothingToCheck => {
                 writeln!(
                     f,
-                    "NOTHING TO CHECK: no chain, no backfill and no Parquet file is here"
+                    "NOTHING TO CHECK: found no chain, no backfill and no Parquet file"
                 )
             }
             0 => {
                 f.write_str(match self.verdict {
-                    Verdict::Unfinished => "unfinished: what is there agrees",
-                    _ if self.chains.is_empty() => "intact: all that was checked agrees",
+                    Verdict::Unfinished => "unfinished: everything written so far agrees",
+                    _ if self.chains.is_empty() => "intact: all checks passed",
                     _ => "intact: every offset is accounted for once",
                 })?;
                 if self.digests && self.files.is_empty() {
-                    f.write_str("; every file that is answered for is what it was")?;
+                    f.write_str("; all checksums match")?;
                 }
                 if self.audited && self.files.is_empty() {
-                    f.write_str("; every audit row fits its note")?;
+                    f.write_str("; all audit rows match their notes")?;
                 }
                 writeln!(f)
             }
@@ -350,7 +351,7 @@ impl fmt::Display for ChainReport {
         if self.unlinked > 0 {
             writeln!(
                 f,
-                "  not chained: {} files at its beginning, from before chains had digests",
+                "  without digests: {} files at its beginning, from before chains had digests",
                 self.unlinked
             )?;
         }

@@ -1,4 +1,4 @@
-//! What looks at files of a stream and of a backfill have in common: noting faults, and counting an audit file.
+//! Helpers for checking files of streams and backfills: recording faults, and counting an audit file.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use super::{Fault, add};
 use crate::sink::ChainError;
 use crate::store::{Store, StoreError};
 
-/// Passes the store's errors on and notes all others as faults.
+/// Returns the store's errors and records all others as faults.
 pub(super) fn readable<T>(
     faults: &mut Vec<Fault>,
     file: &str,
@@ -31,7 +31,7 @@ pub(super) fn readable<T>(
     Ok(None)
 }
 
-/// Notes a number of a footer that the rows do not have.
+/// Records a fault if a number in a footer differs from the rows.
 pub(super) fn hold(faults: &mut Vec<Fault>, file: &str, of: &'static str, footer: u64, found: u64) {
     if footer != found {
         faults.push(Fault::Count {
@@ -43,8 +43,8 @@ pub(super) fn hold(faults: &mut Vec<Fault>, file: &str, of: &'static str, footer
     }
 }
 
-/// Counts the rows of an audit file, which its notes file's footer gives as `footer`, and adds their labels to `labels`.
-/// A row of a note outside `notes` is a fault.
+/// Counts the rows of an audit file, of which the notes file's footer lists `footer`, and adds their labels
+/// to `labels`. A row of a note outside `notes` is a fault.
 pub(super) async fn count_audit(
     store: &dyn Store,
     audit: &str,

@@ -1,18 +1,18 @@
-//! What an inspection comes to.
+//! The verdict of an inspection.
 
 use serde::Serialize;
 
-/// What an inspection comes to. Stable: scripts act on it, and on the exit code that goes with it.
+/// The verdict of an inspection. Stable, since scripts depend on it and on its exit code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Nothing that could be checked was found: neither chains nor a backfill nor Parquet files.
+    /// Found nothing to check: neither chains nor a backfill nor Parquet files.
     #[default]
     NothingToCheck,
-    /// Everything that was checked agrees.
+    /// All checks passed.
     Intact,
-    /// Everything that was checked agrees, and a backfill has not ended: files may still be missing.
+    /// All checks passed, but a backfill has not finished, so files may be missing.
     Unfinished,
-    /// Something contradicts something else, or is missing.
+    /// A contradiction was found, or something is missing.
     NotIntact,
 }

@@ -1,4 +1,4 @@
-//! The walk along one chain, file by file.
+//! Walks along one chain, file by file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,18 +13,18 @@ use crate::erase::{ERASED, Erasures};
 use crate::sink::{ChainError, ChainId, Footer, Tail, digest_file, read_link};
 use crate::store::{Object, Store, StoreError};
 
-/// The walk along one chain.
+/// The state of a walk along one chain.
 pub(super) struct Walk<'a> {
     store: &'a dyn Store,
     scope: &'a Scope,
     erasures: &'a Erasures,
     pub(super) report: ChainReport,
     last: Option<Tail>,
-    /// The file to come, looked at already: it says what the bytes of the one before it should be.
+    /// The next file, read ahead for the digest that it holds of the current one.
     ahead: Option<Result<Tail, ChainError>>,
-    /// Whether a file before held a digest.
+    /// Whether an earlier file held a digest.
     linked: bool,
-    /// Audit files that notes files name.
+    /// Audit files that notes files refer to.
     pub(super) named: Vec<String>,
     /// Heads that files still have.
     pub(super) found_heads: Vec<Head>,
@@ -50,7 +50,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Looks at a file, with that which comes after it.
+    /// Checks a file, together with the one after it.
     pub(super) async fn file(&mut self, file: &Object, after: Option<&Object>) -> Result<(), StoreError> {
         self.report.files += 1;
         self.report.bytes += file.size;
@@ -81,7 +81,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Looks at a file without its neighbours, and at its audit file where that was found.
+    /// Checks a file without its neighbours, and its audit file if it was found.
     pub(super) async fn alone(&mut self, tail: &Tail, audit: Option<&str>) -> Result<(), StoreError> {
         let counted = self.count_rows(tail).await;
         readable(&mut self.report.faults, &tail.file, counted)?;
@@ -92,23 +92,23 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Holds the digest of a notes file against the one that the next file has; false if they are not the same.
+    /// Checks the digest of a notes file against the one that the next file holds; false if they differ.
     async fn digest(&mut self, file: &Object, tail: Option<&Tail>) -> Result<bool, StoreError> {
         if !self.scope.digests {
             return Ok(true);
         }
         let found = digest_file(self.store, &file.name, file.size).await?;
         let own = self.erasures.contradicts(&file.name, None, &found);
-        // A head may have been kept before an erasure.
+        // The head may have been stored before an erasure.
         let past = self.erasures.past(&file.name).iter().filter(|_| own.is_none());
         let digests: Vec<&String> = past.chain([&found]).collect();
         let is_of = |head: &&Head| digests.iter().any(|digest| head.is_of(&file.name, digest));
         self.found_heads
             .extend(self.scope.heads.iter().filter(is_of).cloned());
-        // Between files that are no neighbours another is missing, and it is that one's digest.
+        // If the files are not neighbours, the digest belongs to a missing file between them.
         let next = match (&self.ahead, tail) {
             (Some(Ok(next)), Some(tail)) if next.first == tail.next => Some(next),
-            // This one cannot be read, but its name says where it is.
+            // This file cannot be read, but its name tells its position.
             (Some(Ok(next)), None) => Some(next),
             _ => None,
         };
@@ -131,7 +131,7 @@ impl<'a> Walk<'a> {
         Ok(sound)
     }
 
-    /// Holds the file's first offset against the end of the one before, and its fingerprints too.
+    /// Checks the file's first offset and its fingerprints against the previous file.
     fn place(&mut self, tail: &Tail) {
         let next = self.report.next;
         if tail.first > next {
@@ -189,7 +189,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Files from before chains had digests may stand at its beginning, and nowhere after.
+    /// Files from before chains had digests are allowed only at the beginning of a chain.
     fn links(&mut self, tail: &Tail) {
         let Footer {
             audit,
@@ -204,12 +204,12 @@ impl<'a> Walk<'a> {
         if *first == 0 && previous.is_some() {
             self.report.faults.push(Fault::Unreadable {
                 file: file(),
-                why: "it names a file before it, and offset 0 has none".into(),
+                why: "it refers to a previous file, but offset 0 has none".into(),
             });
         } else if self.linked && lacks_previous {
             self.report.faults.push(Fault::Unlinked {
                 file: file(),
-                of: "the file before it",
+                of: "the previous file",
             });
         }
         if lacks_audit && (self.linked || previous.is_some()) {
@@ -224,7 +224,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Counts the rows of a notes file and holds them against its footer.
+    /// Checks the rows of a notes file against its footer.
     async fn count_rows(&mut self, tail: &Tail) -> Result<(), ChainError> {
         let wanted = Wanted {
             schema: &RedactedBatch::schema(),
@@ -287,7 +287,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Holds an audit file against the notes file that names it.
+    /// Checks an audit file against the notes file that refers to it.
     async fn look_at_audit(&mut self, tail: &Tail, audit: &str, sound: bool) -> Result<(), ChainError> {
         let size = match self.store.read_tail(audit, 1).await {
             Ok(end) => end.size,

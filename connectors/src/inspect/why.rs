@@ -1,4 +1,5 @@
-//! Why something was redacted: all that the audit tells of a note's spans, and what its file follows from.
+//! Explains a redaction: everything that the audit holds about a note's spans, and the fingerprints of its
+//! file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +18,7 @@ use crate::replay::{ReplayFooter, ReplayName, each, read_replay};
 use crate::sink::{ChainError, ChainId, digest_file, read_link};
 use crate::store::Store;
 
-/// What became of one record, and why.
+/// The fate of one record, and the reasons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Why {
     /// The chain.
@@ -28,50 +29,52 @@ pub struct Why {
     pub file: String,
     /// Its audit file.
     pub audit: Option<String>,
-    /// Whether the audit file is the one that the notes file was written with; unknown for files from before chains had
-    /// digests, and where there is none.
+    /// Whether the audit file has the digest in the notes file; `None` for files from before chains had
+    /// digests, and without an audit file.
     pub audit_intact: Option<bool>,
-    /// `note`, `structured`, `tombstone`, `quarantined` or `erased`; `gap` where nobody read the offset, `none` where there is no record.
+    /// `note`, `structured`, `tombstone`, `quarantined` or `erased`; `gap` if the offset was never read,
+    /// `none` if there is no record.
     pub row_kind: String,
-    /// Why it was quarantined, or nobody read it.
+    /// Why it was quarantined or never read.
     pub reason: Option<String>,
-    /// Why the row of the chain is quarantined, if the record was replayed since: all else is of the replay then.
+    /// If the record was replayed: why the row of the chain is quarantined. All other fields then describe
+    /// the replay.
     pub replayed: Option<String>,
-    /// Spans that were redacted.
+    /// Number of redacted spans.
     pub redactions: u32,
-    /// Why a human should look at it.
+    /// Why the note is flagged for review.
     pub review: Vec<String>,
-    /// What the file's content follows from: policy, bundle, configuration, program and so on.
+    /// The fingerprints of the file: policy, bundle, configuration, program and so on.
     pub fingerprints: BTreeMap<String, String>,
-    /// The spans that were asked for.
+    /// The requested spans.
     pub spans: Vec<WhySpan>,
-    /// The fields of the message that were asked for and did not come back as they came.
+    /// The requested fields of the message that changed.
     pub fields: Vec<WhyField>,
 }
 
-/// One field of a message that did not come back as it came.
+/// A field of a message that changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WhyField {
-    /// Where it stands in the message.
+    /// Its position in the message.
     pub path: String,
     /// Its label; empty if it was removed without being recognised as an identifier.
     pub label: String,
-    /// The letter of 45 CFR 164.514(b)(2)(i), `A` to `R`; empty likewise.
+    /// The letter of 45 CFR 164.514(b)(2)(i), `A` to `R`; empty in the same case.
     pub hipaa: String,
-    /// What was done.
+    /// The action.
     pub action: String,
-    /// The id of the key that it depends on.
+    /// The id of the key that the replacement depends on.
     pub key: Option<String>,
-    /// Among which notes the same is replaced alike; empty if nowhere.
+    /// The scope within which equal values get equal replacements; empty if replacements have no scope.
     pub scope: String,
-    /// The rule of the format that decided.
+    /// The deciding rule of the format.
     pub rule: String,
 }
 
-/// One redacted span. Ends are bytes of UTF-8.
+/// One redacted span. Positions are bytes of UTF-8.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WhySpan {
-    /// First byte in the original, and the byte after the last.
+    /// First byte in the original.
     pub start: u32,
     /// The byte after the last.
     pub end: u32,
@@ -85,21 +88,21 @@ pub struct WhySpan {
     pub category: String,
     /// The letter of 45 CFR 164.514(b)(2)(i), `A` to `R`.
     pub hipaa: String,
-    /// What was done.
+    /// The action.
     pub action: String,
-    /// The id of the key that it depends on.
+    /// The id of the key that the replacement depends on.
     pub key: Option<String>,
-    /// Among which notes the same is replaced alike; empty if nowhere.
+    /// The scope within which equal values get equal replacements; empty if replacements have no scope.
     pub scope: String,
-    /// Votes that it needed; 0 where votes are not what counts.
+    /// Number of votes that it needed; 0 if votes do not decide.
     pub needed: u32,
-    /// Who voted for it.
+    /// The members that voted for it.
     pub voters: Vec<Voter>,
-    /// The rule of the best of them that has one.
+    /// The rule of the best member that has one.
     pub rule: String,
-    /// How sure the ensemble was, 0 to 1.
+    /// Score of the ensemble, 0 to 1.
     pub score: f32,
-    /// What overlapped it and lost.
+    /// The overlapping spans that it overruled.
     pub beat: Vec<Lost>,
 }
 
@@ -108,11 +111,11 @@ pub struct WhySpan {
 pub struct Voter {
     /// The member.
     pub member: String,
-    /// How sure it was, 0 to 1, if the combiner tells.
+    /// Its score, 0 to 1, if the combiner keeps it.
     pub score: Option<f32>,
 }
 
-/// A span that lost in an overlap.
+/// An overruled span.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Lost {
     /// First byte in the original.
@@ -121,13 +124,13 @@ pub struct Lost {
     pub end: u32,
     /// The label.
     pub label: String,
-    /// Who voted for it.
+    /// The members that voted for it.
     pub members: Vec<String>,
-    /// How sure the ensemble was, 0 to 1.
+    /// Score of the ensemble, 0 to 1.
     pub score: f32,
 }
 
-/// Tells what became of a record and why; `None` if the dataset does not reach it.
+/// Explains the fate of a record; `None` if the dataset does not reach its offset.
 ///
 /// # Errors
 /// [`ChainError::Footer`] if one of its files cannot be read, or the store's error.
@@ -184,7 +187,7 @@ pub async fn why(store: &dyn Store, place: &Place) -> Result<Option<Why>, ChainE
     Ok(Some(why))
 }
 
-/// The last replayed part that has this offset of the notes file that begins at `first`.
+/// Returns the last replayed part that has this offset of the notes file that begins at `first`.
 async fn last_replay(
     store: &dyn Store,
     chain: &ChainId,
@@ -208,7 +211,7 @@ async fn last_replay(
 }
 
 impl Why {
-    /// Answers for the replay of the record in the place of its row in the chain. The digest of the audit file.
+    /// Replaces the record's row in the chain by its replay. Returns the digest of the audit file.
     async fn follow(
         &mut self,
         store: &dyn Store,
@@ -259,7 +262,7 @@ impl Why {
             .iter()
             .map(|field| field.name().as_str())
             .collect();
-        // What earlier versions did not write.
+        // Columns that earlier versions did not write.
         let (may, must): (Vec<&str>, Vec<&str>) = all
             .into_iter()
             .partition(|name| ["key", "scope", "path"].contains(name));
@@ -291,7 +294,7 @@ impl Why {
     }
 }
 
-/// A text of a batch; none if it is null, or the batch has no such column.
+/// Returns a text of a batch; `None` if it is null, or the batch has no such column.
 fn cell(batch: &RecordBatch, column: &str, row: usize) -> Option<String> {
     let column = batch.column_by_name(column)?.as_string::<i32>();
     column.is_valid(row).then(|| column.value(row).to_owned())
@@ -319,7 +322,7 @@ impl WhySpan {
         let members = text("members");
         let scores = batch["scores"].as_list::<i32>().value(row);
         let scores = scores.as_primitive::<Float32Type>().values();
-        // A decision that was put together of several may know the scores of some members only, and not of which.
+        // A combined decision may have the scores of only some members, without telling which.
         let known = scores.len() == names(&members).count();
         let voter = |(place, member): (usize, &str)| Voter {
             member: member.to_owned(),
@@ -345,16 +348,16 @@ impl WhySpan {
         }
     }
 
-    /// Whether it covers a byte of the redacted text, or stands before it and left nothing.
+    /// Returns whether it covers a byte of the redacted text, or has an empty replacement there.
     const fn holds(&self, byte: u32) -> bool {
         let empty = self.out_start == self.out_end;
         self.out_start <= byte && (byte < self.out_end || (empty && byte == self.out_start))
     }
 }
 
-/// The rows of a list of what lost.
+/// Returns the rows of a list of overruled spans.
 fn lost(beat: &StructArray) -> Vec<Lost> {
-    // Its type was held against the schema when the file was opened.
+    // The type was checked against the schema when the file was opened.
     let batch = RecordBatch::from(beat);
     let numbers = |name: &str| batch[name].as_primitive::<UInt32Type>().values().clone();
     let (start, end) = (numbers("start"), numbers("end"));
@@ -382,8 +385,8 @@ impl fmt::Display for Why {
         } = self;
         write!(f, "{chain}@{offset}: ")?;
         match row_kind.as_str() {
-            "none" => f.write_str("no record: a transaction's marker, or aborted, or compacted")?,
-            "gap" => f.write_str("nobody read it")?,
+            "none" => f.write_str("no record: a transaction marker, or an aborted or compacted record")?,
+            "gap" => f.write_str("never read")?,
             kind => write!(f, "{kind}, {} spans redacted", self.redactions)?,
         }
         match &self.reason {
@@ -396,8 +399,8 @@ impl fmt::Display for Why {
         writeln!(f, "  file {}", self.file)?;
         if let Some(audit) = &self.audit {
             let intact = match self.audit_intact {
-                Some(true) => "what it was when it was written",
-                Some(false) => "NOT what it was when it was written, so it is not read",
+                Some(true) => "unchanged",
+                Some(false) => "CHANGED since it was written, so it is not read",
                 None => "from before chains had digests",
             };
             writeln!(f, "  audit {audit}: {intact}")?;
@@ -425,7 +428,7 @@ impl fmt::Display for WhyField {
             write!(f, ", key {key}")?;
         }
         if !self.scope.is_empty() {
-            write!(f, ", alike within: {}", self.scope)?;
+            write!(f, ", consistent within: {}", self.scope)?;
         }
         writeln!(f, ", rule {}", self.rule)
     }
@@ -443,7 +446,7 @@ impl fmt::Display for WhySpan {
             write!(f, ", key {key}")?;
         }
         if !self.scope.is_empty() {
-            write!(f, ", alike within: {}", self.scope)?;
+            write!(f, ", consistent within: {}", self.scope)?;
         }
         write!(f, "\n    {} votes", self.voters.len())?;
         if self.needed > 0 {
@@ -463,7 +466,7 @@ impl fmt::Display for WhySpan {
         for lost in &self.beat {
             writeln!(
                 f,
-                "    beat {} at {}..{}, said by {} ({:.3})",
+                "    overruled {} at {}..{}, predicted by {} ({:.3})",
                 lost.label,
                 lost.start,
                 lost.end,

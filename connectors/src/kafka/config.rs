@@ -1,4 +1,4 @@
-//! The Kafka source's settings, and the librdkafka configuration they make.
+//! The Kafka source's settings, and the librdkafka configuration that follows from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,68 +12,68 @@ use super::security::Security;
 use super::source::Credentials;
 use super::token::Login;
 
-/// The least memory that fetching can do with: 4 MiB.
+/// Minimum memory for fetching: 4 MiB.
 const LEAST_BUDGET: usize = 4 << 20;
-/// What a batch may hold once it is decompressed, in bytes, however little memory there is: librdkafka's own default.
+/// Minimum size of a decompressed batch in bytes, however small the budget: librdkafka's default.
 const LEAST_BATCH: usize = 100_000_000;
-/// Bytes that one byte of a batch can become: Zstandard writes 128 KiB of one byte as a block of 4 (RFC 8878, sections 3.1.1.2.2 and
-/// 3.1.1.2.4); the other codecs stay far below.
+/// Maximum expansion of one byte of a batch: Zstandard encodes 128 KiB of one byte as a block of 4 (RFC 8878,
+/// sections 3.1.1.2.2 and 3.1.1.2.4); the other codecs stay far below.
 pub const MOST_EXPANSION: usize = (128 << 10) / 4;
-/// The least that is asked for at a time, in bytes: librdkafka takes no less as `message.max.bytes`.
+/// Minimum fetch size in bytes: the smallest `message.max.bytes` that librdkafka accepts.
 const LEAST_FETCH: usize = 1000;
 
 /// Settings of the Kafka source.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KafkaConfig {
-    /// Brokers to ask first, each `host:port`.
+    /// Bootstrap brokers, each `host:port`.
     pub brokers: Vec<String>,
     /// Topics to read, by name.
     pub topics: Vec<String>,
     /// The consumer group.
     pub group: String,
-    /// Where a partition that has no output yet is read from.
+    /// Where to begin reading a partition that has no output yet.
     #[serde(default)]
     pub start: Start,
-    /// How the group divides partitions among its members.
+    /// How the group assigns partitions to its members.
     #[serde(default)]
     pub assignment: Assignment,
     /// This member's fixed name (KIP-345): a restart within the session timeout keeps its partitions.
     pub group_instance_id: Option<String>,
-    /// How to reach and log in to the brokers.
+    /// TLS and login.
     #[serde(default)]
     pub security: Security,
-    /// Further settings of librdkafka, by its own keys.
+    /// Further librdkafka settings by their own keys.
     #[serde(default)]
     pub properties: BTreeMap<String, Property>,
 }
 
-/// Where a partition that has no output yet is read from. One that has goes on where its output ends.
+/// Where to begin reading a partition that has no output yet. A partition with output continues at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
-    /// The oldest record there is.
+    /// The oldest available record.
     #[default]
     Earliest,
-    /// The first record that comes after the source has started.
+    /// The first record that arrives after the source has started.
     Latest,
 }
 
-/// How a group divides partitions among its members.
+/// How a group assigns partitions to its members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assignment {
-    /// Only what moves is taken away (KIP-429).
+    /// Revokes only partitions that move (KIP-429).
     #[default]
     CooperativeSticky,
-    /// Ranges of each topic; all partitions are given up at each rebalance.
+    /// Ranges of each topic; each rebalance revokes all partitions.
     Range,
-    /// In turn; all partitions are given up at each rebalance.
+    /// Round robin; each rebalance revokes all partitions.
     Roundrobin,
 }
 
 impl Assignment {
-    /// librdkafka's name.
+    /// Returns librdkafka's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CooperativeSticky => "cooperative-sticky",
@@ -82,32 +82,32 @@ impl Assignment {
         }
     }
 
-    /// Whether a rebalance takes only what moves.
+    /// Returns whether a rebalance revokes only partitions that move.
     pub const fn is_cooperative(self) -> bool {
         matches!(self, Self::CooperativeSticky)
     }
 }
 
-/// The memory that librdkafka's fetch buffers may take.
+/// The memory for librdkafka's fetch buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct FetchBudget {
-    /// Bytes in all.
+    /// Total bytes.
     pub bytes: usize,
-    /// How many queues share them: 1 for the consumer's one queue, the number of partitions where each has its own
-    /// (librdkafka's limit holds for each queue).
+    /// Number of queues that share them: 1 for the consumer's single queue, the number of partitions if each
+    /// has its own (librdkafka's limit applies to each queue).
     pub queues: usize,
 }
 
-/// Kafka settings that cannot be. Names keys and settings; never a secret.
+/// Invalid Kafka settings. Messages name keys and settings, never a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KafkaConfigError {
-    /// A key without a usable value.
+    /// A key has no usable value.
     #[error("`{key}`: {problem}")]
     Key {
         /// The key.
         key: &'static str,
-        /// What is wrong and what to write.
+        /// The problem, and what to write.
         problem: String,
     },
     /// A librdkafka setting that would break a guarantee.
@@ -115,19 +115,17 @@ pub enum KafkaConfigError {
     Refused {
         /// librdkafka's key.
         key: String,
-        /// What it would break.
+        /// The guarantee that it would break.
         reason: &'static str,
         /// What to do.
         instead: &'static str,
     },
-    /// A key that librdkafka does not have.
-    #[error(
-        "`properties.\"{0}\"`: librdkafka has no such setting; its CONFIGURATION.md lists those there are"
-    )]
+    /// librdkafka has no such key.
+    #[error("`properties.\"{0}\"`: librdkafka has no such setting; its CONFIGURATION.md lists all settings")]
     Unknown(String),
-    /// A value that librdkafka does not take, or a setting that this build leaves out.
+    /// librdkafka rejects the value, or this build lacks the setting.
     #[error(
-        "`{0}`: librdkafka does not take this value, or was built without the feature; see its CONFIGURATION.md"
+        "`{0}`: librdkafka rejects this value, or was built without the feature; see its CONFIGURATION.md"
     )]
     Value(String),
 }
@@ -140,10 +138,10 @@ pub(super) fn bad(key: &'static str, problem: impl Into<String>) -> KafkaConfigE
 }
 
 impl KafkaConfig {
-    /// Whether these settings can be used. Reaches no broker.
+    /// Checks these settings without connecting to a broker.
     ///
     /// # Errors
-    /// The first thing wrong.
+    /// The first invalid setting.
     pub fn validate(&self) -> Result<(), KafkaConfigError> {
         let budget = FetchBudget {
             bytes: 64 << 20,
@@ -152,13 +150,14 @@ impl KafkaConfig {
         self.client_config(budget).map(drop)
     }
 
-    /// The consumer's librdkafka configuration.
+    /// Returns the consumer's librdkafka configuration.
     ///
-    /// Half of the budget is for queued records (`queued.max.messages.kbytes`, which librdkafka may pass by one fetch a
-    /// broker). librdkafka decompresses all batches of a fetch at once, so a fetch (`fetch.max.bytes`) is so small that it stays
-    /// within the budget however far its batches expand. The first batch is fetched whatever its size, or the partition would stand
-    /// still; it may hold twice the budget decompressed (`receive.message.max.bytes`). So a fetch brings one batch as a rule.
-    /// `fetch.message.max.bytes` among the properties lifts the limit.
+    /// Half of the budget is for queued records (`queued.max.messages.kbytes`, which librdkafka may exceed by
+    /// one fetch per broker). librdkafka decompresses all batches of a fetch at once, so `fetch.max.bytes` is
+    /// small enough that a fetch stays within the budget however far its batches expand. The first batch is
+    /// fetched whatever its size, or the partition would stall; decompressed it may take twice the budget
+    /// (`receive.message.max.bytes`). So a fetch usually brings one batch. `fetch.message.max.bytes` in the
+    /// properties lifts the limit.
     ///
     /// # Errors
     /// [`KafkaConfigError`].
@@ -196,7 +195,8 @@ impl KafkaConfig {
                 "queued.max.messages.kbytes",
                 (queued / 1024).clamp(1, 2_097_151).to_string(),
             )
-            // A queued record costs a few hundred bytes besides its payload: short records must not pass the budget by that.
+            // A queued record costs a few hundred bytes in addition to its payload, which would exceed the
+            // budget for short records.
             .set(
                 "queued.min.messages",
                 (queued / 1024).clamp(1_000, 100_000).to_string(),
@@ -205,12 +205,12 @@ impl KafkaConfig {
             // librdkafka raises `fetch.max.bytes` to it.
             .set("message.max.bytes", fetch.to_string());
         if config.get("receive.message.max.bytes").is_none() {
-            // Also the most that a batch may hold decompressed; a batch above it cannot be read at all.
+            // This also limits a decompressed batch; a larger one cannot be read at all.
             let batch = (2 * budget.bytes).clamp(LEAST_BATCH, i32::MAX as usize);
             config.set("receive.message.max.bytes", batch.to_string());
         }
         for (key, value) in [
-            // The default waits a second after a full queue, which starves lanes when the queue is small.
+            // The default backoff of 1 s after a full queue starves lanes if the queue is small.
             ("fetch.queue.backoff.ms", "20"),
             ("fetch.message.max.bytes", &of_partition),
         ] {
@@ -225,7 +225,7 @@ impl KafkaConfig {
         Ok(config)
     }
 
-    /// What the consumer is made of.
+    /// Returns the consumer's configuration and login.
     ///
     /// # Errors
     /// [`KafkaConfigError`].
@@ -236,12 +236,12 @@ impl KafkaConfig {
         })
     }
 
-    /// What a client logs in with besides its settings. Clients that are made together share one.
+    /// Returns the login. Clients that are created together share one.
     pub fn login(&self) -> Login {
         self.security.login()
     }
 
-    /// What any client of these brokers needs: addresses, login, and the further settings.
+    /// Returns the settings that every client of these brokers needs: addresses, login, and further settings.
     ///
     /// # Errors
     /// [`KafkaConfigError`].
@@ -276,7 +276,7 @@ impl KafkaConfig {
             if broker.contains([',', ' ']) || port.is_none() {
                 return Err(bad(
                     "brokers",
-                    format!("\"{broker}\" is not host:port; one broker an entry"),
+                    format!("\"{broker}\" is not host:port; write one broker per entry"),
                 ));
             }
         }
@@ -287,7 +287,7 @@ impl KafkaConfig {
         for topic in &self.topics {
             if topic.starts_with('^') || topic.contains(['*', '+', '?', '[', '(', '|', '\\', '$']) {
                 let problem = format!(
-                    "\"{topic}\" looks like a pattern; name each topic: one that appears later would be read without anybody having decided it"
+                    "\"{topic}\" looks like a pattern; name each topic, since a pattern would also read topics that are created later"
                 );
                 return Err(bad("topics", problem));
             }
@@ -298,16 +298,16 @@ impl KafkaConfig {
                 || !topic.chars().all(legal)
             {
                 let problem = format!(
-                    "\"{topic}\" is no topic name: 1 to 249 letters, digits, dots, underscores and hyphens, not \".\" or \"..\""
+                    "\"{topic}\" is not a topic name: it must have 1 to 249 letters, digits, dots, underscores and hyphens, not \".\" or \"..\""
                 );
                 return Err(bad("topics", problem));
             }
             if !seen.insert(topic) {
-                return Err(bad("topics", format!("\"{topic}\" is there twice")));
+                return Err(bad("topics", format!("\"{topic}\" is listed twice")));
             }
         }
         if self.group.trim().is_empty() {
-            return Err(bad("group", "name the consumer group"));
+            return Err(bad("group", "set the consumer group"));
         }
         if self.group_instance_id.as_ref().is_some_and(String::is_empty) {
             return Err(bad("group_instance_id", "name this member, or leave it out"));
@@ -316,7 +316,8 @@ impl KafkaConfig {
     }
 }
 
-/// Asks librdkafka whether it knows each key and takes each value. Its own message quotes the value, so it is not used.
+/// Checks with librdkafka that each key exists and each value is valid. Its own message quotes the value, so
+/// it is dropped.
 fn check_native(
     config: &ClientConfig,
     properties: &BTreeMap<String, Property>,

@@ -1,8 +1,8 @@
-//! The demo's broker: librdkafka's mock cluster, in this process, on a port of 127.0.0.1.
+//! Runs the demo's broker: librdkafka's mock cluster, in this process, on a port of 127.0.0.1.
 //!
-//! It speaks the protocol to any Kafka client, forgets everything when dropped, and keeps at most 5 MiB or 100,000 batches
-//! a partition, dropping the oldest without a word. So what is sent is counted and read back: a demo that lost notes
-//! before it began would prove nothing.
+//! It speaks the protocol to any Kafka client, and forgets everything when dropped. It keeps at most 5 MiB or
+//! 100,000 batches per partition and silently drops the oldest. So records are counted when sent and verified
+//! afterwards: a demo that lost notes before it began would prove nothing.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::problem::KafkaProblem;
 use super::produce::{Produced, Producer};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Few enough that the mock's answers keep up.
+/// Few enough for the mock's response rate.
 const IN_FLIGHT: u16 = 500;
 
 /// A broker that lives as long as this value.
@@ -26,7 +26,7 @@ pub struct EmbeddedBroker {
 }
 
 impl EmbeddedBroker {
-    /// Starts it.
+    /// Starts the broker.
     ///
     /// # Errors
     /// [`KafkaProblem::Client`] or [`KafkaProblem::Broker`].
@@ -47,7 +47,7 @@ impl EmbeddedBroker {
         Ok(Self { owner, bootstrap })
     }
 
-    /// Its address, `host:port`.
+    /// Returns its address, `host:port`.
     pub fn bootstrap_servers(&self) -> &str {
         &self.bootstrap
     }
@@ -69,8 +69,8 @@ impl EmbeddedBroker {
             .map_err(|error| failed(error.rdkafka_error_code().unwrap_or(Code::Fail)))
     }
 
-    /// Sends records of (key, payload) to a topic that is empty so far, and makes sure that the broker holds every one. No
-    /// payload is a tombstone.
+    /// Sends records of (key, payload) to an empty topic, and verifies that the broker holds all of them. A
+    /// record without payload is a tombstone.
     ///
     /// # Errors
     /// [`KafkaProblem::Undelivered`], or [`KafkaProblem::Trimmed`] if the broker has dropped any.
@@ -88,7 +88,7 @@ impl EmbeddedBroker {
         Ok(produced)
     }
 
-    /// Whether each partition holds as many records as were sent there.
+    /// Checks that each partition holds as many records as were sent to it.
     fn holds(&self, topic: &str, sent: &BTreeMap<i32, i64>) -> Result<(), KafkaProblem> {
         for (&partition, &sent) in sent {
             let (low, high) = self

@@ -1,7 +1,7 @@
-//! Topic ids (KIP-516): a topic that was deleted and recreated under its name has another.
+//! Reads topic ids (KIP-516): a topic that was deleted and recreated under its name has another id.
 //!
-//! librdkafka knows them, and its Rust binding does not hand them out, so this module calls librdkafka's `DescribeTopics` itself. It
-//! is the only `unsafe` code of the crate, and hands out a safe interface: [`Question`].
+//! librdkafka knows them, but its Rust binding does not expose them, so this module calls librdkafka's
+//! `DescribeTopics`. It has the only `unsafe` code of the crate, behind a safe interface: [`Question`].
 #![expect(
     unsafe_code,
     reason = "calls of librdkafka that its Rust binding does not have"
@@ -21,11 +21,11 @@ use rdkafka::client::{Client, ClientContext};
 use rdkafka::error::{IsError as _, KafkaError};
 use rdkafka::types::RDKafkaErrorCode as Code;
 
-/// The id of each topic, as Kafka's own tools print it. A topic that the brokers do not describe, or that has no id (brokers
-/// older than 2.8), is not among them.
+/// Topic ids as Kafka's own tools print them. Topics that the brokers do not describe, or that have no id
+/// (brokers older than 2.8), are left out.
 pub type TopicIds = BTreeMap<Arc<str>, Arc<str>>;
 
-/// A question for topics' ids that is under way. Dropping it gives it up.
+/// A pending request for topic ids. Dropping it abandons the request.
 pub(crate) struct Question<'a> {
     queue: NonNull<native::rd_kafka_queue_t>,
     /// librdkafka's queue belongs to its client.
@@ -33,7 +33,8 @@ pub(crate) struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    /// Asks. The brokers may take `timeout`; an answer, if only that they gave none, comes within it and a little.
+    /// Sends the request. The brokers have `timeout` to respond; the result, or the timeout's error, arrives
+    /// shortly after it at the latest.
     ///
     /// # Errors
     /// [`KafkaError`] if a name holds a zero byte.
@@ -82,10 +83,10 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The answer, if it comes within `wait`. It comes once.
+    /// Returns the result if it arrives within `wait`. It arrives once.
     ///
     /// # Errors
-    /// [`KafkaError`] if the brokers gave none in time.
+    /// [`KafkaError`] if the brokers did not respond in time.
     pub(crate) fn answer(&self, wait: Duration) -> Option<Result<TopicIds, KafkaError>> {
         let wait = c_int::try_from(wait.as_millis()).unwrap_or(c_int::MAX);
         // SAFETY: the queue is valid until this value is dropped. The event is destroyed once, after all that points into it was
@@ -108,41 +109,42 @@ impl<'a> Question<'a> {
 
 impl Drop for Question<'_> {
     fn drop(&mut self) {
-        // SAFETY: the queue was made by `ask` and is destroyed here alone. librdkafka keeps its own count for an answer that is
-        // still to come, and drops that answer.
+        // SAFETY: `ask` made the queue, and only this destroys it. librdkafka counts its own reference for a
+        // pending result, and drops that result.
         unsafe { native::rd_kafka_queue_destroy(self.queue.as_ptr()) }
     }
 }
 
-/// What the cluster ids of librdkafka's mock brokers begin with. The demo's broker is one; mock brokers never answer the question.
+/// The prefix of the cluster ids of librdkafka's mock brokers. The demo's broker is one; mock brokers never
+/// respond to the request.
 const MOCK: &str = "mockCluster";
 
-/// Asks for topics' ids and waits for the answer. Mock brokers have none.
+/// Requests topic ids and waits for the result. Mock brokers have none.
 ///
 /// # Errors
-/// [`KafkaError`] if the brokers give none within `timeout`.
+/// [`KafkaError`] if the brokers do not respond within `timeout`.
 pub(crate) fn topic_ids<C: ClientContext>(
     client: &Client<C>,
     topics: &[&str],
     timeout: Duration,
 ) -> Result<TopicIds, KafkaError> {
     let begun = Instant::now();
-    // Known to the client already, unless it has just been made.
+    // The client knows it already, unless it was just created.
     let cluster = client.fetch_cluster_id(timeout / 2);
     if cluster.is_some_and(|id| id.starts_with(MOCK)) {
         return Ok(TopicIds::new());
     }
     let left = timeout.saturating_sub(begun.elapsed());
     let question = Question::ask(client, topics, left)?;
-    // librdkafka says itself when the time is over.
+    // librdkafka itself reports the timeout.
     let answer = question.answer(left * 2);
     answer.unwrap_or(Err(KafkaError::MetadataFetch(Code::OperationTimedOut)))
 }
 
-/// Copies the ids out of a result.
+/// Copies the ids from a result.
 ///
 /// # Safety
-/// `result` is null, or one of `DescribeTopics` whose event lives.
+/// `result` must be null, or a result of `DescribeTopics` whose event is alive.
 unsafe fn read(result: *const native::rd_kafka_DescribeTopics_result_t) -> TopicIds {
     let mut ids = TopicIds::new();
     if result.is_null() {
@@ -173,7 +175,7 @@ unsafe fn read(result: *const native::rd_kafka_DescribeTopics_result_t) -> Topic
     ids
 }
 
-/// An id as Kafka's own tools print it; none for the one of all zeros, which stands for no id.
+/// Returns an id as Kafka's own tools print it; `None` for all zeros, which means no id.
 fn printed(most: i64, least: i64) -> Option<String> {
     let bits = (u128::from(most.cast_unsigned()) << 64) | u128::from(least.cast_unsigned());
     (bits != 0).then(|| URL_SAFE_NO_PAD.encode(bits.to_be_bytes()))
@@ -187,7 +189,8 @@ mod tests {
 
     #[test]
     fn an_id_is_printed_as_kafka_prints_it() {
-        // Kafka's own Uuid.ZERO, and one whose bytes need both letters that base64 for names has of its own.
+        // Kafka's Uuid.ZERO, and an id whose encoding has both characters that are specific to URL-safe
+        // base64.
         assert_eq!(printed(0, 0), None);
         assert_eq!(printed(0, 1).as_deref(), Some("AAAAAAAAAAAAAAAAAAAAAQ"));
         assert_eq!(printed(-1, -1).as_deref(), Some("_____________________w"));

@@ -1,4 +1,4 @@
-//! Kafka: settings, what a cluster says of itself, the demo's broker, and a producer for tests and benches.
+//! Kafka: settings, cluster metadata, the demo's broker, and a producer for tests and benchmarks.
 
 mod config;
 mod embedded;

@@ -1,51 +1,51 @@
-//! Why Kafka cannot be used: the errors tell apart a broker that is down, a login refused, a topic missing and a right that
-//! is not there, for each has another remedy.
+//! Errors of Kafka. They distinguish unavailable brokers, a refused login, a missing topic and a missing
+//! permission, since each needs another fix.
 
 use rdkafka::error::RDKafkaErrorCode as Code;
 
 use super::config::KafkaConfigError;
 use super::token::TokenError;
 
-/// Why Kafka cannot be used. Names brokers, topics and groups; never a secret or a note.
+/// Why Kafka cannot be used. Messages name brokers, topics and groups, never a secret or a note.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KafkaProblem {
-    /// The settings.
+    /// The settings are invalid.
     #[error(transparent)]
     Config(#[from] KafkaConfigError),
-    /// librdkafka could not make a client, for instance because it cannot read a certificate.
-    #[error("librdkafka made no client: {0}; check the files named in the `security` table")]
+    /// librdkafka could not create a client, for instance because it cannot read a certificate.
+    #[error("librdkafka could not create a client: {0}; check the files named in the `security` table")]
     Client(String),
-    /// No broker answered in time.
+    /// No broker responded in time.
     #[error(
-        "no broker of {brokers} answered within {seconds} s: {reason}; check `brokers`, that they run, and the `security` protocol"
+        "no broker of {brokers} responded within {seconds} s: {reason}; check `brokers`, whether they run, and the `security` protocol"
     )]
     Unreachable {
-        /// As configured.
+        /// The configured brokers.
         brokers: String,
-        /// How long was waited.
+        /// The timeout.
         seconds: u64,
-        /// librdkafka's last word.
+        /// librdkafka's last message.
         reason: String,
     },
     /// The brokers refused the login.
     #[error("the brokers refused the login: {reason}; check {check}")]
     Login {
-        /// librdkafka's last word.
+        /// librdkafka's last message.
         reason: String,
-        /// What to look at.
+        /// What to check.
         check: &'static str,
     },
-    /// There is no token to log in with.
-    #[error("no token to log in with: {0}")]
+    /// No token is available for the login.
+    #[error("no token for the login: {0}")]
     NoToken(TokenError),
     /// TLS failed.
     #[error("TLS failed: {reason}; check `ca` in the `security` table, and that the port speaks TLS")]
     Tls {
-        /// librdkafka's last word.
+        /// librdkafka's last message.
         reason: String,
     },
-    /// There is no such topic.
+    /// The topic does not exist.
     #[error("topic \"{topic}\" does not exist; create it, or correct `topics`")]
     TopicMissing {
         /// The topic.
@@ -63,15 +63,15 @@ pub enum KafkaProblem {
         /// The group.
         group: String,
     },
-    /// Anything else that a broker answered.
+    /// Any other error of a broker.
     #[error("{what} failed: {code}")]
     Broker {
-        /// What was asked.
+        /// The operation.
         what: &'static str,
         /// Kafka's code.
         code: Code,
     },
-    /// A record was not taken.
+    /// A record was not delivered.
     #[error("a record for topic \"{topic}\" was not delivered: {code}")]
     Undelivered {
         /// The topic.
@@ -79,9 +79,9 @@ pub enum KafkaProblem {
         /// Kafka's code.
         code: Code,
     },
-    /// The embedded broker has dropped records, as it does beyond 5 MiB or 100,000 batches a partition.
+    /// The embedded broker dropped records, as it does beyond 5 MiB or 100,000 batches per partition.
     #[error(
-        "the embedded broker kept offsets {low}..{high} of {sent} records in {topic}/{partition}: it holds 5 MiB a partition; use more partitions or fewer notes"
+        "the embedded broker kept offsets {low}..{high} of {sent} records in {topic}/{partition}: it holds 5 MiB per partition; use more partitions or fewer notes"
     )]
     Trimmed {
         /// The topic.
@@ -90,15 +90,16 @@ pub enum KafkaProblem {
         partition: i32,
         /// First offset kept.
         low: i64,
-        /// One past the last.
+        /// The offset after the last one kept.
         high: i64,
-        /// Records sent there.
+        /// Number of records sent.
         sent: i64,
     },
 }
 
 impl KafkaProblem {
-    /// Whether it may pass without anybody's help: brokers, or the server that gives tokens, are away.
+    /// Returns whether it may resolve without intervention, because brokers or the token server are
+    /// unavailable.
     pub const fn is_temporary(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,

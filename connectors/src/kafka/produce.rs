@@ -1,4 +1,4 @@
-//! A producer for tests, benches and the demo: so many records on their way at once, each delivery confirmed.
+//! A producer for tests, benchmarks and the demo: it limits unconfirmed records and confirms each delivery.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -13,17 +13,17 @@ use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _, ProducerContext
 
 use super::problem::KafkaProblem;
 
-/// How long a flush may take.
+/// Timeout of a flush.
 const FLUSH: Duration = Duration::from_secs(120);
 
-/// What has been delivered.
+/// The confirmed deliveries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Produced {
-    /// Records confirmed.
+    /// Number of confirmed records.
     pub records: u64,
-    /// Bytes of their payloads.
+    /// Size of their payloads in bytes.
     pub bytes: u64,
-    /// Records confirmed for each partition.
+    /// Number of confirmed records by partition.
     pub by_partition: BTreeMap<i32, i64>,
 }
 
@@ -60,8 +60,8 @@ impl ProducerContext for Deliveries {
 }
 
 impl Producer {
-    /// A producer to `topic`, with at most `in_flight` records unconfirmed. `config` holds addresses and login, and may
-    /// tune; order and single delivery are set here (`enable.idempotence`).
+    /// Creates a producer to `topic` with at most `in_flight` unconfirmed records. `config` has addresses and
+    /// login, and may tune; this function ensures order and single delivery (`enable.idempotence`).
     ///
     /// # Errors
     /// [`KafkaProblem::Client`].
@@ -88,7 +88,7 @@ impl Producer {
         })
     }
 
-    /// A producer to brokers without a login.
+    /// Creates a producer to brokers without a login.
     ///
     /// # Errors
     /// [`KafkaProblem::Client`].
@@ -100,8 +100,8 @@ impl Producer {
         )
     }
 
-    /// Sends one record, waiting for room. The partition is the key's (as Kafka's own clients hash it) where none is
-    /// given; no payload is a tombstone.
+    /// Sends one record after waiting for room. Without a partition, the key's hash selects it as in Kafka's
+    /// own clients; without a payload, the record is a tombstone.
     ///
     /// # Errors
     /// [`KafkaProblem::Undelivered`] for this record or an earlier one.
@@ -134,7 +134,7 @@ impl Producer {
         }
     }
 
-    /// Sends each line as one record without a key; blank lines are passed over.
+    /// Sends each line as one record without a key, and skips blank lines.
     ///
     /// # Errors
     /// [`LinesError`].
@@ -152,10 +152,11 @@ impl Producer {
         }
     }
 
-    /// Waits until every record is confirmed, and says what was delivered since the producer was made.
+    /// Waits until every record is confirmed, and returns the deliveries since the producer was created.
     ///
     /// # Errors
-    /// [`KafkaProblem::Undelivered`] if a record was not taken, [`KafkaProblem::Broker`] if the flush ran out of time.
+    /// [`KafkaProblem::Undelivered`] if a record was not delivered, [`KafkaProblem::Broker`] if the flush
+    /// timed out.
     pub fn finish(&self) -> Result<Produced, KafkaProblem> {
         self.client.flush(FLUSH).map_err(|error| KafkaProblem::Broker {
             what: "waiting for deliveries",
@@ -188,10 +189,10 @@ impl Producer {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinesError {
-    /// They could not be read.
+    /// The lines could not be read.
     #[error("reading lines: {0}")]
     Read(#[from] std::io::Error),
-    /// They could not be delivered.
+    /// The records could not be delivered.
     #[error(transparent)]
     Kafka(#[from] KafkaProblem),
 }

@@ -1,20 +1,21 @@
-//! The librdkafka settings that may not be passed through, each with its reason.
+//! The librdkafka settings that are refused, each with the reason.
 //!
-//! Most keys of librdkafka's CONFIGURATION.md tune timeouts and sockets and are the operator's to set. These are not: each
-//! would lose notes, repeat them, show secrets, or take away memory that the budget has given out.
+//! Most keys of librdkafka's CONFIGURATION.md tune timeouts and sockets and are for the operator to set.
+//! These are refused: each would lose or repeat notes, reveal secrets, or take memory that the budget has
+//! assigned elsewhere.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-/// A setting that is refused, unless it has the one value that Lethe sets itself.
+/// A refused setting, unless it has the value that Lethe itself sets.
 #[derive(Clone, Copy, Debug)]
 pub struct Refused {
     /// librdkafka's keys, aliases included.
     pub keys: &'static [&'static str],
-    /// The value that is no change, if there is one.
+    /// The value that changes nothing, if there is one.
     pub unless: Option<&'static str>,
-    /// What it would break.
+    /// The guarantee that it would break.
     pub reason: &'static str,
     /// What to do.
     pub instead: &'static str,
@@ -38,7 +39,7 @@ const DROP: &str = "leave it out";
 const BLOCK: &str = "set it in the `security` table";
 const MEMORY: &str = "set the memory budget of the run";
 
-/// Every setting that is refused.
+/// All refused settings.
 pub const REFUSED: &[Refused] = &[
     refused(
         &["bootstrap.servers", "metadata.broker.list"],
@@ -68,19 +69,19 @@ pub const REFUSED: &[Refused] = &[
     refused(
         &["enable.auto.commit", "auto.commit.enable"],
         Some("false"),
-        "it would release offsets of notes that are in no file yet, and a crash would lose them",
+        "it would commit offsets of notes that are not in a file yet, and a crash would lose them",
         DROP,
     ),
     refused(
         &["auto.commit.interval.ms"],
         None,
-        "nothing is committed by the clock: an offset is released when its file is durable",
+        "commits do not follow a timer: an offset is released when its file is durable",
         "set when files are rolled",
     ),
     refused(
         &["enable.auto.offset.store"],
         Some("false"),
-        "it would store offsets of notes that are in no file yet",
+        "it would store offsets of notes that are not in a file yet",
         DROP,
     ),
     refused(
@@ -90,13 +91,13 @@ pub const REFUSED: &[Refused] = &[
             "offset.store.sync.interval.ms",
         ],
         None,
-        "offsets are kept with the output, where they cannot disagree with it",
+        "offsets are stored with the output, so that they cannot disagree with it",
         DROP,
     ),
     refused(
         &["auto.offset.reset"],
         Some("error"),
-        "an offset outside the log would jump to its start or end in silence and repeat or lose notes",
+        "an offset outside the log would silently move to its start or end and repeat or lose notes",
         "set `start` for partitions that have no output yet",
     ),
     refused(
@@ -108,26 +109,26 @@ pub const REFUSED: &[Refused] = &[
     refused(
         &["check.crcs"],
         Some("true"),
-        "a record that was damaged on its way would become a note",
+        "a record that was damaged in transit would become a note",
         DROP,
     ),
     refused(
         &["enable.partition.eof"],
         Some("true"),
-        "Lethe tells by it that a partition has been read to its end",
+        "Lethe needs it to detect the end of a partition",
         DROP,
     ),
     refused(
         &["allow.auto.create.topics"],
         Some("false"),
-        "a mistyped topic would be created and read as empty for ever",
+        "a mistyped topic would be created and stay empty",
         "create the topic",
     ),
     refused(
         &["topic.blacklist"],
         None,
-        "topics that are asked for would be passed over in silence",
-        "name in `topics` only what is to be read",
+        "configured topics would be silently ignored",
+        "list in `topics` only the topics to read",
     ),
     refused(
         &[
@@ -164,7 +165,7 @@ pub const REFUSED: &[Refused] = &[
             "sasl.oauthbearer.config",
         ],
         None,
-        "`properties` may be printed, secrets may not",
+        "`properties` may be printed, but secrets must not be",
         BLOCK,
     ),
     refused(
@@ -176,19 +177,19 @@ pub const REFUSED: &[Refused] = &[
     refused(
         &["enable.ssl.certificate.verification"],
         Some("true"),
-        "whoever answers in the broker's place could feed and read notes",
-        "give the broker's authority as `ca` in the `security` table",
+        "an impostor of the broker could inject and read notes",
+        "set the broker's certificate authority as `ca` in the `security` table",
     ),
     refused(
         &["debug"],
         None,
-        "librdkafka's debug output is not under Lethe's rule that no log shows a note, a key or a login",
+        "librdkafka's debug output may contain notes, keys or logins, which Lethe never logs",
         "raise Lethe's own log level",
     ),
     refused(
         &["statistics.interval.ms"],
         Some("0"),
-        "librdkafka's statistics would be written to the log in full each time",
+        "librdkafka would write its full statistics to the log each time",
         DROP,
     ),
     refused(
@@ -200,19 +201,19 @@ pub const REFUSED: &[Refused] = &[
     refused(
         &["plugin.library.paths"],
         None,
-        "code from elsewhere would see every note before it is redacted",
+        "foreign code would see every note before redaction",
         DROP,
     ),
     refused(
         &["test.mock.num.brokers", "test.mock.broker.rtt"],
         None,
-        "a mock would stand in for the brokers",
+        "a mock cluster would replace the brokers",
         "run `lethe demo` to see Lethe without a broker",
     ),
 ];
 
 impl Refused {
-    /// The rule that refuses this setting, if one does.
+    /// Returns the rule that refuses this setting, if there is one.
     pub fn of(key: &str, value: &str) -> Option<&'static Self> {
         REFUSED
             .iter()
@@ -220,7 +221,7 @@ impl Refused {
     }
 }
 
-/// A librdkafka setting's value, written as a string, an integer, or true and false.
+/// A librdkafka setting's value, written as a string, an integer or a Boolean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Property(pub String);
 

@@ -1,4 +1,4 @@
-//! How to reach and log in to brokers.
+//! TLS and login to brokers.
 
 use std::path::{Path, PathBuf};
 
@@ -9,36 +9,36 @@ use super::config::{KafkaConfigError, bad};
 use super::token::{Login, TokenConfig};
 use crate::secret::Secret;
 
-/// How to reach and log in to the brokers: `protocol = "plaintext"`, `"tls"`, `"sasl"` or `"oauthbearer"`.
+/// TLS and login to the brokers: `protocol = "plaintext"`, `"tls"`, `"sasl"` or `"oauthbearer"`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "protocol", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Security {
-    /// In the clear, without a login. A struct without fields, so that serde refuses fields given to it.
+    /// No encryption and no login. A struct variant without fields, so that serde refuses any fields.
     Plaintext {},
-    /// TLS, with a certificate of one's own where the broker asks for one.
+    /// TLS, with a client certificate if the broker requires one.
     Tls(Tls),
-    /// A login, over TLS unless `tls = false`.
+    /// A login with a password, over TLS unless `tls = false`.
     Sasl {
-        /// How the password is proved.
+        /// The mechanism of the password check.
         mechanism: Mechanism,
         /// The user.
         user: String,
         /// The password.
         password: Secret,
-        /// Whether the connection is TLS.
+        /// Whether to use TLS.
         #[serde(default = "yes")]
         tls: bool,
-        /// File of the authorities to trust, PEM. The system's where not given.
+        /// PEM file of trusted certificate authorities. Default: the system's.
         ca: Option<PathBuf>,
     },
     /// A login with bearer tokens (SASL's OAUTHBEARER, RFC 7628), over TLS unless `tls = false`.
     Oauthbearer {
-        /// Where tokens come from.
+        /// The source of tokens.
         token: TokenConfig,
-        /// Whether the connection is TLS. Who listens where it is not can log in with the token until it ends.
+        /// Whether to use TLS. Without it, an eavesdropper can log in with the token until it expires.
         #[serde(default = "yes")]
         tls: bool,
-        /// File of the authorities to trust, PEM. The system's where not given.
+        /// PEM file of trusted certificate authorities. Default: the system's.
         ca: Option<PathBuf>,
     },
 }
@@ -53,17 +53,17 @@ impl Default for Security {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tls {
-    /// File of the authorities to trust, PEM. The system's where not given.
+    /// PEM file of trusted certificate authorities. Default: the system's.
     pub ca: Option<PathBuf>,
-    /// This client's certificate, PEM.
+    /// PEM file of the client certificate.
     pub certificate: Option<PathBuf>,
-    /// Its key, PEM.
+    /// PEM file of its private key.
     pub key: Option<PathBuf>,
     /// The key's passphrase.
     pub key_password: Option<Secret>,
 }
 
-/// How a password is proved.
+/// The mechanism of a password check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[expect(missing_docs, reason = "the names are Kafka's own")]
 pub enum Mechanism {
@@ -76,7 +76,7 @@ pub enum Mechanism {
 }
 
 impl Mechanism {
-    /// Kafka's name.
+    /// Returns Kafka's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Plain => "PLAIN",
@@ -91,8 +91,8 @@ const fn yes() -> bool {
 }
 
 impl Security {
-    /// The files that a client of the brokers reads when it is made, each with its key. Those of tokens are read at each
-    /// token.
+    /// Returns the files that a client of the brokers reads when it is created, with their keys. Token files
+    /// are read for each token.
     pub fn files(&self) -> Vec<(&'static str, &Path)> {
         let files = match self {
             Self::Plaintext {} => vec![],
@@ -109,7 +109,7 @@ impl Security {
             .collect()
     }
 
-    /// The tokens that clients log in with, if these are what the brokers want.
+    /// Returns the token login, if the brokers use tokens.
     pub(super) fn login(&self) -> Login {
         match self {
             Self::Oauthbearer { token, .. } => Login::with(token.clone()),
@@ -132,7 +132,7 @@ impl Security {
             }
             Self::Tls(tls) => {
                 if tls.certificate.is_some() != tls.key.is_some() {
-                    return Err(bad("security", "`certificate` and `key` go together"));
+                    return Err(bad("security", "set both `certificate` and `key`, or neither"));
                 }
                 config.set("security.protocol", "ssl");
                 path(config, "ssl.ca.location", &tls.ca)?;
@@ -153,7 +153,7 @@ impl Security {
                     return Err(bad("security", "`user` and `password` may not be empty"));
                 }
                 if ca.is_some() && !tls {
-                    return Err(bad("security", "`ca` has no use with `tls = false`"));
+                    return Err(bad("security", "`ca` has no effect with `tls = false`"));
                 }
                 config
                     .set(
@@ -168,7 +168,7 @@ impl Security {
             Self::Oauthbearer { token, tls, ca } => {
                 token.check()?;
                 if ca.is_some() && !tls {
-                    return Err(bad("security", "`ca` has no use with `tls = false`"));
+                    return Err(bad("security", "`ca` has no effect with `tls = false`"));
                 }
                 config
                     .set(

@@ -1,9 +1,9 @@
-//! The Kafka consumer: one poll thread that never blocks on a lane and never moves an offset on its own account.
+//! The Kafka consumer: one poll thread that never blocks on a lane and never advances an offset by itself.
 //!
-//! The sink owns the offsets. At each assignment the lanes say where reading begins; what is committed to Kafka is a
-//! hint for lag and autoscaling, made from [`Receipt`]s alone, or from the journal of a reader that has no chain. A full
-//! lane's partition is paused, and its records wait here in order; polling goes on, so that the group never takes the
-//! consumer for dead.
+//! The sink owns the offsets. At each assignment the lanes determine where reading begins. Offsets committed
+//! to Kafka are a hint for lag and autoscaling, and come only from [`Receipt`]s, or from the journal of a
+//! consumer without a chain. The partition of a full lane is paused, and its records wait here in order;
+//! polling continues, so that the group keeps the consumer as a member.
 
 mod ask;
 mod assign;
@@ -43,39 +43,39 @@ use crate::sink::Receipt;
 
 pub use lanes::{Again, Begin, ErrorKind, Halt, LaneError, Lanes, LogRange, Partition, Payload, RawRecord};
 
-/// How long one poll waits for a record before commands are looked at again.
+/// Timeout of one poll, after which commands are read.
 const POLL: Duration = Duration::from_millis(20);
-/// How long lanes may drain when everything has been read.
+/// Limit for draining lanes after everything has been read.
 const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 
-/// What lanes ask of the consumer.
+/// A message from lanes to the consumer.
 #[derive(Debug)]
 pub enum Command {
     /// A file is durable: its offsets may be committed.
     Release(Receipt),
-    /// Whoever reads these records has made all before an offset durable where no chain is: it may be committed.
+    /// A consumer without a chain has made all records before an offset durable: it may be committed.
     Journalled {
         /// The partition.
         partition: Partition,
-        /// One past the last offset.
+        /// The offset after the last one.
         next: i64,
     },
-    /// Another writer's file took a lane's place in the chain: open the lane anew, at the chain's tail.
+    /// Another writer's file took a lane's place in the chain: reopen the lane at the chain's tail.
     Reopen(Partition),
-    /// A lane failed for good: drop every lane, leave the group, end.
+    /// A lane failed permanently: drop every lane, leave the group, and end.
     Fail(String),
-    /// Drain every lane, leave the group, and join it again with other credentials.
+    /// Drain every lane, leave the group, and rejoin it with other credentials.
     Renew(Box<Credentials>),
-    /// Drain every lane, leave the group, end.
+    /// Drain every lane, leave the group, and end.
     Stop,
 }
 
-/// What a consumer is made of: settings, and what it logs in with besides.
+/// A consumer's settings and login.
 #[derive(Clone, Debug)]
 pub struct Credentials {
-    /// librdkafka's configuration, as [`KafkaConfig`](super::KafkaConfig) makes it.
+    /// librdkafka's configuration, from [`KafkaConfig`](super::KafkaConfig).
     pub client: ClientConfig,
-    /// What it logs in with besides, as [`KafkaConfig`](super::KafkaConfig) has it.
+    /// The login in addition to the settings, from [`KafkaConfig`](super::KafkaConfig).
     pub login: Login,
 }
 
@@ -83,59 +83,60 @@ pub struct Credentials {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// librdkafka refused, or reported something that waiting will not mend.
+    /// librdkafka refused an operation, or reported an error that waiting cannot fix.
     #[error("kafka: {what}: {error}")]
     Kafka {
-        /// What was being done.
+        /// The operation.
         what: &'static str,
-        /// What librdkafka says.
+        /// librdkafka's error.
         error: KafkaError,
     },
-    /// The login has been refused, or there has been no token for it, for longer than others may take to renew it.
+    /// The login was refused, or no token was available, for longer than a credential reload may take.
     #[error("kafka: {0}")]
     Login(String),
-    /// The group has thrown this member out again and again before it could make anything durable.
+    /// The group has evicted this member repeatedly before it could make anything durable.
     #[error(
-        "kafka: the group has thrown this member out {times} times in a row before it could write a file. Give it more time (`session.timeout.ms` and `max.poll.interval.ms` in `[source.properties]`), or have it close files sooner (`[sink.roll]`)"
+        "kafka: the group has evicted this member {times} times in a row before it could write a file. Give it more time (`session.timeout.ms` and `max.poll.interval.ms` in `[source.properties]`), or have it close files sooner (`[sink.roll]`)"
     )]
     Evicted {
-        /// How often.
+        /// Number of evictions.
         times: u32,
     },
-    /// The sink could not be read at an assignment, or written by a lane.
+    /// The sink could not be read at an assignment, or not be written by a lane.
     #[error("{0}")]
     Sink(String),
 }
 
-/// How a consumer runs.
+/// Settings of a consumer's run.
 #[derive(Debug)]
 pub struct SourceSettings {
-    /// What the consumer is made of at first.
+    /// The initial credentials.
     pub credentials: Credentials,
     /// The topics.
     pub topics: Vec<String>,
-    /// For how long a login may be refused, or a token not be had, before the run ends: what is read from files is renewed
-    /// by others, who need not be in time.
+    /// How long a login may be refused, or a token be missing, before the run ends. Credential files are
+    /// renewed by other programs, which may be late.
     pub refused: Duration,
-    /// How long lanes may drain when partitions are taken away, or at the end.
+    /// Limit for draining lanes when partitions are revoked, or at the end.
     pub drain: Duration,
-    /// The stop that every wait hears.
+    /// The stop that interrupts every wait.
     pub stop: Stop,
-    /// How often lanes are told where logs end; never if zero.
+    /// How often lanes learn the ends of their logs; zero means never.
     pub statistics: Duration,
-    /// End once the records of these ranges are written, by whichever member of the group. Never if not given.
+    /// Ends the run once the records of these ranges are written, by any member of the group. `None` means
+    /// never.
     pub until: Option<Vec<LogRange>>,
 }
 
-/// The two ends of the command channel.
+/// Returns the two ends of the command channel.
 pub fn commands() -> (Sender<Command>, Receiver<Command>) {
     channel()
 }
 
-/// Consumes until told to stop, on the calling thread.
+/// Consumes on the calling thread until it is stopped.
 ///
 /// # Errors
-/// [`SourceError`]; lanes have written or dropped what they held.
+/// [`SourceError`]; the lanes have written or dropped their records.
 pub fn run(
     settings: &SourceSettings,
     lanes: Arc<dyn Lanes>,
@@ -143,7 +144,7 @@ pub fn run(
 ) -> Result<(), SourceError> {
     let mut credentials = settings.credentials.clone();
     while let End::Renewed(other) = consume(settings, &credentials, &lanes, commands)? {
-        tracing::info!("joining the group again with other credentials");
+        tracing::info!("rejoining the group with other credentials");
         credentials = *other;
     }
     Ok(())
@@ -178,12 +179,12 @@ fn consume(
             } else {
                 settings.drain
             };
-            // Records that wait here were never released; whoever reads next begins before them.
+            // Waiting records were never released, so the next consumer reads them again.
             receipts = Some(lanes.revoke(&held, Instant::now() + drain));
             result = last_words(&consumer, commands, end);
         }
-        // The store is well: what was read before a right, a topic or the membership was lost is written, since it may not be there
-        // to be read again. Nothing is said to the brokers of it.
+        // The store works, so records that were read before a permission, a topic or the membership was lost
+        // are written; they may not be readable again. Nothing is committed to the brokers.
         Err(SourceError::Kafka { .. } | SourceError::Login(_) | SourceError::Evicted { .. }) => {
             drop(lanes.revoke(&held, Instant::now() + settings.drain));
         }
@@ -196,11 +197,12 @@ fn consume(
 /// Why polling ended.
 #[derive(Debug)]
 enum End {
-    /// Somebody said so: what cannot be drained in time is read again.
+    /// A stop was requested: records that cannot be drained in time are read again later.
     Stopped,
-    /// All that was asked for has been read: nobody will read it again soon, so lanes get the time they need.
+    /// Everything requested has been read. No other run will read it soon, so lanes get the time that they
+    /// need.
     Through,
-    /// There are other credentials to go on with.
+    /// Other credentials are to be used.
     Renewed(Box<Credentials>),
 }
 
@@ -231,7 +233,7 @@ fn poll_loop(
                     goal.go_on();
                 }
             }
-            // Of use only where one topic is read at a time: it does not say which one ended.
+            // Of use only if one topic is read at a time, since the error does not name the topic.
             Some(Err(KafkaError::PartitionEOF(_))) => {}
             Some(Err(error)) => consumer_error(consumer, &mut faults, credentials, error)?,
         }
@@ -260,7 +262,7 @@ fn poll_loop(
     }
 }
 
-/// Takes in what lanes have sent; an end if it is time for one.
+/// Processes the lanes' commands; returns an end if one is due.
 fn take_commands(
     consumer: &BaseConsumer<Context>,
     commands: &Receiver<Command>,
@@ -277,7 +279,8 @@ fn take_commands(
                 Err(LaneError::Failed(error)) => return Err(SourceError::Sink(error)),
             },
             Ok(Command::Fail(error)) => return Err(SourceError::Sink(error)),
-            // Every lane and the signal handler hold a sender: none left means that the program is ending.
+            // Every lane and the signal handler hold a sender, so a closed channel means that the program is
+            // ending.
             Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return Ok(Some(End::Stopped)),
             Ok(Command::Renew(other)) => return Ok(Some(End::Renewed(other))),
             Err(TryRecvError::Empty) => return Ok(None),
@@ -285,7 +288,7 @@ fn take_commands(
     }
 }
 
-/// Takes in what lanes sent while they drained: a lane that failed then has failed no less.
+/// Processes the commands that lanes sent while they drained: a failure counts then too.
 fn last_words(
     consumer: &BaseConsumer<Context>,
     commands: &Receiver<Command>,
@@ -299,11 +302,11 @@ fn last_words(
             Command::Fail(error) => result = Err(SourceError::Sink(error)),
             Command::Reopen((topic, partition)) if matches!(end, End::Through) => {
                 let error = format!(
-                    "{topic}/{partition}: another run writes the same chain and came first; run again to write what it has not"
+                    "{topic}/{partition}: another run writes the same chain and was faster; run again to write the rest"
                 );
                 result = Err(SourceError::Sink(error));
             }
-            // Whoever reads next begins at the chain's tail.
+            // The next consumer begins at the chain's tail.
             Command::Reopen(_) => {}
             Command::Stop if matches!(end, End::Renewed(_)) => end = End::Stopped,
             Command::Renew(newer) if matches!(end, End::Renewed(_)) => end = End::Renewed(newer),

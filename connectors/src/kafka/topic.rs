@@ -1,4 +1,4 @@
-//! What a cluster says of itself.
+//! Queries a cluster's metadata.
 
 mod reread;
 mod scan;
@@ -19,22 +19,22 @@ use super::problem::KafkaProblem;
 use super::token::Login;
 use crate::Stop;
 
-/// How long one request may hold up the look at what librdkafka has reported meanwhile.
+/// Maximum duration of one request before librdkafka's reports are processed.
 const STEP: Duration = Duration::from_millis(500);
-/// How long reports are served between two requests. With no time at all a poll ends at the first line that librdkafka logs,
-/// and a broker that fails forty times a second logs faster than it is asked.
+/// How long to process reports between two requests. With a timeout of zero, a poll ends at the first line
+/// that librdkafka logs, and a broker that fails forty times a second logs faster than it is polled.
 const SERVED: Duration = Duration::from_millis(20);
 
-/// A topic as its cluster describes it.
+/// A topic's metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicInfo {
     /// Its name.
     pub name: String,
-    /// Its partitions' numbers, sorted.
+    /// Sorted numbers of its partitions.
     pub partitions: Vec<i32>,
 }
 
-/// A connection for questions. It joins no group and reads no record.
+/// A connection for requests. It joins no group and reads no record.
 pub struct Cluster {
     client: BaseConsumer<Listener>,
     brokers: String,
@@ -43,7 +43,7 @@ pub struct Cluster {
     stop: Option<Stop>,
 }
 
-/// Keeps the most telling thing that librdkafka reported.
+/// Keeps the most informative error that librdkafka reported.
 struct Listener {
     last: Mutex<Option<(Code, String)>>,
     login: Login,
@@ -73,8 +73,8 @@ impl ClientContext for Listener {
         let (Some(code), Ok(mut last)) = (error.rdkafka_error_code(), self.last.lock()) else {
             return;
         };
-        // A connection that ends after its login or handshake was refused says less than the refusal, and "all brokers
-        // down" less than what came before it.
+        // A closed connection after a refused login or handshake is less informative than the refusal, and
+        // "all brokers down" less than the error before it.
         let keep = match &*last {
             Some((told, _)) => told_why(*told) || code == Code::AllBrokersDown,
             None => false,
@@ -85,7 +85,7 @@ impl ClientContext for Listener {
     }
 }
 
-/// Whether the code says what to correct.
+/// Returns whether the code names the cause.
 const fn told_why(code: Code) -> bool {
     matches!(
         code,
@@ -96,7 +96,7 @@ const fn told_why(code: Code) -> bool {
 impl ConsumerContext for Listener {}
 
 impl Cluster {
-    /// A client of the configured brokers. Each question may take `timeout`; nothing is asked yet.
+    /// Creates a client of the configured brokers. Each request may take `timeout`; none is sent yet.
     ///
     /// # Errors
     /// [`KafkaProblem::Config`] or [`KafkaProblem::Client`].
@@ -106,7 +106,7 @@ impl Cluster {
             queues: 1,
         };
         let mut client = config.client_config(budget)?;
-        // A question is not a member.
+        // Requests need no group membership.
         client.remove("group.instance.id");
         let listener = Listener {
             last: Mutex::default(),
@@ -127,7 +127,7 @@ impl Cluster {
         })
     }
 
-    /// Gives up a question as soon as the stop is requested: its answer is then [`KafkaProblem::Unreachable`].
+    /// Abandons a request as soon as a stop is requested; it then fails with [`KafkaProblem::Unreachable`].
     #[must_use]
     pub fn hearing(mut self, stop: &Stop) -> Self {
         self.stop = Some(stop.clone());
@@ -138,15 +138,15 @@ impl Cluster {
         self.stop.as_ref().is_some_and(Stop::is_requested)
     }
 
-    /// The cluster's id, if its brokers have one. Also the way to ask whether they can be reached.
+    /// Returns the cluster's id, if its brokers have one. Also checks whether they can be reached.
     ///
     /// # Errors
     /// [`KafkaProblem::Unreachable`], [`KafkaProblem::Login`], [`KafkaProblem::Tls`].
     pub fn id(&self) -> Result<Option<String>, KafkaProblem> {
-        // Metadata first: asking for the id alone does not say why there is no answer.
+        // Metadata first, since a request for the id alone does not tell why it fails.
         self.ask("asking for the brokers", |step| {
             self.client.fetch_metadata(Some(""), step).or_else(|error| {
-                // The brokers answered that there is no topic without a name: they answered.
+                // The brokers reported that a topic with an empty name does not exist, so they responded.
                 match code(&error) {
                     Code::InvalidTopic | Code::UnknownTopicOrPartition => {
                         self.client.fetch_metadata(None, step)
@@ -164,10 +164,10 @@ impl Cluster {
         }
     }
 
-    /// The topic's partitions.
+    /// Returns the topic's partitions.
     ///
     /// # Errors
-    /// [`KafkaProblem::TopicMissing`], [`KafkaProblem::TopicDenied`], or why no broker answered.
+    /// [`KafkaProblem::TopicMissing`], [`KafkaProblem::TopicDenied`], or why no broker responded.
     pub fn topic(&self, name: &str) -> Result<TopicInfo, KafkaProblem> {
         let metadata: Metadata = self.ask("asking for the topic", |step| {
             self.client.fetch_metadata(Some(name), step)
@@ -203,20 +203,20 @@ impl Cluster {
         })
     }
 
-    /// The id of each of these topics, as Kafka's own tools print it; those that have none are left out.
+    /// Returns the ids of these topics as Kafka's own tools print them; topics without an id are left out.
     ///
     /// # Errors
-    /// Why no broker answered.
+    /// Why no broker responded.
     pub fn topic_ids(&self, names: &[&str]) -> Result<TopicIds, KafkaProblem> {
         self.ask("asking for topic ids", |step| {
             topic_ids(self.client.client(), names, step)
         })
     }
 
-    /// The first offset that the partition still holds, and the one after its last.
+    /// Returns the first offset in the partition's log, and the offset after the last.
     ///
     /// # Errors
-    /// [`KafkaProblem::TopicDenied`], or why no broker answered.
+    /// [`KafkaProblem::TopicDenied`], or why no broker responded.
     pub fn watermarks(&self, topic: &str, partition: i32) -> Result<(i64, i64), KafkaProblem> {
         self.ask("asking for watermarks", |step| {
             self.client.fetch_watermarks(topic, partition, step)
@@ -224,11 +224,11 @@ impl Cluster {
         .map_err(|problem| denied(problem, topic, &self.group))
     }
 
-    /// The offset that the group has committed for the partition, if any. Also the way to ask whether the group may be
+    /// Returns the group's committed offset of the partition, if any. Also checks whether the group may be
     /// used.
     ///
     /// # Errors
-    /// [`KafkaProblem::GroupDenied`], [`KafkaProblem::TopicDenied`], or why no broker answered.
+    /// [`KafkaProblem::GroupDenied`], [`KafkaProblem::TopicDenied`], or why no broker responded.
     pub fn committed(&self, topic: &str, partition: i32) -> Result<Option<i64>, KafkaProblem> {
         let offsets = self
             .ask("asking for committed offsets", |step| {
@@ -253,14 +253,14 @@ impl Cluster {
 
     fn refused(&self, reason: String) -> KafkaProblem {
         let check = if self.client.context().login.has_tokens() {
-            "what the brokers want of a token: issuer, audience, scope, key, and the time"
+            "the token that the brokers require: issuer, audience, scope, key, and the clocks"
         } else {
             "`user`, `password` and `mechanism` in the `security` table"
         };
         KafkaProblem::Login { reason, check }
     }
 
-    /// Serves the reports that have come in. Nothing is subscribed to, so no record can be among them.
+    /// Processes pending reports. Nothing is subscribed, so there are no records.
     fn serve(&self) {
         let until = Instant::now() + SERVED;
         loop {
@@ -268,12 +268,13 @@ impl Cluster {
             if left.is_zero() {
                 return;
             }
-            // What is polled has been heard by the listener; the error itself says less.
+            // The listener has seen the report; the error itself is less informative.
             drop(self.client.poll(left));
         }
     }
 
-    /// Asks in short steps, so that a login refused is told at once and a broker that starts late is still found.
+    /// Sends a request in short steps, so that a refused login is reported at once and a broker that starts
+    /// late is still found.
     fn ask<T>(
         &self,
         what: &'static str,
@@ -295,11 +296,11 @@ impl Cluster {
             }
             if let Some((code, reason)) = heard.clone() {
                 match code {
-                    // That a token is missing comes under this code too, and may pass.
+                    // A missing token has the same code, and may resolve.
                     Code::Authentication if no_token.is_some() => {}
                     Code::Authentication => return Err(self.refused(reason)),
                     Code::SSL => return Err(KafkaProblem::Tls { reason }),
-                    // Told only by the coordinator's absence otherwise.
+                    // Otherwise only the missing coordinator would show it.
                     Code::GroupAuthorizationFailed => return Err(KafkaProblem::Broker { what, code }),
                     _ => {}
                 }
@@ -331,7 +332,7 @@ impl Cluster {
                     reason: heard.map_or_else(|| error.to_string(), |(_, reason)| reason),
                 });
             }
-            // A refused connection answers at once: leave librdkafka time to try again.
+            // A refused connection fails at once: leave librdkafka time to retry.
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -341,7 +342,7 @@ fn code(error: &KafkaError) -> Code {
     error.rdkafka_error_code().unwrap_or(Code::Fail)
 }
 
-/// Gives a refusal its own error.
+/// Converts a refusal into its specific error.
 fn denied(problem: KafkaProblem, topic: &str, group: &str) -> KafkaProblem {
     match problem {
         KafkaProblem::Broker {

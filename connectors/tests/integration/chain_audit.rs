@@ -64,7 +64,7 @@ async fn a_span_tells_who_voted_how_sure_what_was_needed_and_what_it_beat() {
         "bytes 6..14 of the original, 6..15 of the redacted text: PATIENT (NAME; 45 CFR 164.514(b)(2)(i)(A))",
         "2 votes, 1 needed: known (1.000), pattern (0.750)",
         "score 1.000, rule exact",
-        "beat CITY at 6..9, said by gazetteer (0.500)",
+        "overruled CITY at 6..9, predicted by gazetteer (0.500)",
         "policy tag",
     ] {
         assert!(said.contains(part), "{part}: {said}");

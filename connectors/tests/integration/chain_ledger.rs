@@ -65,7 +65,7 @@ async fn audit_rows_that_do_not_fit_their_notes_are_named_by_what_is_wrong() {
     let store = store().await;
     let sound = with_audit(&store, |rows| rows).await;
     assert!(
-        sound.is_intact() && sound.to_string().contains("every audit row fits its note"),
+        sound.is_intact() && sound.to_string().contains("all audit rows match their notes"),
         "{sound}"
     );
     type Edit = fn(RecordBatch) -> RecordBatch;
@@ -73,19 +73,19 @@ async fn audit_rows_that_do_not_fit_their_notes_are_named_by_what_is_wrong() {
         ("is empty or ends before it begins", 0, |rows| {
             numbers(&rows, "end", |end| end[0] = 6)
         }),
-        ("lies before the end of the one before it", 0, |rows| {
+        ("begins before the end of the previous one", 0, |rows| {
             numbers(&rows, "start", |start| start[1] = 10)
         }),
-        ("is none of that text", 2, |rows| {
+        ("lies outside that text", 2, |rows| {
             numbers(&rows, "out_end", |end| end[2] = 99)
         }),
         ("not as long as the original", 0, |rows| {
             numbers(&rows, "start", |start| start[1] += 1)
         }),
-        ("its span of the redacted text lies before", 0, |rows| {
+        ("its span of the redacted text begins before", 0, |rows| {
             numbers(&rows, "out_start", |start| start[1] = 14)
         }),
-        ("not as many votes as members", 0, |rows| {
+        ("another number of votes than members", 0, |rows| {
             numbers(&rows, "votes", |votes| votes[0] = 3)
         }),
         ("more scores than members", 0, |rows| {
@@ -130,14 +130,22 @@ async fn a_redaction_without_its_row_and_a_row_of_no_note_are_named() {
             })
             .collect()
     };
-    assert_eq!(of(&moved, "not the rows that its note counts"), [1], "{moved}");
+    assert_eq!(
+        of(&moved, "another number of audit rows than its note counts"),
+        [1],
+        "{moved}"
+    );
     let stray = with_audit(&store, |rows| {
         let offsets = arrow_array::Int64Array::from(vec![0, 0, 7]);
         replaced(&rows, "offset", Arc::new(offsets))
     })
     .await;
     assert_eq!(of(&stray, "no note has this offset"), [7], "{stray}");
-    assert_eq!(of(&stray, "not the rows that its note counts"), [2], "{stray}");
+    assert_eq!(
+        of(&stray, "another number of audit rows than its note counts"),
+        [2],
+        "{stray}"
+    );
 }
 
 proptest! {

@@ -135,7 +135,7 @@ fn names_that_cannot_be_are_refused() {
         ),
         (
             "brokers = [\"a:1,b:2\"]\ntopics = [\"a\"]\ngroup = \"g\"",
-            "one broker an entry",
+            "one broker per entry",
         ),
         ("brokers = [\"a:1\"]\ntopics = []\ngroup = \"g\"", "`topics`"),
         (
@@ -144,11 +144,11 @@ fn names_that_cannot_be_are_refused() {
         ),
         (
             "brokers = [\"a:1\"]\ntopics = [\"a b\"]\ngroup = \"g\"",
-            "is no topic name",
+            "is not a topic name",
         ),
         (
             "brokers = [\"a:1\"]\ntopics = [\"..\"]\ngroup = \"g\"",
-            "is no topic name",
+            "is not a topic name",
         ),
         (
             "brokers = [\"a:1\"]\ntopics = [\"a\", \"a\"]\ngroup = \"g\"",
@@ -246,7 +246,10 @@ fn a_login_with_tokens_has_a_mechanism_and_no_password() {
 #[test]
 fn security_settings_that_do_not_go_together_are_refused() {
     for (more, expected) in [
-        ("protocol = \"tls\"\nkey = \"k.pem\"", "go together"),
+        (
+            "protocol = \"tls\"\nkey = \"k.pem\"",
+            "set both `certificate` and `key`",
+        ),
         (
             "protocol = \"sasl\"\nmechanism = \"PLAIN\"\nuser = \"u\"\npassword = \"\"",
             "may not be empty",

@@ -41,7 +41,7 @@ fn inspect(folder: &Path, arguments: &[&str]) -> Ended {
 /// The heads that an inspection prints, in a file.
 fn heads(place: &Place, folder: &Path) -> PathBuf {
     let said = inspect(folder, &["--audit"]).expect(0).out;
-    assert!(said.contains("every audit row fits its note"), "{said}");
+    assert!(said.contains("all audit rows match their notes"), "{said}");
     let heads: Vec<&str> = said.lines().filter(|line| line.starts_with("  head ")).collect();
     assert_eq!(heads.len(), 1, "{said}");
     place.write("heads", heads.join("\n"))
@@ -85,7 +85,7 @@ fn a_dataset_is_held_against_itself_and_against_a_head_that_was_kept() {
     std::fs::remove_file(last).unwrap();
     inspect(&out, &[]).expect(0);
     let found = with_head().expect(4);
-    assert!(found.out.contains("kept head"), "{}", found.out);
+    assert!(found.out.contains("stored head"), "{}", found.out);
     inspect(&out, &["--head", "no-such-file"]).expect(2);
 }
 

@@ -182,7 +182,7 @@ fn a_description_that_was_changed_or_removed_is_named() {
     assert!(said.contains("FAULT: backfill.json"), "{said}");
     std::fs::remove_file(&file).unwrap();
     let said = inspect(&out, &[]).expect(4).out;
-    assert!(said.contains("FAULT: backfill.json is not there"), "{said}");
+    assert!(said.contains("FAULT: backfill.json is missing"), "{said}");
 }
 
 #[test]
@@ -272,13 +272,13 @@ fn a_single_file_is_checked_as_far_as_that_goes() {
         said.contains("rows, ") && said.contains("not checked: its own digest"),
         "{said}"
     );
-    assert!(!said.contains("not at hand"), "{said}");
-    // Alone in a folder, its audit file is not at hand.
+    assert!(!said.contains("not found"), "{said}");
+    // Alone in a folder, its audit file cannot be found.
     let alone = place.at("alone/part.parquet");
     std::fs::create_dir_all(place.at("alone")).unwrap();
     std::fs::copy(&file, &alone).unwrap();
     let said = inspect(&place.at("alone"), &["--audit"]).expect(0).out;
-    assert!(said.contains("not at hand"), "{said}");
+    assert!(said.contains("not found"), "{said}");
     std::fs::copy(files(&out, "audit").remove(0), place.at("alone/audit.parquet")).unwrap();
     let report = report(&place.at("alone"), 0);
     let kinds: Vec<&Value> = report["files"]

@@ -431,7 +431,7 @@ fn a_file_that_differs_from_its_record_is_found() {
     let sound = std::fs::read_to_string(&record).unwrap();
     std::fs::write(&record, sound.replace("request 2026-117", "request 2026-118")).unwrap();
     assert_eq!(site.faults()[0]["fault"], "digest");
-    site.erase(&[8], &[]).end().expect(3).says("is not what it was");
+    site.erase(&[8], &[]).end().expect(3).says("was changed, or");
     std::fs::write(&record, sound).unwrap();
     site.inspect(&[]).expect(0);
     let completion = site.out().join("erased/000000-done.json");

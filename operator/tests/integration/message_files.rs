@@ -230,7 +230,7 @@ fn a_list_of_codes_that_is_lost_or_of_another_input_stops_the_run() {
     let other = set.place.write("other.toml", &config);
     Lethe::through(&other)
         .end()
-        .says("key `source.codes`: the list is of")
+        .says("key `source.codes`: the list belongs to")
         .says("set `input_id`");
     let id = format!(
         "[source]\ninput_id = \"folder {}\"\n",

@@ -301,7 +301,7 @@ fn a_run_to_the_end_does_not_end_while_another_member_has_what_is_not_written() 
     idler.until_it_has(2);
     // Its own half it reads and writes at once, for somebody may wait for it in turn.
     until_rows(&out, 200, &mut running);
-    running.until_it_says("waiting for it", Duration::from_secs(30));
+    running.until_it_says("waiting for partitions of other members", Duration::from_secs(30));
     assert!(running.lives(), "{}", running.err());
     drop(idler);
     running.wait(Duration::from_secs(60)).expect(0);

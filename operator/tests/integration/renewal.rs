@@ -87,7 +87,7 @@ fn a_password_that_is_changed_at_the_broker_and_in_its_file_loses_nothing() {
     running.until_it_says("the login is refused", SOON);
     topic.fill((200..300).map(event));
     mount(&secrets, &[("password", "other-8842\n")]);
-    running.until_it_says("joining the group again", SOON);
+    running.until_it_says("rejoining the group", SOON);
     until_rows(&out, 300, &mut running);
     assert!(
         running.err().contains("source.security.password"),
@@ -134,7 +134,7 @@ fn a_client_certificate_that_is_replaced_is_shown_from_then_on() {
     until_rows(&out, 100, &mut running);
     let (second, key) = certificate(&broker, "77002");
     mount(&secrets, &[("tls.crt", &second), ("tls.key", &key)]);
-    running.until_it_says("joining the group again", SOON);
+    running.until_it_says("rejoining the group", SOON);
     topic.fill((100..200).map(event));
     until_rows(&out, 200, &mut running);
     assert!(

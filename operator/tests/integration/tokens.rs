@@ -113,7 +113,7 @@ fn a_token_that_the_brokers_refuse_ends_the_run_promptly_and_is_not_shown() {
     let config = configure(&place, &broker, &topic, &of_file(&path));
     for (given, told) in [
         (vec!["lethe", "600", "--foreign"], "the brokers refused the login"),
-        (vec!["lethe", "-60"], "look at what is to renew it"),
+        (vec!["lethe", "-60"], "check the program that renews it"),
         (vec!["nobody", "600"], "refuse topic"),
     ] {
         let token = token(&broker, &given);

@@ -1,6 +1,7 @@
-//! What a file holds: one stream of records, or an archive of several, compressed or not.
+//! Opens the content of a file: one stream of records, or an archive of several, compressed or not.
 //!
-//! Kinds are told by their first bytes, so that an ending cannot lie. Bounds hold against archives that expand without end.
+//! The first bytes determine the kind, since an extension can be wrong. Limits protect against archives that
+//! expand without end.
 
 use std::cell::Cell;
 use std::io::{self, Cursor, Read};
@@ -14,30 +15,30 @@ use super::place::Reader;
 use super::tar::Tar;
 use super::zip::Zip;
 
-/// Bytes that tell a kind: up to the magic of a tar header.
+/// Bytes needed to detect a kind: up to the magic of a tar header.
 const HEAD: usize = 512;
-/// The most memory that a Zstandard frame may ask for, as a power of two: 128 MiB, what the `zstd` tool allows.
+/// Maximum memory of a Zstandard frame, as a power of two: 128 MiB, the limit of the `zstd` tool.
 const WINDOW: u32 = 27;
-/// What an archive may expand to whatever its size.
+/// Bytes that an archive may expand to whatever its size.
 const ALWAYS: u64 = 64 << 20;
 
-/// An archive that cannot be opened, or is damaged.
+/// The archive cannot be opened or is damaged.
 pub(super) const DAMAGED: Quarantine = Quarantine::new(QuarantineCode::Damaged, None, Some("archive"));
-/// An archive inside an archive, encrypted, or compressed by a method that is not read.
+/// An archive within an archive, an encrypted one, or an unsupported compression method.
 pub(super) const UNSUPPORTED: Quarantine =
     Quarantine::new(QuarantineCode::UnsupportedType, None, Some("archive"));
-/// An archive over its bounds.
+/// An archive over its limits.
 const TOO_LARGE: Quarantine = Quarantine::new(QuarantineCode::TooLarge, None, Some("archive"));
 
-/// Bounds of what is compressed or an archive. A file that passes one is quarantined from there on.
+/// Limits of compressed files and archives. A file that exceeds one is quarantined from there on.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArchiveLimits {
-    /// Files in it. Default: 1,000,000.
+    /// Maximum number of files. Default: 1,000,000.
     pub max_entries: u64,
-    /// Bytes in all, once expanded. Default: 64 GiB.
+    /// Maximum bytes after expansion. Default: 64 GiB.
     pub max_expanded_bytes: u64,
-    /// Expanded bytes for each byte of the file, beyond the first 64 MiB. Default: 200.
+    /// Maximum expanded bytes per byte of the file, beyond the first 64 MiB. Default: 200.
     pub max_ratio: u64,
 }
 
@@ -51,12 +52,12 @@ impl Default for ArchiveLimits {
     }
 }
 
-/// A bound is passed.
+/// A limit was exceeded.
 #[derive(Debug, thiserror::Error)]
-#[error("it expands to more than is allowed")]
+#[error("it expands to more than the limit")]
 struct OverLimit;
 
-/// What a failed read of an archive's content means.
+/// Returns the quarantine code of a failed read of an archive's content.
 pub(super) fn why(error: &io::Error) -> Quarantine {
     match error.get_ref() {
         Some(inner) if inner.is::<OverLimit>() => TOO_LARGE,
@@ -64,7 +65,7 @@ pub(super) fn why(error: &io::Error) -> Quarantine {
     }
 }
 
-/// What is left of the bytes that a file may expand to.
+/// The bytes that a file may still expand to.
 #[derive(Clone, Debug)]
 pub(super) struct Budget(Rc<Cell<u64>>);
 
@@ -74,7 +75,7 @@ impl Budget {
         Self(Rc::new(Cell::new(limits.max_expanded_bytes.min(by_ratio))))
     }
 
-    /// Books the bytes that `reader` yields.
+    /// Counts the bytes that `reader` yields.
     pub(super) fn watch<R: Read>(&self, reader: R) -> Expanded<R> {
         Expanded {
             reader,
@@ -83,7 +84,7 @@ impl Budget {
     }
 }
 
-/// Bytes out of an archive, as long as its budget lasts.
+/// Reads from an archive within its budget.
 pub(super) struct Expanded<R> {
     reader: R,
     budget: Budget,
@@ -100,7 +101,7 @@ impl<R: Read> Read for Expanded<R> {
     }
 }
 
-/// One stream of records in a file, or why there is none.
+/// One stream of records in a file, or the reason why it cannot be read.
 pub(super) enum Entry {
     Content(Box<dyn Read>),
     Refused(Quarantine),
@@ -111,7 +112,7 @@ pub(super) struct Contents {
     kind: Kind,
     budget: Budget,
     left: u64,
-    /// Whether an entry of this name is to be read.
+    /// Selects the entries to read by name.
     wanted: Rc<dyn Fn(&str) -> bool>,
 }
 
@@ -136,21 +137,21 @@ impl Contents {
         })
     }
 
-    /// Whether the file is, or was, an archive.
+    /// Returns whether the file is, or was, an archive.
     pub(super) const fn is_archive(&self) -> bool {
         matches!(self.kind, Kind::Tar(_) | Kind::Zip(_))
     }
 
-    /// Whether what follows can be read although the content of the last stream could not: the files of a ZIP archive stand
-    /// for themselves, but none is read once the budget is spent.
+    /// Returns whether later entries can be read after the content of the last one failed. The files of a ZIP
+    /// archive are independent, but none is read once the budget is spent.
     pub(super) fn survives(&self, error: &io::Error) -> bool {
         matches!(self.kind, Kind::Zip(_)) && why(error) != TOO_LARGE
     }
 
-    /// The next stream; none at the end.
+    /// Returns the next stream; `None` at the end.
     ///
     /// # Errors
-    /// If the archive's own structure cannot be read any further: then comes nothing.
+    /// An error if the archive's own structure cannot be read; then no further entry follows.
     pub(super) fn next(&mut self) -> io::Result<Option<Entry>> {
         match std::mem::replace(&mut self.kind, Kind::Ended) {
             Kind::Start(reader) => self.start(&reader),
@@ -197,7 +198,7 @@ impl Contents {
         }))
     }
 
-    /// A file of an archive, which may be compressed for itself.
+    /// Opens a file of an archive, which may itself be compressed.
     fn entry(&mut self, content: Box<dyn Read>) -> io::Result<Option<Entry>> {
         self.count()?;
         let entry = self.unpack(content).unwrap_or_else(|error| {
@@ -230,7 +231,7 @@ impl Contents {
         Ok(())
     }
 
-    /// The content expanded, or given back if it is not compressed.
+    /// Returns the decompressed content, or the content itself if it is not compressed.
     fn expand(
         &self,
         head: &[u8],
@@ -248,7 +249,7 @@ impl Contents {
     }
 }
 
-/// The first bytes, and all of them again.
+/// Returns the first bytes, and a reader that starts with them again.
 fn peek(mut reader: Box<dyn Read>) -> io::Result<(Vec<u8>, Box<dyn Read>)> {
     let mut head = Vec::with_capacity(HEAD);
     reader.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
@@ -272,7 +273,7 @@ fn is_packed(head: &[u8]) -> bool {
     is_gzip(head) || is_zstd(head) || is_zip(head)
 }
 
-/// Whether bytes begin as something that is compressed or an archive does.
+/// Returns whether the bytes begin like a compressed file or an archive.
 pub fn is_compressed_or_archive(head: &[u8]) -> bool {
     is_packed(head) || Tar::is(head)
 }

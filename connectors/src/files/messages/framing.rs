@@ -1,4 +1,4 @@
-//! How a stream of bytes is cut into payloads.
+//! Cuts a stream of bytes into payloads.
 
 use std::io::{self, BufReader, Read};
 
@@ -10,33 +10,33 @@ use crate::files::lines::Lines;
 use crate::format::FormatConfig;
 use crate::kafka::source::Payload;
 
-/// Bytes that are read ahead.
+/// Bytes to read ahead.
 const AHEAD: usize = 256 << 10;
 
 /// How a file is cut into records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Framing {
-    /// By the format: HL7 v2 by messages; FHIR and JSON by lines if the first line is a JSON value of its own, else whole;
-    /// any other format whole.
+    /// By the format: HL7 v2 by messages; FHIR and JSON by lines if the first line is a complete JSON value,
+    /// else whole; every other format whole.
     #[default]
     Auto,
-    /// A file is one record.
+    /// The file is one record.
     Whole,
-    /// A line is a record; blank lines are none.
+    /// Each line is a record, except blank lines.
     Lines,
-    /// An HL7 v2 message is a record: single, in a batch (FHS, BHS), in frames of MLLP, or one after the other.
+    /// Each HL7 v2 message is a record: single, in a batch (FHS, BHS), in MLLP frames, or concatenated.
     #[serde(rename = "hl7v2")]
     Hl7v2,
 }
 
-/// A framing, once the format is known.
+/// A framing for a known format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
     Whole,
     Lines,
     Hl7v2,
-    /// Lines or whole, as the first line is.
+    /// By lines or whole, depending on the first line.
     Json,
 }
 
@@ -52,12 +52,12 @@ impl Cut {
     }
 }
 
-/// A record's payload, and what stood before it.
+/// A record's payload, and the framing before it.
 #[derive(Debug)]
 pub struct Piece {
-    /// The payload; none where it is over the limit.
+    /// The payload; `None` if it exceeds the limit.
     pub payload: Option<Payload>,
-    /// What of HL7 v2's framing stood before it.
+    /// The HL7 v2 framing before it.
     pub before: Gap,
 }
 
@@ -70,7 +70,7 @@ impl Piece {
     }
 }
 
-/// The payloads of a stream, in order. Memory is bounded by the largest payload that is taken.
+/// Iterates over the payloads of a stream. Memory is bounded by the largest accepted payload.
 ///
 /// ```
 /// use lethe_connectors::files::{Framing, Payloads};
@@ -98,7 +98,8 @@ enum State<R> {
 }
 
 impl<R: Read> Payloads<R> {
-    /// Cuts `reader` by the framing, or by what the format needs. A payload over `limit` bytes is dropped, and told.
+    /// Cuts `reader` by the framing, or by the format's default. A payload over `limit` bytes is dropped and
+    /// reported.
     pub fn new(reader: R, framing: Framing, format: &FormatConfig, limit: usize) -> Self {
         Self::cut(reader, Cut::of(framing, format), limit)
     }
@@ -117,10 +118,11 @@ impl<R: Read> Payloads<R> {
         }
     }
 
-    /// The next payload; none at the end. A whole stream without bytes is one empty payload.
+    /// Returns the next payload; `None` at the end. An empty stream with the framing `whole` is one empty
+    /// payload.
     ///
     /// # Errors
-    /// The reader's.
+    /// The reader's error.
     #[expect(
         clippy::should_implement_trait,
         reason = "it fails, and ends at its first failure"
@@ -137,7 +139,7 @@ impl<R: Read> Payloads<R> {
         }
     }
 
-    /// What of HL7 v2's framing stands after the last payload.
+    /// Returns the HL7 v2 framing after the last payload.
     pub fn rest(&mut self) -> Gap {
         match &mut self.state {
             State::Hl7v2(messages) => messages.rest(),
@@ -145,12 +147,12 @@ impl<R: Read> Payloads<R> {
         }
     }
 
-    /// Whether payloads are lines. Of JSON this is known once the first payload is read.
+    /// Returns whether payloads are lines. For JSON this is known once the first payload is read.
     pub const fn are_lines(&self) -> bool {
         self.lined
     }
 
-    /// The first payload of a stream that is one record, or may be.
+    /// Reads the first payload of a stream that may be a single record.
     fn first(&mut self) -> io::Result<Piece> {
         match std::mem::replace(&mut self.state, State::Ended) {
             State::Whole(reader) => self.whole(Vec::new(), reader),
@@ -159,7 +161,7 @@ impl<R: Read> Payloads<R> {
                 let Some(line) = line else {
                     return Ok(Piece::of(Some(Vec::new())));
                 };
-                // A line over the limit can be part of no payload.
+                // A line over the limit cannot be part of a payload.
                 if line.as_deref().is_none_or(is_value) {
                     self.lined = true;
                     self.state = State::Lines(lines);
@@ -176,9 +178,9 @@ impl<R: Read> Payloads<R> {
         }
     }
 
-    /// Everything, after what was read already.
+    /// Returns the whole stream, beginning with the bytes that were read already.
     fn whole(&self, mut bytes: Vec<u8>, reader: impl Read) -> io::Result<Piece> {
-        // One byte past the limit is enough to know that it is over.
+        // One byte over the limit suffices to detect that the payload is too long.
         let left = (self.limit as u64)
             .saturating_add(1)
             .saturating_sub(bytes.len() as u64);

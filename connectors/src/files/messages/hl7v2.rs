@@ -1,4 +1,4 @@
-//! Cuts a stream of HL7 v2 into messages in no more memory than the largest message that is taken.
+//! Cuts a stream of HL7 v2 into messages. Memory is bounded by the largest accepted message.
 
 use std::io::{self, Read};
 
@@ -6,9 +6,10 @@ use super::framing::Piece;
 use crate::format::hl7v2_messages;
 use crate::kafka::source::Payload;
 
-/// Bytes that are read at a time, at least.
+/// Minimum bytes per read.
 const CHUNK: usize = 256 << 10;
-/// Bytes after a place that decide whether a message ends there: the head of the next segment, its frame and byte order mark.
+/// Bytes after a position that decide whether a message ends there: the head of the next segment, its frame
+/// and byte order mark.
 const LOOKAHEAD: usize = 32;
 const START_BLOCK: u8 = 0x0b;
 const END_BLOCK: u8 = 0x1c;
@@ -26,12 +27,12 @@ pub enum BatchSegment {
     Fts,
 }
 
-/// What stands before a message, or at the end.
+/// The framing before a message, or at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gap {
-    /// Segments of a batch, in order.
+    /// Batch segments, in order.
     pub segments: Vec<BatchSegment>,
-    /// Whether a frame of MLLP begins.
+    /// Whether an MLLP frame begins.
     pub framed: bool,
 }
 
@@ -62,14 +63,14 @@ const fn is_blank(byte: &u8) -> bool {
 pub(super) struct Messages<R> {
     reader: R,
     buffer: Vec<u8>,
-    /// Where in the buffer the rest starts.
+    /// Start of the unread rest in the buffer.
     start: usize,
     /// Whether the reader has ended.
     ended: bool,
-    /// Why reading failed, once what was read before is worked off.
+    /// A read error, to report after the bytes read before it.
     failed: Option<io::Error>,
     limit: usize,
-    /// Whether the message that is being read is over the limit, and no longer held.
+    /// Whether the current message exceeds the limit and is no longer kept.
     over: bool,
     gap: Gap,
 }
@@ -88,8 +89,8 @@ impl<R: Read> Messages<R> {
         }
     }
 
-    /// The next message; none at the end. What stood before it comes with it; what stands at the end is left to
-    /// [`Messages::rest`].
+    /// Returns the next message with the framing before it; `None` at the end. [`Messages::rest`] returns the
+    /// framing at the end.
     pub(super) fn next(&mut self) -> io::Result<Option<Piece>> {
         loop {
             let rest = self.buffer.get(self.start..).unwrap_or_default();
@@ -123,19 +124,19 @@ impl<R: Read> Messages<R> {
                 self.gap.note(rest.get(..begin).unwrap_or_default());
                 self.start += begin;
                 self.over = true;
-                // A letter first, so that what is left is still text of a message.
+                // Puts a letter first, so that the rest still looks like text of a message.
                 self.shorten(0, b"x");
             }
             self.fill()?;
         }
     }
 
-    /// What stood after the last message.
+    /// Returns the framing after the last message.
     pub(super) fn rest(&mut self) -> Gap {
         std::mem::take(&mut self.gap)
     }
 
-    /// Takes the message between two places of the rest.
+    /// Takes the message between two positions of the rest.
     fn cut(&mut self, begin: usize, end: usize, over: bool) -> Option<Payload> {
         let (begin, end) = (self.start + begin, self.start + end);
         self.start = end;
@@ -148,7 +149,7 @@ impl<R: Read> Messages<R> {
                 .get(begin..end)
                 .map(|message| Payload(message.to_vec()));
         }
-        // A large message takes the buffer with it, so that it is not there twice.
+        // A large message takes over the buffer, to avoid a copy.
         let after = self.buffer.split_off(end);
         let mut message = std::mem::replace(&mut self.buffer, after);
         self.start = 0;
@@ -156,7 +157,7 @@ impl<R: Read> Messages<R> {
         Some(Payload(message))
     }
 
-    /// Keeps of a rest that is over the limit its first `head` bytes, `mark`, and its last bytes.
+    /// Shortens a rest over the limit to its first `head` bytes, `mark`, and its last bytes.
     fn shorten(&mut self, head: usize, mark: &[u8]) {
         let rest = self.buffer.get(self.start..).unwrap_or_default();
         let limit = self.limit.max(4 * LOOKAHEAD);
@@ -169,7 +170,7 @@ impl<R: Read> Messages<R> {
         self.start = 0;
     }
 
-    /// Reads on: at least as much as is there, so that looking at it anew costs linear time in all.
+    /// Reads at least as many bytes as are buffered, so that repeated scans take linear time in all.
     fn fill(&mut self) -> io::Result<()> {
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -315,7 +316,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_stream_is_cut_as_one_payload_would_be(text in "(MSH\\|\\^~\\\\&\\|a?|BHS|BTS\\||FHS1|[\r\n\u{b}\u{1c} a]|\u{feff}|MSH){0,40}", pad in 0usize..3) {
-            // Enough before it that cuts fall on its boundaries.
+            // Pads the message so that read boundaries fall onto its own.
             let text = format!("{}{text}", message(0, CHUNK - 60 + 20 * pad));
             let (all, _) = cut(text.as_bytes(), 1 << 24);
             let whole: Vec<_> = hl7v2_messages(text.as_bytes()).map(|piece| Some(piece.to_vec())).collect();

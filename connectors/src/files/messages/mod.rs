@@ -1,12 +1,12 @@
-//! Files of messages in any format: a file, a folder or a bucket of HL7 v2, FHIR, C-CDA, JSON or plain text, compressed or in
-//! archives too.
+//! Reads files of messages in any format: a file, a folder or a bucket of HL7 v2, FHIR, C-CDA, JSON or plain
+//! text, also compressed or in archives.
 //!
-//! A file is cut into payloads (`framing.rs`), and the payloads are left to the format, as those of a topic are. Its records are
-//! numbered from 0 in a chain of the file's own; files that are one record each share chains. Chains go by random codes
-//! (`codes.rs`) unless `names` says otherwise.
+//! `framing.rs` cuts a file into payloads, and the format parses them like those of a topic. Records are
+//! numbered from 0 in a chain per file; files that are one record each share chains. By default, random codes
+//! (`codes.rs`) name the chains.
 //!
-//! A payload over the limit and an archive that cannot be read become a quarantined record in their place. A file that the
-//! system does not give yields no record at all, so that a later run can read it.
+//! A payload over the limit and an unreadable archive become a quarantined record in their place. A file that
+//! the system cannot read yields no record, so that a later run can read it.
 
 mod content;
 mod framing;
@@ -37,43 +37,44 @@ pub use framing::{Framing, Payloads, Piece};
 pub use hl7v2::{BatchSegment, Gap};
 pub use records::{FilePayload, FileRecords, MessageFile};
 
-/// Endings of archives, whose files are records of their own.
+/// Extensions of archives, whose files are separate records.
 const ARCHIVES: [&str; 5] = [".zip", ".tar", ".tgz", ".tar.gz", ".tar.zst"];
-/// Endings of what is compressed; the ending before them says what it is.
+/// Extensions of compressed files; the extension before them determines the format.
 const COMPRESSED: [&str; 4] = [".gz", ".gzip", ".zst", ".zstd"];
 
 /// Settings of the source `kind = "files"`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct MessageFilesConfig {
-    /// A file, or a folder whose files are read, at any depth, hidden ones left out.
+    /// A file, or a folder whose files are read at any depth, except hidden ones.
     #[serde(default)]
     pub input: Option<PathBuf>,
-    /// A bucket to read from, in the place of `input`.
+    /// A bucket to read from instead of `input`.
     #[serde(default)]
     pub store: Option<StoreConfig>,
-    /// The folder of `store` that the files lie in; all of it if empty.
+    /// The folder of `store` to read; empty means all of it.
     #[serde(default)]
     pub folder: String,
-    /// What the names of files end in that are read, for instance `[".hl7", ".txt"]`, whatever compresses them. Default: any.
+    /// Extensions of the files to read, for instance `[".hl7", ".txt"]`, before any compression suffix.
+    /// Default: any.
     #[serde(default)]
     pub endings: Vec<String>,
     /// How a file is cut into records. Default: by the format.
     #[serde(default)]
     pub framing: Framing,
-    /// Records over this many bytes are quarantined. Default: 64 MiB.
+    /// Records over this size in bytes are quarantined. Default: 64 MiB.
     #[serde(default = "max_record_bytes")]
     pub max_record_bytes: usize,
-    /// Bounds of archives and of what is compressed.
+    /// Limits of archives and compressed files.
     #[serde(default)]
     pub archives: ArchiveLimits,
-    /// What chains are named by. Default: `codes`.
+    /// How chains are named. Default: `codes`.
     #[serde(default = "names")]
     pub names: Names,
-    /// Where the list of files and codes lies: a private folder or bucket, apart from the dataset.
+    /// Store of the list of files and codes: a private folder or bucket outside the dataset.
     #[serde(default)]
     pub codes: Option<StoreConfig>,
-    /// What the input goes by in that list. Default: its folder or bucket.
+    /// The input's id in that list. Default: its folder or bucket.
     #[serde(default)]
     pub input_id: Option<String>,
 }
@@ -87,10 +88,10 @@ const fn names() -> Names {
 }
 
 impl MessageFilesConfig {
-    /// Finds the files, in the order of their names.
+    /// Lists the files in the order of their names.
     ///
     /// # Errors
-    /// [`FileError`] if the settings are not sound, the input cannot be listed, or no file is in it.
+    /// [`FileError`] if the settings are invalid, or the input cannot be listed or has no file.
     pub fn find(&self, format: &FormatConfig, runtime: &Handle) -> Result<MessageFiles, FileError> {
         let setting = |key, problem| FileError::Setting { key, problem };
         let files = match (&self.input, &self.store) {
@@ -99,13 +100,13 @@ impl MessageFilesConfig {
             (None, None) => {
                 return Err(setting(
                     "input",
-                    "is missing; name a file or a folder, or a bucket in `store`",
+                    "is missing; set a file or a folder, or a bucket in `store`",
                 ));
             }
             (Some(_), Some(_)) => {
                 return Err(setting(
                     "input",
-                    "stands beside `store`; leave one of the two out",
+                    "cannot be combined with `store`; set only one of the two",
                 ));
             }
         };
@@ -120,7 +121,7 @@ impl MessageFilesConfig {
         })
     }
 
-    /// What the input goes by in the list of codes.
+    /// Returns the input's id in the list of codes.
     pub fn input_id(&self) -> String {
         let described = || match (&self.input, &self.store) {
             (Some(input), _) => format!("folder {}", input.display()),
@@ -143,7 +144,7 @@ impl MessageFilesConfig {
         if inputs.windows(2).any(|pair| pair[0].name == pair[1].name) {
             return Err(FileError::Setting {
                 key: "input",
-                problem: "holds files whose names are not UTF-8 and cannot be told apart; rename them",
+                problem: "has files whose names are not UTF-8 and cannot be distinguished; rename them",
             });
         }
         let found = |Input { name, path }| Found {
@@ -182,7 +183,7 @@ impl MessageFilesConfig {
     }
 }
 
-/// Whether a file, or an entry of an archive, is read.
+/// Returns whether to read a file, or an entry of an archive.
 fn wanted(endings: &[String], name: &str) -> bool {
     let hidden = |part: &str| part.starts_with('.') || part == "__MACOSX";
     if name.split(['/', '\\']).any(hidden) {
@@ -202,7 +203,7 @@ fn is_archive(lower: &str) -> bool {
     ARCHIVES.iter().any(|ending| lower.ends_with(ending))
 }
 
-/// How the files are read.
+/// How to read the files.
 struct Reading {
     cut: Cut,
     limit: usize,
@@ -211,7 +212,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Whether a file is one record by its kind, so that it shares a chain with others.
+    /// Returns whether a file is one record by its kind, so that it shares a chain with others.
     fn is_single(&self, found: &Found) -> bool {
         self.cut == Cut::Whole && !is_archive(&found.name.to_ascii_lowercase())
     }
@@ -222,24 +223,24 @@ struct Found {
     place: Place,
 }
 
-/// The files that were found.
+/// The files of an input.
 pub struct MessageFiles {
     files: Vec<Found>,
     reading: Rc<Reading>,
 }
 
 impl MessageFiles {
-    /// How many there are.
+    /// Returns the number of files.
     pub const fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no files.
     pub const fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// The files with their places by codes, in the order to read them. Files that are new are given codes first.
+    /// Returns the files with positions by code, in reading order. Assigns codes to new files first.
     ///
     /// # Errors
     /// [`FileError::Codes`].
@@ -261,7 +262,7 @@ impl MessageFiles {
         Ok(files)
     }
 
-    /// The files with their places by their own names.
+    /// Returns the files with positions by their own names.
     pub fn named(self) -> Vec<MessageFile> {
         let reading = self.reading;
         let file = |(order, found): (usize, Found)| {

@@ -1,4 +1,4 @@
-//! Where a file of the source lies, and what its bytes are.
+//! Locates a file of the source and reads its bytes.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -9,23 +9,23 @@ use std::rc::Rc;
 use crate::store::StoreError;
 use crate::tables::Remote;
 
-/// A file of this machine, or an object of a store.
+/// A local file, or an object of a store.
 #[derive(Clone)]
 pub(super) enum Place {
     Local(PathBuf),
     Remote(Remote),
 }
 
-/// Why bytes of a file could not be read: the system's or the store's failure, not the bytes' fault.
+/// Why bytes of a file could not be read: a failure of the system or the store, not damage of the file.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The store is away; nothing else can be read either.
+    /// The store is unavailable, so no other file can be read either.
     Away(StoreError),
     /// This file cannot be read; others may.
     Unreadable(io::ErrorKind),
 }
 
-/// Reads a place, and remembers why that failed.
+/// Reads a file, and records why a read failed.
 #[derive(Clone)]
 pub(super) struct Reader {
     place: Place,
@@ -40,7 +40,7 @@ impl Reader {
         }
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     pub(super) fn size(&self) -> io::Result<u64> {
         match &self.place {
             Place::Local(path) => self.watch(std::fs::metadata(path).map(|about| about.len())),
@@ -48,7 +48,7 @@ impl Reader {
         }
     }
 
-    /// The bytes from a place on.
+    /// Opens the bytes from a position on.
     pub(super) fn open_at(&self, at: u64) -> io::Result<Box<dyn Read>> {
         match &self.place {
             Place::Local(path) => {
@@ -66,7 +66,7 @@ impl Reader {
         }
     }
 
-    /// Why the last read failed, if it did.
+    /// Returns why the last read failed, if it did.
     pub(super) fn failure(&self) -> Option<Failure> {
         if let Place::Remote(remote) = &self.place
             && let Some(error) = remote.failure()

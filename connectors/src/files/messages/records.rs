@@ -1,4 +1,4 @@
-//! The records of one file, each at its place in the file's chain.
+//! Iterates over the records of one file, with their positions in the file's chain.
 
 use std::io::{self, Read};
 use std::rc::Rc;
@@ -13,19 +13,19 @@ use crate::files::FileError;
 use crate::files::codes::Slot;
 use crate::kafka::source::Payload;
 
-/// A payload over the limit.
+/// The payload exceeds the limit.
 const TOO_LARGE: Quarantine = Quarantine::new(QuarantineCode::TooLarge, None, None);
 
 /// One record of a file.
 #[derive(Debug)]
 pub struct FilePayload {
-    /// Its place.
+    /// Its coordinates.
     pub at: Coordinates,
-    /// What it is, for the format to read; or why it is quarantined.
+    /// The payload for the format, or the reason of its quarantine.
     pub payload: Result<Payload, Quarantine>,
 }
 
-/// A file that was found, and its place.
+/// A file of the source with its position.
 pub struct MessageFile {
     pub(super) slot: Slot,
     single: bool,
@@ -35,7 +35,7 @@ pub struct MessageFile {
 
 impl MessageFile {
     pub(super) fn new(slot: Slot, single: bool, place: Place, reading: &Rc<Reading>) -> Self {
-        // What is logged of an object calls it by its code.
+        // Logs name an object by its code.
         let place = match place {
             Place::Remote(remote) => Place::Remote(remote.called(&slot.topic)),
             local => local,
@@ -48,17 +48,18 @@ impl MessageFile {
         }
     }
 
-    /// The place of its first record.
+    /// Returns the position of its first record.
     pub const fn slot(&self) -> &Slot {
         &self.slot
     }
 
-    /// Whether all of its records are in a chain that goes on at `next`, as far as this is known without reading.
+    /// Returns whether all of its records are in a chain that ends at `next`, as far as that is known without
+    /// reading.
     pub const fn is_done(&self, next: i64) -> bool {
         self.single && self.slot.offset < next
     }
 
-    /// Its records, in order.
+    /// Returns its records, in order.
     pub fn records(&self) -> FileRecords {
         FileRecords {
             topic: self.slot.clone(),
@@ -72,9 +73,9 @@ impl MessageFile {
     }
 }
 
-/// The records of a file. After an error comes nothing.
+/// The records of a file. The iterator ends after an error.
 pub struct FileRecords {
-    /// The place of the next record.
+    /// The position of the next record.
     topic: Slot,
     single: bool,
     reader: Reader,
@@ -124,7 +125,7 @@ impl FileRecords {
         }
     }
 
-    /// The next stream of the file.
+    /// Opens the next stream of the file.
     fn open(&mut self) -> io::Result<Option<Entry>> {
         if self.contents.is_none() {
             let endings = self.reading.endings.clone();
@@ -137,13 +138,13 @@ impl FileRecords {
         };
         let entry = contents.next()?;
         if self.single && contents.is_archive() {
-            // Its place in the chain has room for one record.
+            // The file's slot in the chain has room for one record.
             return Ok(Some(Entry::Refused(UNSUPPORTED)));
         }
         Ok(entry)
     }
 
-    /// What a failed read means: the system's failure, or a record that says that the file is damaged.
+    /// Converts a failed read: a failure of the system is an error; a damaged file is a quarantined record.
     fn failed(&self, error: &io::Error) -> Result<Result<Payload, Quarantine>, FileError> {
         match self.reader.failure() {
             None => Ok(Err(why(error))),

@@ -1,12 +1,12 @@
-//! Files of a tar archive, read from front to back (POSIX.1-2001 `pax`, section "ustar Interchange Format", and GNU's long
-//! names). Nothing is extracted, so of a header only size, kind and name are read.
+//! Reads the files of a tar archive from front to back (POSIX.1-2001 `pax`, section "ustar Interchange
+//! Format", and GNU long names). Nothing is extracted, so only size, kind and name of a header are read.
 
 use std::cell::RefCell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
 const BLOCK: usize = 512;
-/// Bytes of a long name, or of a pax header, that are read; longer ones are damage.
+/// Maximum bytes of a long name or a pax header; longer ones count as damage.
 const MOST_NAME: u64 = 1 << 20;
 
 /// A tar archive.
@@ -14,13 +14,13 @@ pub(super) struct Tar(Rc<RefCell<Inner>>);
 
 struct Inner {
     reader: Box<dyn Read>,
-    /// Bytes of the file that are not read yet.
+    /// Unread bytes of the current file.
     left: u64,
-    /// Bytes that fill its last block.
+    /// Padding bytes of its last block.
     padding: u64,
 }
 
-/// What a header says.
+/// The fields of a header.
 struct Header {
     name: Vec<u8>,
     size: u64,
@@ -28,7 +28,7 @@ struct Header {
 }
 
 impl Tar {
-    /// Whether bytes begin as a tar archive does.
+    /// Returns whether the bytes begin like a tar archive.
     pub(super) fn is(head: &[u8]) -> bool {
         head.get(257..262) == Some(b"ustar")
     }
@@ -41,7 +41,8 @@ impl Tar {
         })))
     }
 
-    /// The next file of a wanted name; none at the end. What was not read of the one before is passed over.
+    /// Returns the next file with a wanted name; `None` at the end. The unread rest of the previous file is
+    /// skipped.
     pub(super) fn next(&mut self, wanted: &dyn Fn(&str) -> bool) -> io::Result<Option<Box<dyn Read>>> {
         let mut inner = self.0.borrow_mut();
         let mut long: Option<Vec<u8>> = None;
@@ -71,8 +72,8 @@ impl Tar {
                         return Ok(Some(Box::new(File(Rc::clone(&self.0)))));
                     }
                 }
-                b'S' => return Err(damaged("a file with holes")),
-                // Folders, links, devices, global headers: none has records.
+                b'S' => return Err(damaged("a sparse file is not supported")),
+                // Folders, links, devices and global headers have no records.
                 _ => (long, long_size) = (None, None),
             }
         }
@@ -80,7 +81,7 @@ impl Tar {
 }
 
 impl Inner {
-    /// Passes over the rest of the file.
+    /// Skips the rest of the file.
     fn skip(&mut self) -> io::Result<()> {
         let rest = self.left.saturating_add(self.padding);
         let skipped = io::copy(&mut self.reader.by_ref().take(rest), &mut io::sink())?;
@@ -91,7 +92,8 @@ impl Inner {
         Ok(())
     }
 
-    /// The next header; none at the end. An archive that ends without its two empty blocks is cut short.
+    /// Returns the next header; `None` at the end. An archive that ends without its two empty blocks is
+    /// truncated.
     fn header(&mut self) -> io::Result<Option<Header>> {
         let mut block = [0; BLOCK];
         self.reader.read_exact(&mut block)?;
@@ -101,13 +103,13 @@ impl Inner {
         let part = |from: usize, length: usize| block.get(from..from + length).unwrap_or_default();
         let sum: u64 = block.iter().map(|&byte| u64::from(byte)).sum();
         let of_checksum: u64 = part(148, 8).iter().map(|&byte| u64::from(byte)).sum();
-        // The checksum is of the header with blanks in its own place.
+        // The checksum counts its own field as blanks.
         if number(part(148, 8))? != sum - of_checksum + 8 * u64::from(b' ') {
-            return Err(damaged("a header of another checksum"));
+            return Err(damaged("a header has a wrong checksum"));
         }
         let text = |bytes: &[u8]| bytes.split(|&byte| byte == 0).next().unwrap_or_default().to_vec();
         let mut name = text(part(345, 155));
-        // GNU's own headers have times where the prefix is.
+        // GNU headers have times where the prefix would be.
         if name.is_empty() || part(257, 6) != b"ustar\0" {
             name = text(part(0, 100));
         } else {
@@ -117,7 +119,7 @@ impl Inner {
         let kind = block.get(156).copied().unwrap_or_default();
         Ok(Some(Header {
             name,
-            // Links have no content, whatever their size says.
+            // Links have no content, whatever their size field has.
             size: if matches!(kind, b'1'..=b'6') {
                 0
             } else {
@@ -127,10 +129,10 @@ impl Inner {
         }))
     }
 
-    /// A name or a header's records, whole.
+    /// Reads a name or the records of a header.
     fn short(&mut self) -> io::Result<Vec<u8>> {
         if self.left > MOST_NAME {
-            return Err(damaged("a name of more than 1 MiB"));
+            return Err(damaged("a name has more than 1 MiB"));
         }
         let mut bytes = Vec::new();
         let read = self.reader.by_ref().take(self.left).read_to_end(&mut bytes)? as u64;
@@ -156,9 +158,9 @@ impl Read for File {
     }
 }
 
-/// A number of a header: octal digits, or 64 bits in base 256 (GNU).
+/// Parses a number of a header: octal digits, or 64 bits in base 256 (GNU).
 fn number(field: &[u8]) -> io::Result<u64> {
-    let wrong = || damaged("a number that is none");
+    let wrong = || damaged("a number is invalid");
     if let [0x80, rest @ ..] = field {
         return rest.iter().try_fold(0_u64, |number, &byte| {
             Ok(number.checked_mul(256).ok_or_else(wrong)? | u64::from(byte))
@@ -178,10 +180,10 @@ fn number(field: &[u8]) -> io::Result<u64> {
 fn digits(text: &[u8]) -> io::Result<u64> {
     let text = std::str::from_utf8(text).ok();
     text.and_then(|text| text.parse().ok())
-        .ok_or_else(|| damaged("a size that is none"))
+        .ok_or_else(|| damaged("a size is invalid"))
 }
 
-/// The value of a pax record: `LENGTH KEY=VALUE` and a line feed.
+/// Returns the value of a pax record: `LENGTH KEY=VALUE` and a line feed.
 fn pax<'a>(records: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     let mut rest = records;
     let mut found = None;

@@ -1,6 +1,7 @@
-//! Files of a ZIP archive (PKWARE APPNOTE 6.3.10), by its central directory, which is read as it is needed and never held.
+//! Reads the files of a ZIP archive (PKWARE APPNOTE 6.3.10) by its central directory, which is streamed.
 //!
-//! Stored and deflated files are read; encrypted ones and other methods are refused one by one. Checksums are verified.
+//! Stored and deflated files are read; encrypted files and other methods are refused one by one. Checksums
+//! are verified.
 
 use std::io::{self, BufReader, Read};
 
@@ -10,16 +11,16 @@ use flate2::read::DeflateDecoder;
 use super::content::{Entry, UNSUPPORTED};
 use super::place::Reader;
 
-/// Bytes from the end that the end record may begin in: its own 22, and a comment of at most 65,535.
+/// Bytes from the end within which the end record begins: its own 22, and a comment of at most 65,535.
 const TAIL: u64 = 22 + 0xffff;
-/// Bytes of the 64-bit end record's locator, which stands before the end record.
+/// Bytes of the 64-bit end record's locator, which precedes the end record.
 const LOCATOR: u64 = 20;
 
 /// A ZIP archive.
 pub(super) struct Zip {
     archive: Reader,
     directory: BufReader<Box<dyn Read>>,
-    /// Files that the directory still has.
+    /// Number of files left in the directory.
     left: u64,
 }
 
@@ -30,7 +31,7 @@ struct Header {
     checksum: u32,
     packed: u64,
     size: u64,
-    /// Where its local header begins.
+    /// Position of its local header.
     at: u64,
     name: Vec<u8>,
 }
@@ -45,7 +46,7 @@ impl Zip {
             .take(TAIL + LOCATOR)
             .read_to_end(&mut tail)?;
         let end = tail.windows(4).rposition(|four| four == b"PK\x05\x06");
-        let end = end.ok_or_else(|| damaged("no end record"))?;
+        let end = end.ok_or_else(|| damaged("the end record is missing"))?;
         let record = tail.get(end..).unwrap_or_default();
         let (mut left, mut at) = (u64::from(u16_at(record, 10)?), u64::from(u32_at(record, 16)?));
         let locator = end
@@ -57,7 +58,7 @@ impl Zip {
                 .take(56)
                 .read_to_end(&mut record)?;
             if !record.starts_with(b"PK\x06\x06") {
-                return Err(damaged("no 64-bit end record"));
+                return Err(damaged("the 64-bit end record is missing"));
             }
             (left, at) = (u64_at(&record, 32)?, u64_at(&record, 48)?);
         }
@@ -68,7 +69,7 @@ impl Zip {
         })
     }
 
-    /// The next file of a wanted name; none at the end.
+    /// Returns the next file with a wanted name; `None` at the end.
     pub(super) fn next(&mut self, wanted: &dyn Fn(&str) -> bool) -> io::Result<Option<Entry>> {
         while let Some(left) = self.left.checked_sub(1) {
             self.left = left;
@@ -112,7 +113,7 @@ impl Zip {
         let mut local = open_at(&self.archive, header.at)?;
         let fixed = bytes(&mut local, 30)?;
         if !fixed.starts_with(b"PK\x03\x04") {
-            return Err(damaged("no local header"));
+            return Err(damaged("a local header is missing"));
         }
         let skipped = usize::from(u16_at(&fixed, 26)?) + usize::from(u16_at(&fixed, 28)?);
         bytes(&mut local, skipped)?;
@@ -131,12 +132,14 @@ impl Zip {
 }
 
 impl Header {
-    /// Takes 64-bit values from the extra field 0x0001, where the directory has all bits set.
+    /// Takes 64-bit values from the extra field 0x0001 for fields of the directory with all bits set.
     fn widen(&mut self, extra: &[u8]) -> io::Result<()> {
         let mut rest = extra;
         while rest.len() >= 4 {
             let length = usize::from(u16_at(rest, 2)?);
-            let field = rest.get(4..4 + length).ok_or_else(|| damaged("an extra field"))?;
+            let field = rest
+                .get(4..4 + length)
+                .ok_or_else(|| damaged("an extra field is truncated"))?;
             if u16_at(rest, 0)? == 1 {
                 let mut at = 0;
                 for value in [&mut self.size, &mut self.packed, &mut self.at] {
@@ -152,7 +155,7 @@ impl Header {
     }
 }
 
-/// A file's content, which must be as long as the directory says and have its checksum.
+/// Reads a file's content and checks its length and checksum against the directory.
 struct Checked {
     content: Box<dyn Read>,
     sum: Crc,
@@ -165,18 +168,18 @@ impl Read for Checked {
         let count = self.content.read(into)?;
         self.sum.update(into.get(..count).unwrap_or_default());
         let left = self.left.checked_sub(count as u64);
-        self.left = left.ok_or_else(|| damaged("a file is longer than the directory says"))?;
+        self.left = left.ok_or_else(|| damaged("a file is longer than in the directory"))?;
         if count == 0 && !into.is_empty() && (self.left > 0 || self.sum.sum() != self.checksum) {
-            return Err(damaged("a file of another checksum"));
+            return Err(damaged("a file has a wrong checksum"));
         }
         Ok(count)
     }
 }
 
-/// The archive from a place on that it names itself.
+/// Opens the archive at a position that it names itself.
 fn open_at(archive: &Reader, at: u64) -> io::Result<Box<dyn Read>> {
     if at > archive.size()? {
-        return Err(damaged("a place behind its end"));
+        return Err(damaged("a position is past its end"));
     }
     archive.open_at(at)
 }
@@ -189,7 +192,7 @@ fn bytes(reader: &mut impl Read, count: usize) -> io::Result<Vec<u8>> {
 
 fn array<const N: usize>(bytes: &[u8], at: usize) -> io::Result<[u8; N]> {
     let found = bytes.get(at..at + N).and_then(|found| found.try_into().ok());
-    found.ok_or_else(|| damaged("a record is cut short"))
+    found.ok_or_else(|| damaged("a record is truncated"))
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> io::Result<u16> {

@@ -1,4 +1,4 @@
-//! Which column is which field, and whether it can serve.
+//! Maps columns to fields and checks their types.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::files::FileError;
 use crate::files::inputs::Input;
 use crate::format::{Diagnosis, Problem, kind_named};
 
-/// Columns of the fields. One that is named must be there; one that is not is read from the column of the field's own
-/// name, if the file has it. `text` must be there in any case.
+/// The columns of the fields. A named column must exist. A field without a name is read from the column with
+/// its own name, if the file has one. `text` must always exist.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(missing_docs, reason = "they are the fields of a note event")]
@@ -25,7 +25,7 @@ pub struct Columns {
     pub authored_at: Option<String>,
     pub event: Option<String>,
     pub text: Option<String>,
-    /// Kind of identifier to the column of strings that holds it.
+    /// The column of strings that holds each kind of identifier.
     pub known: BTreeMap<String, String>,
 }
 
@@ -69,7 +69,8 @@ impl Role {
 }
 
 impl Columns {
-    /// The columns to read: what each is for, its index among the file's columns, and its field's name.
+    /// Returns the columns to read: their roles, their indices among the file's columns, and their fields'
+    /// names.
     pub(super) fn roles(&self, input: &Input, schema: &Schema) -> Result<Vec<(Role, usize)>, FileError> {
         let singles = [
             (Role::Text, &self.text),
@@ -97,7 +98,7 @@ impl Columns {
                 path: input.path.clone(),
                 field: field.clone(),
                 column: column.clone(),
-                problem: "is mapped to a kind that does not exist; kinds are patient, relative, clinician, medical_record, birth_date, phone, address, email, social_security, health_plan, account, organization, other".to_owned(),
+                problem: "is mapped to an unknown kind; the kinds are patient, relative, clinician, medical_record, birth_date, phone, address, email, social_security, health_plan, account, organization, other".to_owned(),
             })?;
             if let Some(i) = find(input, schema, Role::Known(known), &field, column, true)? {
                 roles.push((Role::Known(known), i));
@@ -126,7 +127,10 @@ fn find(
             return Ok(None);
         }
         let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-        return Err(error(format!("is not there; the file has {}", names.join(", "))));
+        return Err(error(format!(
+            "does not exist; the file has {}",
+            names.join(", ")
+        )));
     };
     let kind = found.data_type();
     let (fits, wanted) = match role {
@@ -142,7 +146,7 @@ fn find(
         _ => (is_text(kind) || kind.is_integer(), "text or an integer"),
     };
     if !fits {
-        return Err(error(format!("holds {kind}, not {wanted}")));
+        return Err(error(format!("has the type {kind}; it must be {wanted}")));
     }
     Ok(Some(i))
 }

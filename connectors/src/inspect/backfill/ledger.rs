@@ -1,5 +1,5 @@
-//! Holds the audit rows of a part against its texts: every span has its place in the value that the audit names, and every row has as
-//! many audit rows as it counts redactions.
+//! Checks the audit rows of a part against its texts: every span must lie in the value that the audit names,
+//! and every row must have as many audit rows as it counts redactions.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,21 +15,21 @@ use crate::inspect::ledger::{AUDIT, Place, Rows, Told};
 use crate::sink::ChainError;
 use crate::store::Store;
 
-/// Where a text stands: its column, the row, and which of the row's values in the column.
+/// The position of a text: its column, the row, and its index among the row's values in the column.
 type At = (usize, i64, u32);
 
 /// The audit of a part.
 struct Audit {
     batches: Vec<RecordBatch>,
     columns: Vec<String>,
-    /// Batch and row of each audit row of a text, in their order.
+    /// Batch and row of each audit row of a text, in order.
     rows: HashMap<At, Vec<(usize, usize)>>,
-    /// Audit rows of each row.
+    /// Number of audit rows of each row.
     counts: HashMap<i64, u32>,
 }
 
-/// What contradicts itself in a part and its audit file: the first of each kind. Reads the texts a row group at a time; the audit is
-/// held whole.
+/// Returns the contradictions between a part and its audit file, the first of each kind. Reads the texts one
+/// row group at a time and holds the whole audit in memory.
 ///
 /// # Errors
 /// [`ChainError::Footer`] if a file cannot be read, or the store's error.
@@ -56,7 +56,7 @@ pub(super) async fn hold(store: &dyn Store, part: &str, audit: &str) -> Result<V
             if counted != redactions.value(row) {
                 told.tell(
                     numbers.value(row),
-                    "it has not the rows that its row counts redactions",
+                    "it has another number of audit rows than its row counts redactions",
                 );
             }
         }
@@ -138,7 +138,7 @@ impl Audit {
     }
 }
 
-/// The column that a path begins in. A column may itself have points in its name.
+/// Returns the column that a path begins in. A column name may itself contain dots.
 fn top<'a>(schema: &Schema, path: &'a str) -> Option<&'a str> {
     let first = path.split('.').next().unwrap_or(path);
     [path, first]
@@ -146,7 +146,7 @@ fn top<'a>(schema: &Schema, path: &'a str) -> Option<&'a str> {
         .find(|name| schema.column_with_name(name).is_some())
 }
 
-/// The values of a path, and the row of the batch that each belongs to; none if it is not there or not text.
+/// Returns the values of a path, and the batch row of each; `None` if the path does not exist or is not text.
 fn leaf(batch: &RecordBatch, path: &str) -> Option<(StringArray, Vec<Option<u32>>)> {
     let top = top(&batch.schema(), path)?;
     let column = batch.column_by_name(top)?;

@@ -1,4 +1,4 @@
-//! The manifests of a dataset, and what they say must be there.
+//! Reads the manifests of a dataset and checks that what they list exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,11 +19,11 @@ use crate::store::{Store, StoreError};
 #[derive(Debug)]
 pub(super) struct Listed {
     pub(super) digest: String,
-    /// The manifest.
+    /// The manifest that lists it.
     pub(super) by: String,
 }
 
-/// All manifests.
+/// All manifests of a dataset.
 #[derive(Debug, Default)]
 pub(super) struct Manifests {
     pub(super) plans: Vec<Plan>,
@@ -33,17 +33,17 @@ pub(super) struct Manifests {
     pub(super) strays: Vec<String>,
     /// Name and digest of every manifest.
     pub(super) heads: Vec<(String, String)>,
-    /// The digest of the configuration that began the dataset, and its fingerprints.
+    /// The digest and the fingerprints of the configuration that began the dataset.
     pub(super) begun: Option<Map<String, Value>>,
     shards: BTreeMap<String, ShardManifest>,
-    /// Objects, by what stands for them in names, of runs that are through.
+    /// Ids of the objects of completed runs.
     complete: BTreeSet<String>,
-    /// Objects of which a manifest lists no files.
+    /// Objects for which a manifest lists no files.
     bare: BTreeSet<String>,
 }
 
 impl Manifests {
-    /// Reads all manifests and checks them against one another.
+    /// Reads all manifests and checks them against each other.
     pub(super) async fn read(store: &dyn Store) -> Result<Self, StoreError> {
         let mut all = Self::default();
         let mut wholes: BTreeMap<String, (WholeManifest, String)> = BTreeMap::new();
@@ -53,7 +53,7 @@ impl Manifests {
                 digests.insert(BEGUN.to_owned(), digest_of(&bytes));
                 all.begun = serde_json::from_slice(&bytes).ok();
                 if all.begun.is_none() {
-                    all.wrong(BEGUN, "it is not what a backfill writes");
+                    all.wrong(BEGUN, "it was not written by a backfill");
                 }
             }
             Err(StoreError::NotFound(_)) => {}
@@ -78,7 +78,7 @@ impl Manifests {
                     Some(shard) => {
                         all.shards.insert(name, shard);
                     }
-                    None => all.wrong(&name, "it is not what a backfill writes: it was changed"),
+                    None => all.wrong(&name, "it differs from what a backfill writes: it was changed"),
                 }
             } else {
                 let read = parsed::<WholeManifest>(&bytes).filter(|whole| whole.path() == name);
@@ -86,7 +86,7 @@ impl Manifests {
                     Some(whole) => {
                         wholes.insert(whole.plan.clone(), (whole, name));
                     }
-                    None => all.wrong(&name, "it is not what a backfill writes: it was changed"),
+                    None => all.wrong(&name, "it differs from what a backfill writes: it was changed"),
                 }
             }
         }
@@ -103,12 +103,12 @@ impl Manifests {
         Ok(all)
     }
 
-    /// Whether there is no manifest and no description.
+    /// Returns whether there is neither a manifest nor a description.
     pub(super) fn is_empty(&self) -> bool {
         self.heads.is_empty() && self.begun.is_none() && self.faults.is_empty()
     }
 
-    /// The manifests of all shards, with their digests.
+    /// Returns the manifests of all shards with their digests.
     pub(super) fn whole_heads(&self) -> Vec<Head> {
         let complete = self.plans.iter().filter(|plan| plan.complete);
         let paths: BTreeSet<String> = complete.map(|plan| whole_path(&plan.plan)).collect();
@@ -128,7 +128,7 @@ impl Manifests {
         });
     }
 
-    /// Checks the manifest of all shards against theirs.
+    /// Checks the manifest of all shards against the shards' manifests.
     fn check_whole(&mut self, whole: &WholeManifest, name: &str, digests: &BTreeMap<String, String>) {
         for (file, kept) in &whole.files {
             match digests.get(file) {
@@ -152,18 +152,18 @@ impl Manifests {
                 let sum = WholeManifest::of(&whole.plan, shards);
                 sum == whole.without_digests()
             }
-            // Told already where this one holds digests.
+            // Already reported if this one holds digests.
             None => !whole.files.is_empty(),
         };
         if !adds_up {
             self.wrong(
                 name,
-                "it is not the sum of the manifests of its shards: one of them was changed or removed",
+                "it does not equal the sum of its shards' manifests: one of them was changed or removed",
             );
         }
     }
 
-    /// What the manifests list and cover.
+    /// Indexes the files and objects of the manifests.
     fn index(&mut self, wholes: &BTreeMap<String, (WholeManifest, String)>) {
         let mut plans: BTreeMap<(String, usize), Plan> = BTreeMap::new();
         for (path, shard) in &self.shards {
@@ -193,7 +193,7 @@ impl Manifests {
                 }
             }
         }
-        // A manifest of all shards whose own are gone.
+        // A manifest of all shards whose shards' manifests are missing.
         for (whole, _) in wholes.values() {
             let key = (whole.plan.clone(), whole.shards);
             plans.entry(key).or_insert_with(|| Plan {
@@ -205,7 +205,7 @@ impl Manifests {
             });
         }
         self.plans = plans.into_values().collect();
-        // Another number of shards may have been at the same plan before.
+        // The same plan may have been run before with another number of shards.
         let done: BTreeSet<String> = self.complete_plans();
         self.plans
             .retain(|plan| plan.complete || !done.contains(&plan.plan));
@@ -216,25 +216,25 @@ impl Manifests {
         complete.map(|plan| plan.plan.clone()).collect()
     }
 
-    /// Whether a manifest of an earlier version stands for this part's object.
+    /// Returns whether a manifest of an earlier version covers this part's object.
     pub(super) fn covers(&self, name: &PartName) -> bool {
         self.bare.contains(&name.object)
     }
 
-    /// Why a part that no manifest lists cannot be one of a run that is still at work.
+    /// Returns why an unlisted part cannot belong to a running backfill.
     pub(super) fn stands_outside(&self, name: &PartName) -> Option<&'static str> {
         let is_complete = self.complete.contains(&name.object) && !self.bare.contains(&name.object);
         if is_complete {
-            return Some("the manifest has all parts of its object, and not this one");
+            return Some("the manifest lists all parts of its object, but not this one");
         }
         let any = self.plans.iter().any(|plan| plan.complete) && !self.covers(name);
-        any.then_some("the manifests know no such object")
+        any.then_some("no manifest lists its object")
     }
 
-    /// Checks the sums of each object against its files.
+    /// Checks the totals of each object against its files.
     pub(super) fn reconcile(&self, units: &Units) -> Vec<Fault> {
         let mut faults = Vec::new();
-        // By plan, for manifests that list no files: what the shards of a run have of an object together.
+        // By plan, for manifests that list no files: the totals of an object over the shards of a run.
         let mut bare: BTreeMap<(&str, &str), (Totals, &str)> = BTreeMap::new();
         for (path, shard) in &self.shards {
             let mut sum = Totals::default();
@@ -272,10 +272,10 @@ impl Manifests {
     }
 }
 
-/// Compares what a manifest says of an object with its files.
+/// Compares a manifest's entry of an object with its files.
 fn compare(path: &str, object: &str, entry: &Entry, found: &Totals, faults: &mut Vec<Fault>) {
     let units = found.units;
-    // A unit that cannot be read at all has no file.
+    // An unreadable unit has no file.
     let said = Totals {
         units,
         ..entry.totals
@@ -284,14 +284,14 @@ fn compare(path: &str, object: &str, entry: &Entry, found: &Totals, faults: &mut
         faults.push(Fault::Unreadable {
             file: path.to_owned(),
             why: format!(
-                "it lists {} rows in {} files of object {object}, and there are {} rows in {} files, or other counts differ",
+                "it lists {} rows in {} files of object {object}, but there are {} rows in {} files, or other counts differ",
                 said.rows_out, said.files, found.rows_out, found.files
             ),
         });
     }
 }
 
-/// A manifest, if these are the bytes that it would be written as.
+/// Parses a manifest; `None` if its encoding would differ from these bytes.
 fn parsed<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Option<T> {
     let read: T = serde_json::from_slice(bytes).ok()?;
     (encode_manifest(&read).ok()? == bytes).then_some(read)

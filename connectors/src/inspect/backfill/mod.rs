@@ -1,7 +1,7 @@
-//! Checks what a backfill wrote: its parts and their audit files against one another and against the manifests.
+//! Checks the output of a backfill: parts and audit files against each other and against the manifests.
 //!
-//! Memory holds the names and counts of the parts, one row group of one part, and, where audit rows are held against texts, the
-//! audit of one part.
+//! Memory holds the names and counts of the parts, one row group of one part, and, while audit rows are
+//! checked against texts, the audit of one part.
 
 mod ledger;
 mod manifests;
@@ -19,8 +19,8 @@ pub(super) use part::Look;
 pub use report::BackfillReport;
 use units::Units;
 
-/// Examines what a backfill wrote and adds it to the report. `audits` were listed before; those that are a backfill's are taken out.
-/// Heads that a manifest still has are taken out of `heads`.
+/// Examines the output of a backfill and adds it to the report. Removes the backfill's files from `audits`,
+/// which were listed before, and the heads that a manifest still has from `heads`.
 pub(super) async fn examine(
     store: &dyn Store,
     scope: &Scope,
@@ -31,7 +31,7 @@ pub(super) async fn examine(
 ) -> Result<(), StoreError> {
     let own = audits.extract_if(.., |audit| PartName::parse_audit(&audit.name).is_some());
     let own: Vec<Object> = own.collect();
-    // Manifests before parts: all that a manifest lists is there before it.
+    // Manifests before parts: whatever they list was written earlier.
     let manifests = Manifests::read(store).await?;
     let objects = store.list(PartName::folder()).await?;
     if manifests.is_empty() && objects.is_empty() {
@@ -63,10 +63,10 @@ pub(super) async fn examine(
         done.files += 1;
         let Some(name) = PartName::parse(&object.name) else {
             match object.name.ends_with(".parquet") {
-                // Every reader of the folder would read it as rows of the backfill.
+                // A reader of the folder would take it for rows of the backfill.
                 true => found.faults.push(Fault::Added {
                     file: object.name.clone(),
-                    why: "its name is not that of a part",
+                    why: "its name is not a valid part name",
                 }),
                 false => report.strays.push(object.name.clone()),
             }
@@ -121,7 +121,7 @@ pub(super) async fn examine(
     Ok(())
 }
 
-/// Whether a part's bytes are those that its manifest lists; true if none lists it.
+/// Returns whether a part's digest is the one in its manifest; true if none lists it.
 async fn digest(
     store: &dyn Store,
     scope: &Scope,
@@ -145,7 +145,7 @@ async fn digest(
     Ok(false)
 }
 
-/// Audit files that no part names: left behind by a run that was cut off, or added.
+/// Returns audit files that no part names, because an interrupted run left them or somebody added them.
 fn orphans(
     audits: Vec<Object>,
     named: &HashSet<String>,
@@ -157,10 +157,10 @@ fn orphans(
         let part = PartName::parse_audit(&audit.name).map(|part| part.path());
         let superseded = part.is_some_and(|part| parts.contains(&part));
         if superseded {
-            // The same part always has the same audit: a run that was cut off leaves none behind that another would not name.
+            // The same part always has the same audit, so an interrupted run cannot have left this one.
             found.faults.push(Fault::Added {
                 file: audit.name.clone(),
-                why: "its part names another audit file or none",
+                why: "its part refers to another audit file or to none",
             });
         }
         report.orphans.push(Orphan {
@@ -172,7 +172,7 @@ fn orphans(
     }
 }
 
-/// Counts by key.
+/// Adds counts by key.
 fn merge(into: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
     for (key, count) in more {
         *into.entry(key).or_default() += count;

@@ -1,4 +1,4 @@
-//! One part of a backfill: its rows against its footer, and its audit file against its rows.
+//! Checks one part of a backfill: its rows against its footer, and its audit file against its rows.
 
 use std::collections::BTreeMap;
 
@@ -15,24 +15,24 @@ use crate::inspect::{Fault, Scope, add};
 use crate::sink::{ChainError, PartFooter, digest_file, read_part};
 use crate::store::{Store, StoreError};
 
-/// A look at one part.
+/// The inspection of one part.
 pub(in crate::inspect) struct Look<'a> {
     store: &'a dyn Store,
     scope: &'a Scope,
     name: String,
     pub(in crate::inspect) footer: Option<PartFooter>,
-    /// The number of its first row in the object.
+    /// The object's row number of its first row.
     pub(super) rows_at: Option<i64>,
     rows: std::ops::Range<i64>,
     pub(super) audit_bytes: u64,
     pub(super) codes: BTreeMap<String, u64>,
     pub(super) labels: BTreeMap<String, u64>,
     pub(in crate::inspect) faults: Vec<Fault>,
-    /// The audit file, where it does not lie where the footer says.
+    /// The audit file, if it is not where the footer says.
     pub(in crate::inspect) audit_at: Option<String>,
-    /// Whether a file that is not there is no fault.
+    /// Whether a missing file is acceptable.
     pub(in crate::inspect) alone: bool,
-    /// Whether an audit file was looked at.
+    /// Whether an audit file was checked.
     pub(in crate::inspect) audited: bool,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Looks at it. What of it is not sound by its digest is not counted.
+    /// Checks the part. Skips the counts if its digest is wrong.
     pub(in crate::inspect) async fn part(&mut self, sound: bool) -> Result<(), StoreError> {
         let name = self.name.clone();
         let footer = read_part(self.store, &name).await;
@@ -72,7 +72,7 @@ impl<'a> Look<'a> {
         }
         let Some((audit, digest)) = footer.audit.clone() else {
             if footer.spans > 0 {
-                self.wrong(&name, "it has redacted spans and names no audit file");
+                self.wrong(&name, "it has redacted spans but refers to no audit file");
             }
             return Ok(());
         };
@@ -89,7 +89,7 @@ impl<'a> Look<'a> {
         });
     }
 
-    /// Counts the rows.
+    /// Checks the row counts.
     async fn count(&mut self, footer: &PartFooter) -> Result<(), ChainError> {
         let name = self.name.clone();
         let schema = own_columns();
@@ -134,7 +134,7 @@ impl<'a> Look<'a> {
         }
         self.rows = self.rows_at.unwrap_or_default()..expected.unwrap_or_default();
         if foreign {
-            self.wrong(&name, "it has rows of another object than its footer names");
+            self.wrong(&name, "it has rows of an object other than the one in its footer");
         }
         if let Some(offset) = misplaced {
             self.faults.push(Fault::Offset {
@@ -203,7 +203,7 @@ impl<'a> Look<'a> {
     }
 }
 
-/// The columns before those of the table.
+/// Returns the columns that precede those of the table.
 pub(super) fn own_columns() -> Schema {
     let field = |name: &str, kind, nullable| Field::new(name, kind, nullable);
     Schema::new(vec![

@@ -1,4 +1,4 @@
-//! What an inspection of a backfill found.
+//! The result of inspecting a backfill.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,64 +9,64 @@ use super::{Look, merge};
 use crate::inspect::{Fault, Head};
 use crate::sink::Totals;
 
-/// Files that are named in the text at most; JSON has all of them.
+/// Maximum number of files listed in the text; JSON lists all.
 const SHOWN: usize = 10;
 
-/// What a backfill wrote, inspected.
+/// The report of a backfill.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct BackfillReport {
-    /// Runs, by what they had to do.
+    /// Runs, by their plan.
     pub plans: Vec<Plan>,
-    /// Files of rows.
+    /// Number of files of rows.
     pub files: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
-    /// Bytes of their audit files.
+    /// Size of their audit files in bytes.
     pub audit_bytes: u64,
-    /// Rows that were redacted.
+    /// Number of redacted rows.
     pub redacted: u64,
-    /// Rows that were quarantined.
+    /// Number of quarantined rows.
     pub quarantined: u64,
     /// Quarantined rows by code.
     pub codes: BTreeMap<String, u64>,
     /// Redacted spans by label.
     pub labels: BTreeMap<String, u64>,
-    /// Rows that a human should look at.
+    /// Number of rows flagged for review.
     pub review: u64,
-    /// Files that a manifest of an earlier version stands for, which holds no digests.
+    /// Number of files that only a manifest of an earlier version covers, which holds no digests.
     pub uncovered: u64,
-    /// Files that no manifest stands for yet.
+    /// Files that no manifest lists yet.
     pub unfinished: Vec<String>,
-    /// Objects that could not be read to their ends, as the manifests have them.
+    /// Objects that could not be read to the end, as the manifests list them.
     pub broken: BTreeMap<String, String>,
-    /// The manifests of all shards and their digests, to be kept elsewhere.
+    /// The manifests of all shards and their digests, to store elsewhere.
     pub heads: Vec<Head>,
-    /// What is wrong.
+    /// The faults.
     pub faults: Vec<Fault>,
 }
 
-/// One run of a backfill: the units that there were, by all shards.
+/// One run of a backfill over a set of units, by all shards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Plan {
-    /// Stands for the units.
+    /// Identifies the set of units.
     pub plan: String,
-    /// How many shards there are.
+    /// Number of shards.
     pub shards: usize,
-    /// How many of them are through.
+    /// Number of finished shards.
     pub finished: usize,
-    /// Whether the manifest of all shards is there.
+    /// Whether the manifest of all shards exists.
     pub complete: bool,
-    /// The sums over the shards that are through.
+    /// The totals of the finished shards.
     pub totals: Totals,
 }
 
 impl BackfillReport {
-    /// Rows of all parts.
+    /// Returns the number of rows of all parts.
     pub const fn rows(&self) -> u64 {
         self.redacted + self.quarantined
     }
 
-    /// Whether every part belongs to a run that is through, and there is such a run.
+    /// Returns whether every part belongs to a finished run, and there is one.
     pub fn is_finished(&self) -> bool {
         self.unfinished.is_empty() && self.plans.iter().any(|plan| plan.complete)
     }
@@ -116,7 +116,7 @@ impl fmt::Display for BackfillReport {
             writeln!(f, "  quarantined, {code}: {count}")?;
         }
         for object in self.broken.keys() {
-            writeln!(f, "  not read to its end: {object}")?;
+            writeln!(f, "  not read to the end: {object}")?;
         }
         if self.uncovered > 0 {
             writeln!(
@@ -128,7 +128,7 @@ impl fmt::Display for BackfillReport {
         if !self.is_finished() {
             writeln!(
                 f,
-                "  unfinished: no manifest lists {} files; run the same `lethe backfill` again, and inspect when it has ended",
+                "  unfinished: no manifest lists {} files; run the same `lethe backfill` again, and inspect again when it has finished",
                 self.unfinished.len()
             )?;
             for file in self.unfinished.iter().take(SHOWN) {

@@ -1,4 +1,4 @@
-//! The parts of each unit: numbered from 0, one after the other, and what their counts add up to.
+//! Checks the parts of each unit: they are numbered from 0 without gaps, and their counts add up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,25 +8,26 @@ use super::manifests::Manifests;
 use crate::inspect::Fault;
 use crate::sink::{PartFooter, PartName, Totals, object_id, unit_id};
 
-/// What was found of every part.
+/// The result of all parts.
 #[derive(Debug, Default)]
 pub(super) struct Units {
     parts: BTreeMap<String, Totals>,
     last: Option<Last>,
 }
 
-/// The part before.
+/// The previous part.
 #[derive(Debug)]
 struct Last {
     name: PartName,
-    /// Rows of the unit up to its end; none if it cannot be read.
+    /// Row of the unit after its last; `None` if it cannot be read.
     next: Option<u64>,
-    /// The object's row that the unit begins with.
+    /// The object's row number at which the unit begins.
     base: Option<i64>,
 }
 
 impl Units {
-    /// Takes a part; parts come by name, so those of a unit come in their order. `rows_at` is the number of its first row.
+    /// Adds a part. Parts arrive sorted by name, so those of a unit are in order. `rows_at` is the row number
+    /// of its first row.
     pub(super) fn add(
         &mut self,
         name: &PartName,
@@ -44,20 +45,20 @@ impl Units {
         };
         let before = self.last.take().filter(|last| last.name.unit == name.unit);
         if name.object != object_id(&footer.object) {
-            wrong("its name is not that of its object: it was renamed or swapped".into());
+            wrong("its name does not match its object: it was renamed or swapped".into());
         }
         if let Some(begun) = &manifests.begun {
             let configuration = begun.get("digest").and_then(Value::as_str).unwrap_or_default();
             let id = unit_id(&footer.object, &footer.version, &footer.groups, configuration);
             if name.unit != id {
-                wrong("its name is not that of its object, version and configuration: it was renamed, or is another dataset's".into());
+                wrong("its name does not match its object, version and configuration: it was renamed, or belongs to another dataset".into());
             }
             let entries = footer.fingerprints.entries();
             if entries
                 .iter()
                 .any(|(key, value)| begun.get(*key).and_then(Value::as_str) != Some(*value))
             {
-                wrong("another configuration made it than the dataset's".into());
+                wrong("it was written under a configuration other than the dataset's".into());
             }
         }
         let due = before.as_ref().map_or(Some(0), |last| last.next);
@@ -73,7 +74,7 @@ impl Units {
                 by: file.clone(),
             });
         } else if due.is_some_and(|due| due != footer.first) {
-            wrong("it does not begin where the part before it ends".into());
+            wrong("it does not begin at the end of the previous part".into());
         } else if before.as_ref().is_some_and(|last| last.name.last) {
             wrong("it comes after the last part of its unit".into());
         }
@@ -100,7 +101,7 @@ impl Units {
         });
     }
 
-    /// Passes over a part that cannot be read.
+    /// Skips an unreadable part.
     pub(super) fn skip(&mut self, name: &PartName) {
         self.last = Some(Last {
             name: name.clone(),
@@ -109,7 +110,8 @@ impl Units {
         });
     }
 
-    /// The sums over these parts; none if one of them could not be read, which is reported by itself.
+    /// Returns the totals of these parts; `None` if one of them could not be read, which is reported
+    /// separately.
     pub(super) fn sums<'a>(&self, parts: impl Iterator<Item = &'a String>) -> Option<Totals> {
         let mut sums = Totals::default();
         let mut units = BTreeSet::new();
@@ -121,7 +123,7 @@ impl Units {
         Some(sums)
     }
 
-    /// The sums over all parts of an object.
+    /// Returns the totals of all parts of an object.
     pub(super) fn of_object(&self, id: &str) -> Totals {
         let parts = self.parts.keys();
         let of = parts.filter(|part| PartName::parse(part).is_some_and(|name| name.object == id));

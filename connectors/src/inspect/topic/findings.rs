@@ -1,27 +1,27 @@
-//! Offsets that something is wrong with.
+//! Records offsets with problems.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
 
-/// Findings of one kind: all are counted, and so many are listed.
+/// Findings of one kind: all are counted, and the first thousand stretches are listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Findings {
-    /// How many offsets.
+    /// Number of offsets.
     pub count: u64,
-    /// Where, in the order in which they were found; the first thousand stretches.
+    /// Stretches in the order in which they were found; the first thousand.
     pub at: Vec<Finding>,
 }
 
-/// Offsets that follow one another, with the same wrong.
+/// Consecutive offsets with the same problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// First offset.
     pub from: i64,
     /// Offset after the last.
     pub to: i64,
-    /// What is wrong, as a code.
+    /// The problem, as a code.
     pub why: &'static str,
 }
 
@@ -60,7 +60,7 @@ impl fmt::Display for Finding {
 pub(super) struct Ranges(BTreeMap<i64, i64>);
 
 impl Ranges {
-    /// Adds an offset; offsets mostly ascend.
+    /// Adds an offset; they mostly ascend.
     pub(super) fn add(&mut self, offset: i64) {
         if let Some((_, to)) = self.0.range_mut(..=offset).next_back()
             && *to >= offset
@@ -71,7 +71,7 @@ impl Ranges {
         self.0.insert(offset, offset + 1);
     }
 
-    /// Takes an offset out.
+    /// Removes an offset.
     pub(super) fn remove(&mut self, offset: i64) {
         let Some((&from, &to)) = self.0.range(..=offset).next_back() else {
             return;

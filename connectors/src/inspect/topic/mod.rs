@@ -1,7 +1,9 @@
-//! Compares a dataset with the topic that it was made of: lost, duplicated, reordered, half-redacted rows, and rows of another topic.
+//! Compares a dataset with its topic, to find lost, duplicated, reordered and half-redacted rows, and rows of
+//! another topic.
 //!
-//! Both sides are streamed in the order of offsets. Memory holds one row group of one notes file, the spans of that file's audit,
-//! one record, and the findings, of which each kind lists so many at most and counts all. No text and no id is given out.
+//! Both sides are streamed in the order of offsets. Memory holds one row group of one notes file, the spans
+//! of that file's audit, one record, and the findings: each kind lists a limited number and counts all.
+//! Reports contain no text and no id.
 
 mod findings;
 mod original;
@@ -17,7 +19,7 @@ pub use original::Original;
 pub use report::{PartitionReport, TopicReport};
 use rows::{ChainRows, Disorder, Row};
 
-/// What a partition's log holds: the first offset, and the one after the last.
+/// The range of a partition's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Log {
     /// First offset.
@@ -26,21 +28,21 @@ pub struct Log {
     pub high: i64,
 }
 
-/// Rows whose note id is not that of their record, to be looked for in the whole topic: offset and id.
+/// Rows whose note id differs from their record's, to be looked for in the whole topic: offset and id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Suspects(Vec<(i64, String)>);
 
 impl Suspects {
-    /// Rows that are kept at most; all others count as rows of another topic.
+    /// Maximum number of kept rows; further ones count as rows of another topic.
     const MOST: usize = 100_000;
 
-    /// The ids.
+    /// Returns the ids.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(_, id)| id.as_str())
     }
 }
 
-/// The notes files of each chain of a dataset, by name.
+/// Returns the notes files of each chain of a dataset, by name.
 ///
 /// # Errors
 /// The store's error.
@@ -50,10 +52,10 @@ pub async fn chain_files(
     Ok(super::chains(store, &mut Vec::new()).await?.0)
 }
 
-/// The comparison of one partition. Records are given in the order of their offsets.
+/// The comparison of one partition. Records must be passed in the order of their offsets.
 pub struct Compared<'a> {
     rows: ChainRows<'a>,
-    /// The next row that no record was compared with.
+    /// The next row that was not compared yet.
     row: Option<Row>,
     begun: bool,
     log: Log,
@@ -63,7 +65,7 @@ pub struct Compared<'a> {
 }
 
 impl<'a> Compared<'a> {
-    /// A comparison of a chain's files with a partition's log.
+    /// Starts the comparison of a chain's files with a partition's log.
     pub fn new(store: &'a dyn Store, chain: ChainId, files: &'a [Object], log: Log) -> Self {
         Self {
             report: PartitionReport {
@@ -81,10 +83,10 @@ impl<'a> Compared<'a> {
         }
     }
 
-    /// Takes the record at an offset.
+    /// Compares the record at an offset.
     ///
     /// # Errors
-    /// The store's error. What is wrong with a file stands in the report.
+    /// The store's error. Faults of a file go to the report.
     pub async fn record(&mut self, offset: i64, original: &Original) -> Result<(), StoreError> {
         self.report.records += 1;
         self.begin().await?;
@@ -106,7 +108,8 @@ impl<'a> Compared<'a> {
         Ok(())
     }
 
-    /// Ends, once all records are given: the report, and rows whose ids are to be looked for in the whole topic.
+    /// Finishes after the last record. Returns the report, and the rows whose ids are to be looked for in the
+    /// whole topic.
     ///
     /// # Errors
     /// As [`Compared::record`].
@@ -135,7 +138,7 @@ impl<'a> Compared<'a> {
         self.row = match self.rows.next().await {
             Ok(row) => row,
             Err(ChainError::Store(error)) => return Err(error),
-            // The rows noted which file it is.
+            // The row iterator has recorded the file.
             Err(_) => None,
         };
         for disorder in self.rows.disorders.drain(..) {
@@ -157,7 +160,7 @@ impl<'a> Compared<'a> {
         Ok(())
     }
 
-    /// A row at an offset at which the log has no record.
+    /// Counts a row at an offset without a record in the log.
     fn without_record(&mut self, row: &Row) {
         self.report.rows += 1;
         if row.offset >= self.log.high {

@@ -1,4 +1,4 @@
-//! A record of the topic, as far as a row is compared with it.
+//! The part of a topic's record that a row is compared with.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,24 +13,24 @@ pub enum Original {
     Tombstone,
     /// A note.
     Note {
-        /// The source's id of it.
+        /// Its id in the source.
         note_id: Sensitive,
-        /// Its text, before anything was redacted.
+        /// Its text before redaction.
         text: Sensitive,
         /// Whether it is a message without narrative.
         structured: bool,
     },
-    /// A payload that the format does not read, with a code of why.
+    /// A payload that the format cannot read, with the code of the reason.
     Unread(&'static str),
 }
 
 impl Original {
-    /// Decodes a record by the format that the dataset was made with.
+    /// Decodes a record with the dataset's format.
     pub fn of(format: &dyn Format, record: &RawRecord) -> Self {
         let Some(payload) = &record.payload else {
             return Self::Tombstone;
         };
-        // As the pipeline does: a panic is the payload's.
+        // As in the pipeline, a panic counts as a fault of the payload.
         let decoded = catch_unwind(AssertUnwindSafe(|| {
             if format.prepare(&payload.0).is_err() {
                 return Self::Unread("schema_unavailable");

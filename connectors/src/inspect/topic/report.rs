@@ -1,4 +1,4 @@
-//! What a comparison with the topic found, for people and for programs.
+//! The result of a comparison with the topic, as text and as JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,19 +9,19 @@ use super::{Findings, Suspects};
 use crate::inspect::Verdict;
 use crate::sink::ChainId;
 
-/// Stretches that are named in the text; JSON has a thousand.
+/// Number of stretches listed in the text; JSON lists a thousand.
 const SHOWN: usize = 10;
 
-/// A dataset against its topics.
+/// The comparison of a dataset with its topics.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TopicReport {
-    /// What it comes to: `intact`, `not_intact` or `nothing_to_check`.
+    /// The verdict: `intact`, `not_intact` or `nothing_to_check`.
     pub verdict: Verdict,
-    /// Every partition of the topics.
+    /// All partitions of the topics.
     pub partitions: Vec<PartitionReport>,
-    /// Chains of the dataset that are of none of these partitions, and were not compared.
+    /// Chains of the dataset that belong to none of these partitions and were not compared.
     pub other_chains: Vec<String>,
-    /// Replayed parts: their rows were not compared.
+    /// Number of replayed parts, whose rows were not compared.
     pub replayed_parts: u64,
 }
 
@@ -31,41 +31,42 @@ pub struct PartitionReport {
     /// Topic and partition.
     #[serde(flatten)]
     pub chain: ChainId,
-    /// First offset that the log holds.
+    /// First offset in the log.
     pub low: i64,
-    /// Offset after its last, when the comparison began.
+    /// Offset after the log's last when the comparison began.
     pub high: i64,
     /// Offset after the chain's last.
     pub end: i64,
-    /// Records that the log holds.
+    /// Number of records in the log.
     pub records: u64,
-    /// Rows that the dataset has.
+    /// Number of rows in the dataset.
     pub rows: u64,
-    /// Rows that agree with their records.
+    /// Number of rows that match their records.
     pub matched: u64,
-    /// Notes whose text was compared with the original.
+    /// Number of notes whose text was compared with the original.
     pub texts: u64,
-    /// Spans in these that read as before, as their action may leave them: a surrogate that is equal by chance, a kept year.
+    /// Number of spans in these whose text is unchanged, as their action allows: a surrogate that equals the
+    /// original by chance, or a kept year.
     pub unchanged: u64,
-    /// Records after the chain's end: not written yet.
+    /// Number of records after the chain's end, which are not written yet.
     pub pending: u64,
-    /// Records in gaps that an operator or the beginning of the log made.
+    /// Number of records in gaps that an operator or the beginning of the log made.
     pub bridged: u64,
-    /// Rows of offsets before the log's first.
+    /// Number of rows at offsets before the log's first.
     pub before_log: u64,
-    /// Rows at whose offset the log holds no record any more: compacted, or never one.
+    /// Number of rows at offsets without a record in the log: compacted, or never one.
     pub without_record: u64,
-    /// Rows that were not compared with their record, by code of why.
+    /// Number of rows that were not compared with their record, by the code of the reason.
     pub not_compared: BTreeMap<String, u64>,
     /// Records without a row, at offsets before the chain's end.
     pub lost: Findings,
-    /// Rows too many.
+    /// Duplicate rows.
     pub duplicated: Findings,
-    /// Rows after a row of a later offset.
+    /// Rows after a row with a later offset.
     pub reordered: Findings,
-    /// Notes whose text is not the original with every span replaced that the audit has.
+    /// Notes whose text is not the original with every audited span replaced.
     pub half_redacted: Findings,
-    /// Rows that are not of a record of this partition.
+    /// Rows that do not belong to a record of this partition.
     pub foreign: Findings,
     /// Notes and audit files that cannot be read.
     pub unreadable: Vec<String>,
@@ -113,12 +114,13 @@ impl PartitionReport {
         ]
     }
 
-    /// Whether nothing is wrong.
+    /// Returns whether there are no faults.
     pub fn is_intact(&self) -> bool {
         self.unreadable.is_empty() && self.kinds().iter().all(|(_, found)| found.count == 0)
     }
 
-    /// Takes rows whose note id is not their record's: the topic has a note of such an id elsewhere, or not.
+    /// Classifies the rows whose note id differs from their record's, by whether the topic has a note with
+    /// that id.
     pub fn resolve(&mut self, suspects: &Suspects, in_topic: &BTreeSet<String>) {
         for (offset, id) in &suspects.0 {
             match in_topic.contains(id) {
@@ -130,7 +132,7 @@ impl PartitionReport {
 }
 
 impl TopicReport {
-    /// Says what it comes to, once all partitions are in.
+    /// Sets the verdict after all partitions.
     pub fn settle(&mut self) {
         let seen = self.partitions.iter().any(|of| of.records + of.rows > 0);
         self.verdict = match (seen, self.partitions.iter().all(PartitionReport::is_intact)) {
@@ -149,7 +151,7 @@ impl fmt::Display for TopicReport {
         for chain in &self.other_chains {
             writeln!(
                 f,
-                "not compared: chain {chain}, which is of none of the configured topics' partitions"
+                "not compared: chain {chain}, which belongs to no partition of the configured topics"
             )?;
         }
         if self.replayed_parts > 0 {
@@ -187,14 +189,11 @@ impl fmt::Display for PartitionReport {
             self.chain, self.low, self.high, self.records, self.end, self.rows, self.matched, self.texts
         )?;
         for (count, what) in [
-            (self.pending, "records are not written yet"),
-            (self.bridged, "records lie in gaps that the chain declares"),
-            (self.before_log, "rows are older than the log"),
-            (self.without_record, "rows have no record in the log any more"),
-            (
-                self.unchanged,
-                "spans read as before, as their action may leave them",
-            ),
+            (self.pending, "records not written yet"),
+            (self.bridged, "records in gaps that the chain declares"),
+            (self.before_log, "rows older than the log"),
+            (self.without_record, "rows whose record is no longer in the log"),
+            (self.unchanged, "spans unchanged, as their action allows"),
         ] {
             if count > 0 {
                 writeln!(f, "  {count} {what}")?;

@@ -1,4 +1,4 @@
-//! The rows of a chain in the order of their offsets, each with the spans of its audit.
+//! Iterates over the rows of a chain in the order of their offsets, each with its audited spans.
 
 use std::collections::BTreeMap;
 
@@ -26,17 +26,17 @@ pub(super) struct Row {
     pub(super) redactions: u32,
     /// Whether it names another topic or partition than its chain.
     pub(super) is_foreign: bool,
-    /// Spans that were replaced in it; none if its audit file cannot be read.
+    /// Its replaced spans; `None` if its audit file cannot be read.
     pub(super) spans: Option<Vec<Audited>>,
 }
 
-/// A row that does not come where it should.
+/// A row in a wrong place.
 pub(super) enum Disorder {
-    /// A row of an offset that a row before has. It is passed over.
+    /// A row with the offset of an earlier row. It is skipped.
     Twice(i64),
-    /// A row of an offset before those of a file before it. It is passed over.
+    /// A row with an offset that an earlier file has passed. It is skipped.
     Late(i64),
-    /// A row after one of a later offset in its file. It is given in its place.
+    /// A row after a later offset in its file. It is returned in order.
     Moved(i64),
 }
 
@@ -46,11 +46,11 @@ pub(super) struct ChainRows<'a> {
     chain: ChainId,
     files: std::slice::Iter<'a, Object>,
     open: Option<Open<'a>>,
-    /// Files that were passed: name, first and last offset of their rows.
+    /// Earlier files: name, first and last offset of their rows.
     passed: Vec<(&'a str, i64, i64)>,
     gaps: Vec<(i64, i64)>,
     end: i64,
-    /// What was met since this was last looked at.
+    /// Disorders since the last call that took them.
     pub(super) disorders: Vec<Disorder>,
     /// Files that cannot be read.
     pub(super) unreadable: Vec<String>,
@@ -61,7 +61,7 @@ struct Open<'a> {
     source: Source<'a>,
     batch: Option<RecordBatch>,
     row: usize,
-    /// Offsets up to here are passed over: a file before has been there.
+    /// Offsets up to here are skipped, since an earlier file covers them.
     above: i64,
     last: Option<i64>,
     spans: Option<BTreeMap<i64, Vec<Audited>>>,
@@ -69,7 +69,7 @@ struct Open<'a> {
 
 enum Source<'a> {
     Stream(Batches<'a>),
-    /// A file whose rows are out of order, sorted.
+    /// A file with unordered rows, sorted.
     Sorted(Option<RecordBatch>),
 }
 
@@ -88,17 +88,17 @@ impl<'a> ChainRows<'a> {
         }
     }
 
-    /// The offset after the last that the files opened so far answer for.
+    /// Returns the offset after the last one that the opened files cover.
     pub(super) const fn end(&self) -> i64 {
         self.end
     }
 
-    /// Whether the chain declares that nobody read this offset.
+    /// Returns whether the chain declares this offset as never read.
     pub(super) fn is_in_gap(&self, offset: i64) -> bool {
         self.gaps.iter().any(|&(from, to)| (from..to).contains(&offset))
     }
 
-    /// The next row; none after the last.
+    /// Returns the next row; `None` after the last.
     ///
     /// # Errors
     /// The store's error.
@@ -176,7 +176,8 @@ impl<'a> ChainRows<'a> {
         Ok(offsets)
     }
 
-    /// Notes rows that are out of order, in the file and after the files before; whether those of the file are in order.
+    /// Records rows that are out of order, in the file or after earlier files. Returns whether the file's
+    /// rows are in order.
     async fn look_at_order(&mut self, offsets: &[i64], above: Option<i64>) -> Result<bool, ChainError> {
         let mut order: Vec<i64> = offsets.to_vec();
         order.sort_unstable();
@@ -218,7 +219,7 @@ impl<'a> ChainRows<'a> {
         Ok(false)
     }
 
-    /// The spans of a notes file's audit, by offset; none if it names an audit file that cannot be read.
+    /// Returns the spans of a notes file's audit by offset; `None` if its audit file cannot be read.
     async fn spans(&mut self, footer: &Footer) -> Result<Option<BTreeMap<i64, Vec<Audited>>>, ChainError> {
         let Some(audit) = &footer.audit else {
             return Ok(Some(BTreeMap::new()));
@@ -253,7 +254,7 @@ async fn read_spans(store: &dyn Store, audit: &str) -> Result<BTreeMap<i64, Vec<
             .column_by_name("path")
             .map(|column| column.as_string::<i32>());
         for row in 0..batch.num_rows() {
-            // A field of a message has no place in the text.
+            // A field of a message has no position in the text.
             if paths.is_some_and(|paths| paths.is_valid(row)) {
                 continue;
             }
@@ -267,7 +268,7 @@ async fn read_spans(store: &dyn Store, audit: &str) -> Result<BTreeMap<i64, Vec<
     Ok(spans)
 }
 
-/// The rows of a file in the order of these offsets, which are theirs.
+/// Returns the rows of a file sorted by these offsets, which belong to them.
 async fn sorted(batches: &mut Batches<'_>, offsets: &[i64]) -> Result<Option<RecordBatch>, ChainError> {
     let mut all = Vec::new();
     while let Some(batch) = batches.next().await? {
@@ -282,12 +283,12 @@ async fn sorted(batches: &mut Batches<'_>, offsets: &[i64]) -> Result<Option<Rec
     let taken = whole.and_then(|whole| take_record_batch(&whole, &UInt32Array::from(order)));
     taken.map(Some).map_err(|_| ChainError::Footer {
         name: String::new(),
-        why: "its rows cannot be put in order".into(),
+        why: "its rows cannot be sorted".into(),
     })
 }
 
 impl Open<'_> {
-    /// The next row that is not of an offset that was there before.
+    /// Returns the next row whose offset was not returned before.
     async fn next(&mut self, chain: &ChainId) -> Result<Option<Row>, ChainError> {
         loop {
             let Some(batch) = self.batch.as_ref().filter(|batch| self.row < batch.num_rows()) else {

@@ -1,18 +1,19 @@
-//! One note's redacted text against its original: outside the spans that the audit has, the two must be the same.
+//! Compares a note's redacted text with its original: outside the audited spans the two must be equal.
 
-/// A span of the audit.
+/// An audited span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Audited {
-    /// First byte in the original, and the one after the last.
+    /// First byte in the original, and the byte after the last.
     pub(super) span: (u32, u32),
-    /// First byte in the redacted text, and the one after the last.
+    /// First byte in the redacted text, and the byte after the last.
     pub(super) out: (u32, u32),
-    /// Whether the action may leave a text as it was: a surrogate may be equal by chance, a year may be kept.
+    /// Whether the action may leave the text unchanged: a surrogate may be equal by chance, a year may be
+    /// kept.
     pub(super) may_stand: bool,
 }
 
 impl Audited {
-    /// Whether this action of a policy may write what stood there before.
+    /// Returns whether this action of a policy may write the original text.
     pub(super) fn may_stand(action: &str) -> bool {
         !matches!(
             action,
@@ -21,12 +22,12 @@ impl Audited {
     }
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Text {
-    /// What is wrong, as a code.
+    /// The problem, as a code.
     pub(super) wrong: Option<&'static str>,
-    /// Spans whose text is the original's, as their action may leave it.
+    /// Number of spans with the original's text, as their action allows.
     pub(super) unchanged: u64,
 }
 
@@ -69,7 +70,7 @@ pub(super) fn compare(original: &str, redacted: &str, spans: &[Audited]) -> Text
     }
 }
 
-/// The bytes between two places; to the end for the largest number.
+/// Returns the bytes between two positions; `u32::MAX` means the end.
 fn part(text: &str, from: u32, to: u32) -> Option<&[u8]> {
     let to = match to {
         u32::MAX => text.len(),
@@ -78,8 +79,8 @@ fn part(text: &str, from: u32, to: u32) -> Option<&[u8]> {
     text.as_bytes().get(from as usize..to)
 }
 
-/// Whether the byte after a span's replacement is the one after the span: then the replacement is as long as the audit says, even if
-/// it begins like the original.
+/// Returns whether the replacement is followed by the byte that follows the span. Then the replacement has
+/// its audited length, even if it begins like the original.
 fn is_kept_after(original: &str, redacted: &str, one: &Audited) -> bool {
     let after = part(original, one.span.1, u32::MAX);
     let theirs = part(redacted, one.out.1, u32::MAX);

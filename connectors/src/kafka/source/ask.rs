@@ -1,4 +1,4 @@
-//! Questions to the brokers that an assignment waits for, in steps between which the stop is heard.
+//! Requests to the brokers that an assignment waits for, in steps that a stop can interrupt.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,17 +10,17 @@ use super::context::Context;
 use super::{LaneError, LogRange, Partition};
 use crate::kafka::ids::topic_ids;
 
-/// How long brokers may take to give the ranges of an assignment before the run ends. Far from the five minutes after which
-/// the group takes a consumer that does not poll for dead.
+/// Timeout for the ranges of an assignment, after which the run ends. It is well below the five minutes after
+/// which the group evicts a consumer that does not poll.
 pub(super) const RANGES: Duration = Duration::from_secs(60);
-/// How long one question may take at first and at most: no stop is heard meanwhile.
+/// Initial and maximum timeout of one request, which a stop cannot interrupt.
 pub(super) const STEP: (Duration, Duration) = (Duration::from_millis(400), Duration::from_secs(1));
-/// The pause between two questions.
+/// The pause between two requests.
 const PAUSE: Duration = Duration::from_millis(500);
 
 impl Context {
-    /// Asks for partitions' ranges until their brokers answer, the deadline passes, or the stop is requested. Returns them in the
-    /// same order.
+    /// Requests the partitions' ranges until their brokers respond, the deadline passes, or a stop is
+    /// requested. Returns them in the same order.
     pub(super) fn ranges(
         &self,
         consumer: &BaseConsumer<Self>,
@@ -33,8 +33,8 @@ impl Context {
         let mut topics: Vec<&str> = partitions.iter().map(|(topic, _)| topic.as_ref()).collect();
         topics.sort_unstable();
         topics.dedup();
-        // Before the watermarks: should the topic be recreated between the two, they are of the topic that the chain is not of, and
-        // the next look at the ids says so.
+        // Ids before watermarks: if the topic is recreated in between, the ids are those of the old topic,
+        // and the next check of the ids notices it.
         let asked = self.persist(deadline, |step| topic_ids(consumer.client(), &topics, step));
         let ids = asked.map_err(|refused| refused.about("topic id", first, None))?;
         let range = |partition: &Partition| {
@@ -51,7 +51,7 @@ impl Context {
         partitions.iter().map(range).collect()
     }
 
-    /// The range of one partition.
+    /// Requests the range of one partition.
     pub(super) fn range(
         &self,
         consumer: &BaseConsumer<Self>,
@@ -62,7 +62,7 @@ impl Context {
         asked.into_iter().next().ok_or_else(none)
     }
 
-    /// Asks in short steps, between which the stop is heard. Waiting for a broker counts as progress.
+    /// Requests in short steps, between which a stop is noticed. Waiting for a broker counts as progress.
     pub(super) fn persist<T>(
         &self,
         deadline: Instant,
@@ -85,11 +85,11 @@ impl Context {
     }
 }
 
-/// Why a broker gave no answer.
+/// Why a broker did not respond.
 pub(super) enum Refused {
-    /// The stop was requested first.
+    /// A stop was requested first.
     Stopped,
-    /// It had none in time, or this one.
+    /// The request timed out or failed.
     Kafka(KafkaError),
 }
 

@@ -1,4 +1,4 @@
-//! Partitions come, go, and begin anew.
+//! Opens, reopens and closes the lanes of partitions.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use super::flow::Flow;
 use super::{Begin, ErrorKind, LaneError, Partition};
 
 impl Context {
-    /// Opens a lane anew at its chain's tail and moves the consumer there.
+    /// Reopens a lane at its chain's tail and seeks the consumer there.
     pub(super) fn reopen(
         &self,
         consumer: &BaseConsumer<Self>,
@@ -25,7 +25,8 @@ impl Context {
         self.begin_anew(consumer, partition)
     }
 
-    /// Opens the lane of an assigned partition that has none, at its chain's tail, and moves the consumer there.
+    /// Opens the lane of an assigned partition that has none, at its chain's tail, and seeks the consumer
+    /// there.
     pub(super) fn begin_anew(
         &self,
         consumer: &BaseConsumer<Self>,
@@ -59,7 +60,7 @@ impl Context {
         Ok(())
     }
 
-    /// Opens the lanes of an assignment. Returns the partitions with the offsets at which reading begins.
+    /// Opens the lanes of an assignment. Returns the partitions with their start offsets.
     pub(super) fn assign(
         &self,
         consumer: &BaseConsumer<Self>,
@@ -88,7 +89,7 @@ impl Context {
         Ok(placed)
     }
 
-    /// Closes the lanes of partitions that are taken away, or lost already.
+    /// Closes the lanes of partitions that are revoked, or already lost.
     pub(super) fn release(&self, consumer: &BaseConsumer<Self>, list: &TopicPartitionList) {
         let held: Vec<Partition> = {
             let flow = self.flow();

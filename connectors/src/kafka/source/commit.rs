@@ -1,6 +1,7 @@
-//! What is committed to Kafka: how far files are durable, as a hint for lag and autoscaling.
+//! Commits durable offsets to Kafka, as a hint for lag and autoscaling.
 //!
-//! A hint is worth no wait: no commit here blocks, and after a stop none is begun unless the coordinator answers.
+//! A hint is not worth a wait: no commit here blocks, and after a stop none begins unless the coordinator
+//! responds.
 
 use std::time::Duration;
 
@@ -19,8 +20,8 @@ pub(super) fn commit_receipts(consumer: &BaseConsumer<Context>, receipts: &[Rece
     commit(consumer);
 }
 
-/// The same before the consumer leaves, if the coordinator answers within `patience`: closing a consumer waits for commits
-/// under way.
+/// Commits in the same way before the consumer leaves, if the coordinator responds within `patience`: closing
+/// a consumer waits for pending commits.
 pub(super) fn commit_last(consumer: &BaseConsumer<Context>, receipts: &[Receipt], patience: Duration) {
     release(consumer, receipts);
     let list = released(consumer);
@@ -33,7 +34,7 @@ pub(super) fn commit_last(consumer: &BaseConsumer<Context>, receipts: &[Receipt]
     }
 }
 
-/// Begins to commit what was released. A failure costs nothing but an old hint, so it is only logged.
+/// Begins to commit the released offsets. A failure only leaves the hint outdated, so it is logged.
 pub(super) fn commit(consumer: &BaseConsumer<Context>) {
     let list = released(consumer);
     if list.count() > 0 {
@@ -46,7 +47,7 @@ fn release(consumer: &BaseConsumer<Context>, receipts: &[Receipt]) {
     receipts.iter().for_each(|receipt| flow.release(receipt));
 }
 
-/// Takes the offsets that were released and not committed yet.
+/// Takes the released offsets that are not committed yet.
 fn released(consumer: &BaseConsumer<Context>) -> TopicPartitionList {
     let mut list = TopicPartitionList::new();
     for ((topic, partition), next) in consumer.context().flow().take_released() {

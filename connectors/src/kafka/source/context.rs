@@ -1,4 +1,4 @@
-//! Rebalances and back-pressure: where partitions come, go, pause and resume.
+//! Handles rebalances and back-pressure: opens, closes, pauses and resumes partitions.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,27 +26,27 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// The lanes themselves.
+    /// Returns the lanes.
     pub(super) fn lanes(&self) -> &dyn Lanes {
         self.lanes.as_ref()
     }
 
-    /// The stop that every wait hears.
+    /// Returns the stop that interrupts every wait.
     pub(super) const fn stop(&self) -> &Stop {
         &self.stop
     }
 
-    /// How long lanes may drain.
+    /// Returns the limit for draining lanes.
     pub(super) const fn drain(&self) -> Duration {
         self.drain
     }
 
-    /// What the consumer logs in with besides its settings.
+    /// Returns the consumer's login in addition to its settings.
     pub(super) const fn login(&self) -> &Login {
         &self.login
     }
 
-    /// A context without lanes.
+    /// Returns a context without lanes.
     pub(super) fn new(lanes: Arc<dyn Lanes>, settings: &SourceSettings, login: Login) -> Self {
         Self {
             lanes,
@@ -57,13 +57,13 @@ impl Context {
         }
     }
 
-    /// The lanes' state. Not to be held while a callback may run.
+    /// Locks the lanes' state. The caller must not hold it while a callback may run.
     pub(super) fn flow(&self) -> MutexGuard<'_, Flows> {
-        // A panic while it was held cannot leave it inconsistent: each change is one insertion or removal.
+        // A panic cannot leave it inconsistent: each change is one insertion or removal.
         self.flow.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a record to its lane, or keeps it and pauses its partition.
+    /// Passes a record to its lane, or keeps it and pauses its partition.
     pub(super) fn deliver(&self, consumer: &BaseConsumer<Self>, record: RawRecord) {
         let full = self.flow().deliver(self.lanes.as_ref(), record);
         if let Some(partition) = full {
@@ -71,10 +71,10 @@ impl Context {
         }
     }
 
-    /// Gives waiting records to lanes that have room, and resumes those that have none waiting.
+    /// Passes waiting records to lanes that have room, and resumes those without waiting records.
     ///
-    /// Pausing throws away what librdkafka has fetched ahead, so a lane is resumed only once it has room for a good
-    /// deal more.
+    /// A pause discards librdkafka's prefetched records, so a lane is resumed only once it has substantially
+    /// more room.
     pub(super) fn refill(&self, consumer: &BaseConsumer<Self>) {
         let resumed = self.flow().refill(self.lanes.as_ref());
         for partition in &resumed {
@@ -83,7 +83,7 @@ impl Context {
     }
 }
 
-/// Pauses an assigned partition, or resumes it.
+/// Pauses or resumes an assigned partition.
 pub(super) fn pause(consumer: &BaseConsumer<Context>, (topic, partition): &Partition, on: bool) {
     let mut list = TopicPartitionList::new();
     list.add_partition(topic, *partition);
@@ -93,7 +93,7 @@ pub(super) fn pause(consumer: &BaseConsumer<Context>, (topic, partition): &Parti
         consumer.resume(&list)
     };
     if let Err(error) = result {
-        // It was taken away meanwhile; the rebalance that follows settles its lane.
+        // It was revoked in the meantime; the rebalance that follows closes its lane.
         tracing::debug!(%topic, partition, %error, on, "pause or resume");
     }
 }
@@ -123,7 +123,7 @@ impl ClientContext for Context {
             let flow = self.flow();
             for (topic, of_topic) in &statistics.topics {
                 for (&partition, of_partition) in &of_topic.partitions {
-                    // What readers of committed records see ends where the first open transaction begins.
+                    // Consumers of committed records see the log up to the first open transaction.
                     let high = match of_partition.ls_offset {
                         stable if stable >= 0 => stable,
                         _ => of_partition.hi_offset,
@@ -156,7 +156,7 @@ impl ConsumerContext for Context {
                     Ok(placed) => placed,
                     Err(error) => {
                         self.flow().failed = Some(error);
-                        // Take nothing: the run ends at the next turn of the loop.
+                        // Assign nothing: the run ends in the next iteration of the loop.
                         TopicPartitionList::new()
                     }
                 };

@@ -1,4 +1,4 @@
-//! What waiting mends, and what ends the run.
+//! Distinguishes errors that pass by waiting from those that end the run.
 
 use std::time::{Duration, Instant};
 
@@ -10,18 +10,18 @@ use super::unreadable::is_unreadable;
 use super::{Credentials, ErrorKind, SourceError, fault};
 use crate::kafka::token::Login;
 
-/// Refusals that are so far apart have nothing to do with each other: librdkafka logs in again within seconds, and tells
-/// a failure that repeats at least every 30 s.
+/// Refusals this far apart are unrelated: librdkafka retries a login within seconds, and reports a repeated
+/// failure at least every 30 s.
 const APART: Duration = Duration::from_secs(90);
 
-/// How long the login has been failing.
+/// Tracks for how long the login has failed.
 pub(super) struct Faults {
     patience: Duration,
     refused: Option<(Instant, Instant)>,
 }
 
 impl Faults {
-    /// Nothing has failed yet.
+    /// Starts without a failure.
     pub(super) const fn new(patience: Duration) -> Self {
         Self {
             patience,
@@ -29,12 +29,13 @@ impl Faults {
         }
     }
 
-    /// Whether there has been no token for too long. A server that is away is waited for, as brokers are.
+    /// Returns an error if no token has been available for too long. Lethe waits for an unavailable server,
+    /// as for brokers.
     pub(super) fn look(&self, login: &Login) -> Result<(), SourceError> {
         match login.trouble() {
             Some((since, error)) if !error.is_temporary() && since > self.patience => {
                 Err(SourceError::Login(format!(
-                    "no token to log in with for {} s: {error}",
+                    "no token for the login for {} s: {error}",
                     since.as_secs()
                 )))
             }
@@ -42,7 +43,7 @@ impl Faults {
         }
     }
 
-    /// The brokers refused the login at this time; true if that may still pass.
+    /// Records a refused login. Returns whether it may still resolve.
     fn refused(&mut self, now: Instant) -> bool {
         let first = match self.refused {
             Some((first, last)) if now.saturating_duration_since(last) < APART => first,
@@ -53,7 +54,8 @@ impl Faults {
     }
 }
 
-/// Most errors pass: librdkafka tries again by itself. Errors that a retry cannot fix end the run.
+/// Handles an error of the consumer. Most resolve, since librdkafka retries by itself; errors that a retry
+/// cannot fix end the run.
 pub(super) fn consumer_error(
     consumer: &BaseConsumer<Context>,
     faults: &mut Faults,
@@ -73,12 +75,12 @@ pub(super) fn consumer_error(
         }
         (_, Some(Code::AutoOffsetReset | Code::OffsetOutOfRange)) => {
             if let Err(error) = consumer.context().out_of_range(consumer) {
-                // The poll loop ends the run, as after an assignment.
+                // The poll loop ends the run, as after a failed assignment.
                 consumer.context().flow().failed = Some(error);
             }
             Ok(())
         }
-        // No token comes under the same code as a login refused; `look` has an eye on it.
+        // A missing token has the same code as a refused login; `look` handles it.
         (_, Some(Code::Authentication)) if consumer.context().login().trouble().is_some() => Ok(()),
         (_, Some(Code::SaslAuthenticationFailed | Code::Authentication))
             if faults.refused(Instant::now()) =>
@@ -96,7 +98,7 @@ pub(super) fn consumer_error(
     }
 }
 
-/// What kind of error it is.
+/// Returns the kind of an error.
 fn kind(error: &KafkaError) -> ErrorKind {
     if is_unreadable(error) {
         return ErrorKind::Unreadable;
@@ -116,8 +118,8 @@ fn kind(error: &KafkaError) -> ErrorKind {
     }
 }
 
-/// Whether librdkafka has given this client up, for instance because another member took its static name. The code is then
-/// the cause's, not `Fatal`.
+/// Returns whether librdkafka has given up this client, for instance because another member took its static
+/// name. The code is then that of the cause, not `Fatal`.
 const fn is_fatal(error: &KafkaError) -> bool {
     matches!(error, KafkaError::MessageConsumptionFatal(_))
 }
@@ -141,7 +143,7 @@ mod tests {
         let mut at = |seconds| faults.refused(start + Duration::from_secs(seconds));
         assert!(at(0) && at(60) && at(99));
         assert!(!at(101) && !at(150));
-        assert!(at(300), "what was refused long before has been let in since");
+        assert!(at(300), "the login has succeeded since the first refusal");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What the poll thread knows of each lane, and what it does with records: no broker and no clock, so that the simulation
-//! runs the same code.
+//! The poll thread's state of each lane, and the handling of records. It uses no broker and no clock, so that
+//! the simulation runs the same code.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -8,30 +8,30 @@ use std::time::{Duration, Instant};
 use super::{Begin, LaneError, Lanes, LogRange, Partition, RawRecord};
 use crate::sink::Receipt;
 
-/// Times in a row that a member may be thrown out before anything of what it has to read is durable.
+/// Maximum number of consecutive evictions before the member makes anything durable.
 pub const MOST_EVICTIONS: u32 = 5;
-/// Evictions that are so far apart have nothing to do with each other.
+/// Evictions this far apart are unrelated.
 const APART: Duration = Duration::from_secs(1800);
 
-/// One lane, as the poll thread sees it.
+/// The poll thread's state of one lane.
 #[derive(Debug)]
 pub struct Flow {
-    /// One past the last record that the lane was given or that waits for it. Transactions' markers and what
-    /// compaction took away do not move it.
+    /// The offset after the last record that the lane has or that waits for it. Transaction markers and
+    /// compacted records do not advance it.
     pub next: i64,
-    /// Records that the lane had no room for, in order. Not empty only while the partition is paused.
+    /// Records for which the lane had no room, in order. Empty unless the partition is paused.
     pub waiting: VecDeque<RawRecord>,
-    /// One past the last durable offset, not yet committed.
+    /// The offset after the last durable one, if it is not committed yet.
     pub released: Option<i64>,
-    /// Not to be resumed.
+    /// Whether the lane is halted and must not be resumed.
     pub halted: bool,
-    /// The topic's id when the lane began, if the brokers tell.
+    /// The topic's id when the lane began, if the brokers provide one.
     pub topic_id: Option<Arc<str>>,
-    /// Records before this offset are of the topic of that id for certain.
+    /// Records before this offset certainly belong to the topic with that id.
     pub confirmed: i64,
-    /// One past the last offset that is durable.
+    /// The offset after the last durable one.
     durable: i64,
-    /// Where the log ended when the lane began.
+    /// The log's end when the lane began.
     end: i64,
 }
 
@@ -54,34 +54,34 @@ impl Flow {
         }
     }
 
-    /// Whether all records that the lane was given are of the topic that it began with for certain.
+    /// Returns whether all records of the lane certainly belong to the topic that it began with.
     pub const fn is_confirmed(&self) -> bool {
         self.next <= self.confirmed
     }
 
-    /// Whether there is something to read or to make durable.
+    /// Returns whether there are records to read or to make durable.
     const fn owes(&self) -> bool {
         !self.halted && (self.durable < self.next || self.next < self.end)
     }
 }
 
-/// All lanes, as the poll thread sees them.
+/// The poll thread's state of all lanes.
 #[derive(Debug, Default)]
 pub struct Flows {
-    /// Each lane's.
+    /// The state of each lane.
     pub lanes: BTreeMap<Partition, Flow>,
-    /// The paused ones among them that wait for room.
+    /// Paused lanes that wait for room.
     pub stalled: Vec<Partition>,
-    /// Whether the group has given this member its share, be it nothing.
+    /// Whether the group has assigned this member its share, which may be empty.
     pub settled: bool,
-    /// Why an assignment failed, or that it was stopped.
+    /// Why an assignment failed or was stopped.
     pub failed: Option<LaneError>,
-    /// How often lanes were opened.
+    /// Number of times that lanes were opened.
     pub assignments: u64,
     evictions: Evictions,
 }
 
-/// How often in a row the group has thrown the member out before anything was durable.
+/// Number of consecutive evictions before anything was durable.
 #[derive(Clone, Copy, Debug, Default)]
 struct Evictions {
     row: u32,
@@ -89,10 +89,10 @@ struct Evictions {
 }
 
 impl Flows {
-    /// Hands a record to its lane, or keeps it. Returns the partition if it must be paused.
+    /// Passes a record to its lane, or keeps it. Returns the partition if it must be paused.
     pub fn deliver(&mut self, lanes: &dyn Lanes, record: RawRecord) -> Option<Partition> {
         let partition = (Arc::clone(&record.at.topic), record.at.partition);
-        // No lane: fetched before the partition was taken away; the member that has it now reads the record again.
+        // No lane: the record was fetched before the partition was revoked, and the new owner reads it again.
         let lane = self.lanes.get_mut(&partition).filter(|lane| !lane.halted)?;
         lane.next = record.at.offset + 1;
         if !lane.waiting.is_empty() {
@@ -105,7 +105,8 @@ impl Flows {
         Some(partition)
     }
 
-    /// Gives waiting records to lanes that have room. Returns the partitions that have none waiting and are to be resumed.
+    /// Passes waiting records to lanes that have room. Returns the partitions without waiting records, to be
+    /// resumed.
     pub fn refill(&mut self, lanes: &dyn Lanes) -> Vec<Partition> {
         let mut resumed = Vec::new();
         let flows = &mut self.lanes;
@@ -135,7 +136,7 @@ impl Flows {
         self.lanes.iter_mut().filter_map(released).collect()
     }
 
-    /// Forgets partitions that were taken away.
+    /// Removes revoked partitions.
     pub fn remove(&mut self, partitions: &[Partition]) {
         for partition in partitions {
             self.lanes.remove(partition);
@@ -143,13 +144,13 @@ impl Flows {
         }
     }
 
-    /// Notes an offset that may be committed.
+    /// Records an offset that may be committed.
     pub fn release(&mut self, receipt: &Receipt) {
         let chain = receipt.chain();
         self.journalled(&(Arc::clone(&chain.topic), chain.partition), receipt.next());
     }
 
-    /// The same of records that are durable where no chain is.
+    /// Records such an offset for a consumer without a chain.
     pub fn journalled(&mut self, partition: &Partition, next: i64) {
         self.evictions.row = 0;
         if let Some(lane) = self.lanes.get_mut(partition) {
@@ -158,19 +159,21 @@ impl Flows {
         }
     }
 
-    /// Has a partition be read no further, and drops what waits for its lane. False if that is so already, or if it has none.
+    /// Stops reading a partition and drops its waiting records. Returns false if it is stopped already, or
+    /// has no lane.
     pub fn hold(&mut self, partition: &Partition) -> bool {
         let Some(lane) = self.lanes.get_mut(partition).filter(|lane| !lane.halted) else {
             return false;
         };
         lane.halted = true;
-        // What no lane had room for is not written; it is read again if the lane goes on.
+        // Waiting records are not written; they are read again if the lane resumes.
         lane.waiting.clear();
         self.stalled.retain(|stalled| stalled != partition);
         true
     }
 
-    /// The group has thrown this member out. It counts if there was something to do: a member that has nothing to read loses nothing.
+    /// Records that the group has evicted this member. It counts only if there was work: a member without any
+    /// loses nothing.
     pub fn evicted(&mut self, now: Instant) {
         if !self.lanes.values().any(Flow::owes) {
             return;
@@ -183,7 +186,7 @@ impl Flows {
         };
     }
 
-    /// Whether this goes on in a loop: the member is thrown out again and again and gets nothing done in between.
+    /// Returns whether the member is evicted repeatedly without making progress in between.
     pub const fn is_evicted_in_a_loop(&self) -> bool {
         self.evictions.row >= MOST_EVICTIONS
     }
@@ -221,11 +224,11 @@ mod tests {
         assert!(!times(&mut behind, now, MOST_EVICTIONS - 1));
         assert!(times(&mut behind, now, 1));
         let mut caught_up = flows(10, 10);
-        assert!(!times(&mut caught_up, now, 100), "it has nothing to do");
+        assert!(!times(&mut caught_up, now, 100), "there is no work");
         if let Some(lane) = caught_up.lanes.get_mut(&place()) {
             lane.next = 12;
         }
-        assert!(times(&mut caught_up, now, MOST_EVICTIONS), "it holds rows");
+        assert!(times(&mut caught_up, now, MOST_EVICTIONS), "the lane holds rows");
     }
 
     #[test]
@@ -242,7 +245,7 @@ mod tests {
     fn a_lane_is_confirmed_up_to_the_last_question() {
         let mut flows = flows(3, 10);
         let lane = flows.lanes.get_mut(&place()).expect("it was just inserted");
-        assert!(lane.is_confirmed(), "it was given nothing");
+        assert!(lane.is_confirmed(), "the lane has no records");
         lane.next = 7;
         assert!(!lane.is_confirmed());
         lane.confirmed = 7;

@@ -1,8 +1,8 @@
-//! When a run that is to end has reached its end.
+//! Decides when a finite run has reached its end.
 //!
-//! The group's word is not enough: a member that was killed while the group made up its mind keeps its partitions until
-//! its session ends, and a member that came first may die before it has written its share. So what counts for a
-//! partition of this member is what its lane was given, and for another's what its chain holds.
+//! The group's assignment does not suffice: a member that was killed during a rebalance keeps its partitions
+//! until its session times out, and the first member may die before it has written its share. So for a
+//! partition of this member the records of its lane count, and for another member's the content of its chain.
 
 use std::time::{Duration, Instant};
 
@@ -15,20 +15,20 @@ use super::{Credentials, LaneError, LogRange, SourceError, fault};
 use crate::Stop;
 use crate::kafka::token::Quiet;
 
-/// How often lanes are looked at.
+/// How often to check lanes.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How often chains and logs are: that asks the store and the brokers.
+/// How often to check chains and logs, which needs requests to the store and the brokers.
 const ASK_EVERY: Duration = Duration::from_secs(2);
-/// A partition of this member that has not reached its end may only lack a fetch: its log is asked for once nothing has
-/// come for so long.
+/// A partition of this member below its end may only wait for a fetch, so its log is queried only after this
+/// long without a record.
 const QUIET: Duration = Duration::from_secs(1);
-/// How long the brokers may take to say whether a log holds a record.
+/// Timeout for the brokers to tell whether a log holds a record.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// A range, and how far it has been read or written.
+/// A range, and the offset up to which it is read or written.
 type Behind = (LogRange, i64);
 
-/// The ranges that are to be written before the run ends.
+/// The ranges to write before the run ends.
 pub(super) struct Goal {
     open: Vec<LogRange>,
     last_record: Instant,
@@ -48,12 +48,13 @@ impl Goal {
         }
     }
 
-    /// A record came.
+    /// Notes that a record arrived.
     pub(super) fn go_on(&mut self) {
         self.last_record = Instant::now();
     }
 
-    /// Whether every record of the ranges is in a lane of this member, which has yet to drain, or in its chain.
+    /// Returns whether every record of the ranges is in a lane of this member, which must still drain, or in
+    /// its chain.
     pub(super) fn is_reached(
         &mut self,
         credentials: &Credentials,
@@ -75,19 +76,19 @@ impl Goal {
             return Ok(false);
         }
         if !others.is_empty() {
-            // A member that waits for this one sees only what is written.
+            // A member that waits for this one sees only written records.
             context.lanes().flush();
         }
         let written = match context.lanes().written(&others) {
             Ok(written) => written,
-            // The poll loop hears the stop as well.
+            // The poll loop notices the stop as well.
             Err(LaneError::Stopped) => return Ok(false),
             Err(LaneError::Failed(why)) => return Err(SourceError::Sink(why)),
         };
         for (range, written) in others.into_iter().zip(written) {
             match written {
                 Some(next) if next < range.high => behind.push((range, next)),
-                // Nobody takes back what a chain has.
+                // A chain never shrinks.
                 _ => self.open.retain(|open| open.partition != range.partition),
             }
         }
@@ -97,15 +98,15 @@ impl Goal {
         if !reached && !self.told {
             tracing::info!(
                 partitions = behind.len(),
-                "what is left is with other members of the group, or with one that has died: waiting for it"
+                "waiting for partitions of other members of the group, which may have died"
             );
             self.told = true;
         }
         Ok(reached)
     }
 
-    /// Ranges that lanes of this member have yet to reach, with where they are, and those of partitions that it does not
-    /// have. None while neither is worth asking.
+    /// Returns the ranges that lanes of this member have not finished, with their positions, and the ranges
+    /// of partitions that other members have. `None` while neither needs a request.
     fn look(&self, context: &Context) -> Option<(Vec<Behind>, Vec<LogRange>)> {
         let flow = context.flow();
         if !flow.settled {
@@ -124,15 +125,15 @@ impl Goal {
     }
 }
 
-/// Whether a log holds a record from an offset to before its range's end. Transactions' markers, aborted records and what
-/// compaction took away are offsets without a record: no reader ever comes by them. True if the brokers
-/// do not answer, or if the stop is requested meanwhile.
+/// Returns whether a log holds a record between an offset and its range's end. Transaction markers, aborted
+/// records and compacted records leave offsets without a record, which no consumer ever reaches. True if the
+/// brokers do not respond, or if a stop is requested.
 fn holds_record(credentials: &Credentials, behind: &[Behind], stop: &Stop) -> Result<bool, KafkaError> {
     let mut client = credentials.client.clone();
-    // It joins no group: it is told what to read.
+    // It joins no group; its partitions are assigned explicitly.
     client.remove("group.instance.id");
     let mut left = behind;
-    // The binding's news of an end names no topic, so one topic is asked for at a time.
+    // The binding's end-of-partition event names no topic, so topics are checked one at a time.
     while let Some((first, _)) = left.first() {
         let topic = &first.partition.0;
         let count = left

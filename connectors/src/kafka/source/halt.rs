@@ -1,4 +1,4 @@
-//! Partitions that cannot be read on from where their lanes are.
+//! Halts partitions that cannot be read further.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use super::{Credentials, Halt, LaneError, LogRange, Partition};
 use crate::kafka::ids::topic_ids;
 
 impl Context {
-    /// Has a partition be read no further. False if it is not, already or any more.
+    /// Stops reading a partition. Returns false if it is stopped already, or no longer assigned.
     fn hold(&self, consumer: &BaseConsumer<Self>, partition: &Partition) -> bool {
         let held = self.flow().hold(partition);
         if held {
@@ -24,7 +24,7 @@ impl Context {
         held
     }
 
-    /// Halts the lanes whose next batch cannot be read, once they have written what comes before it.
+    /// Halts the lanes whose next batch is unreadable, once they have written the records before it.
     pub(super) fn halt_unreadable(
         &self,
         consumer: &BaseConsumer<Self>,
@@ -58,14 +58,14 @@ impl Context {
         }
     }
 
-    /// Sees to the lanes whose place the log does not have.
+    /// Handles the lanes whose position is outside the log.
     ///
-    /// Where the log begins after it, the lane writes what it holds, which nobody can read again, and begins anew: another member
-    /// may have written what the log no longer has. If not, the lanes themselves halt it. Where the log ends before it, the
-    /// lane halts.
+    /// If the log begins after the position, the lane writes its records, which cannot be read again, and
+    /// reopens: another member may have written the missing ones. Otherwise the lanes themselves halt it. If
+    /// the log ends before the position, the lane halts.
     ///
     /// # Errors
-    /// If a lane cannot be opened anew.
+    /// An error if a lane cannot be reopened.
     pub(super) fn out_of_range(&self, consumer: &BaseConsumer<Self>) -> Result<(), LaneError> {
         let positions = match consumer.position() {
             Ok(positions) => positions,
@@ -76,7 +76,7 @@ impl Context {
         };
         for element in positions.elements() {
             let partition: Partition = (element.topic().into(), element.partition());
-            // If no broker answers, the error comes again, and so does this question.
+            // If no broker responds, the error comes again, and with it this check.
             let Ok((low, high)) = consumer.fetch_watermarks(element.topic(), element.partition(), STEP.1)
             else {
                 continue;
@@ -96,7 +96,8 @@ impl Context {
                 continue;
             }
             match self.made_anew(consumer, &partition) {
-                // A log that ends before what was read holds none of it: all that the lane has is of the topic before.
+                // If the log ends before the position, it holds none of the lane's records: all of them
+                // belong to the old topic.
                 Some(halt) => self.halt_made_anew(&partition, &halt, true),
                 None => {
                     let topic_id = None;
@@ -113,7 +114,7 @@ impl Context {
         Ok(())
     }
 
-    /// Whether the topic has another id than the lane began with, as far as a broker answers.
+    /// Returns whether the topic's id differs from the lane's, as far as a broker responds.
     fn made_anew(&self, consumer: &BaseConsumer<Self>, partition: &Partition) -> Option<Halt> {
         let before = self.flow().lanes.get(partition)?.topic_id.clone()?;
         let ids = topic_ids(consumer.client(), &[&partition.0], STEP.1).ok()?;
@@ -121,7 +122,7 @@ impl Context {
         (before != now).then_some(Halt::MadeAnew { before, now })
     }
 
-    /// Halts the lanes of a topic that was recreated while it was read.
+    /// Halts the lanes of a topic that was recreated during the run.
     pub(super) fn topic_made_anew(&self, consumer: &BaseConsumer<Self>, topic: &str, now: &Arc<str>) {
         let other: Vec<(Partition, Halt, bool)> = {
             let flow = self.flow();
@@ -141,7 +142,8 @@ impl Context {
         }
     }
 
-    /// Halts such a lane. It writes what it holds only if all of that is of the topic before: offsets of one chain are of one log.
+    /// Halts such a lane. It writes its records only if all belong to the old topic, since the offsets of a
+    /// chain must come from one log.
     fn halt_made_anew(&self, partition: &Partition, halt: &Halt, is_sound: bool) {
         let lanes = std::slice::from_ref(partition);
         if is_sound {

@@ -1,4 +1,4 @@
-//! What the consumer and its lanes hand each other.
+//! The interface between the consumer and its lanes.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,17 +10,17 @@ use crate::sink::Receipt;
 /// A partition of a topic.
 pub type Partition = (Arc<str>, i32);
 
-/// A partition's log as the broker has it.
+/// The range of a partition's log, from its broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogRange {
     /// Topic and partition.
     pub partition: Partition,
-    /// The first offset that is there.
+    /// The first available offset.
     pub low: i64,
-    /// One past the last offset that readers see.
+    /// The offset after the last one that consumers see.
     pub high: i64,
-    /// The topic's id, as Kafka's own tools print it; none if the brokers have none, or for a file. A topic that was deleted
-    /// and recreated has another, and its offsets are of other records.
+    /// The topic's id as Kafka's own tools print it; `None` if the brokers have none, or for a file. A topic
+    /// that was deleted and recreated has another id, and its offsets belong to other records.
     pub topic_id: Option<Arc<str>>,
 }
 
@@ -33,20 +33,20 @@ pub enum Begin {
     Halted,
 }
 
-/// Why a partition that stays assigned is read no further.
+/// Why an assigned partition is no longer read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halt {
-    /// The log ends before the offset that the lane is at.
+    /// The log ends before the lane's position.
     BeyondTheEnd(LogRange),
-    /// The batch at an offset cannot be read, and why. The lane was drained before.
+    /// The batch at an offset cannot be read. The lane was drained before.
     Unreadable {
         /// The batch's first offset.
         offset: i64,
-        /// What librdkafka reports.
+        /// librdkafka's error.
         why: String,
     },
-    /// The topic was deleted and recreated while it was read. The lane has written what was certainly of the topic before, or
-    /// was dropped.
+    /// The topic was deleted and recreated during the run. The lane has written the records that certainly
+    /// belong to the old topic, or was dropped.
     MadeAnew {
         /// The topic's id when the lane began.
         before: Arc<str>,
@@ -55,10 +55,10 @@ pub enum Halt {
     },
 }
 
-/// What kind of error a consumer met, for counting.
+/// The kind of a consumer's error, for counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// A right to the topic, the group or the cluster is missing.
+    /// A permission on the topic, the group or the cluster is missing.
     Authorization,
     /// The login is refused.
     Login,
@@ -66,11 +66,11 @@ pub enum ErrorKind {
     Topic,
     /// Another member has this one's static name.
     Fenced,
-    /// The group has thrown this member out.
+    /// The group has evicted this member.
     Evicted,
     /// A batch cannot be read.
     Unreadable,
-    /// Anything else; librdkafka tries again by itself.
+    /// Any other error; librdkafka retries by itself.
     Other,
 }
 
@@ -86,7 +86,7 @@ impl ErrorKind {
         Self::Other,
     ];
 
-    /// The name in metrics.
+    /// Returns the name in metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Authorization => "authorization",
@@ -100,18 +100,18 @@ impl ErrorKind {
     }
 }
 
-/// One record as it was fetched.
+/// A fetched record.
 #[derive(Debug)]
 pub struct RawRecord {
     /// Topic, partition, offset.
     pub at: Coordinates,
-    /// The payload; none for a tombstone.
+    /// The payload; `None` for a tombstone.
     pub payload: Option<Payload>,
-    /// When it was produced or appended, in ms since 1970, if the topic tells.
+    /// When it was produced or appended, in ms since 1970, if the topic stores it.
     pub timestamp: Option<i64>,
 }
 
-/// A record's payload. Prints as its length.
+/// A record's payload. `Debug` prints only its length.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Payload(pub Vec<u8>);
 
@@ -121,54 +121,58 @@ impl std::fmt::Debug for Payload {
     }
 }
 
-/// Why the lanes did not do what the consumer asked for.
+/// Why the lanes could not carry out a request of the consumer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaneError {
-    /// The program was asked to stop while it waited. The run ends in order.
+    /// A stop was requested during a wait. The run ends in order.
     #[error("stopped while waiting")]
     Stopped,
-    /// The sink cannot be read, or the brokers did not answer. The run ends.
+    /// The sink cannot be read, or the brokers did not respond. The run ends.
     #[error("{0}")]
     Failed(String),
 }
 
-/// Asks for a partition's range anew.
+/// Requests a partition's range again.
 pub type Again<'a> = dyn Fn(&Partition) -> Result<LogRange, LaneError> + 'a;
 
-/// What the pipeline does for the consumer. Every method is called on the poll thread.
+/// The pipeline as the consumer sees it. Every method is called on the poll thread.
 pub trait Lanes: Send + Sync {
-    /// Partitions are assigned: opens a lane for each and says where it begins, in the same order.
+    /// Opens a lane for each assigned partition and returns their start positions, in the same order.
     ///
-    /// A range is asked for before the chain is read, and this process may stand still between the two while another
-    /// goes on: before a chain is said to be ahead of its log, `again` asks for the range anew.
+    /// A range is requested before the chain is read, and another process may append while this one is
+    /// suspended between the two. So before a chain is reported to be ahead of its log, `again` requests the
+    /// range once more.
     ///
     /// # Errors
-    /// [`LaneError::Failed`] if the sink cannot be read: the run ends, since to begin anywhere else would lose or repeat
-    /// notes. [`LaneError::Stopped`] if the program was asked to stop meanwhile.
+    /// [`LaneError::Failed`] if the sink cannot be read: the run ends, since any other start would lose or
+    /// repeat notes. [`LaneError::Stopped`] if a stop was requested in the meantime.
     fn assign(&self, ranges: &[LogRange], again: &Again<'_>) -> Result<Vec<Begin>, LaneError>;
-    /// Hands a record to its lane, or gives it back if the lane is full.
+    /// Passes a record to its lane, or returns it if the lane is full.
     fn offer(&self, record: RawRecord) -> Result<(), RawRecord>;
-    /// Whether the lane has worked off enough that its partition is worth resuming.
+    /// Returns whether the lane has enough room to resume its partition.
     fn has_room(&self, partition: &Partition) -> bool;
-    /// Partitions go to another member: drains their lanes until the deadline, then drops what is left. The answer is
-    /// what became durable meanwhile.
+    /// Drains the lanes of revoked partitions until the deadline, then drops the rest. Returns the receipts
+    /// of files that became durable in the meantime.
     fn revoke(&self, partitions: &[Partition], deadline: Instant) -> Vec<Receipt>;
-    /// How far the chains of partitions that other members have are written: one past the last offset. None where
-    /// nothing is owed: a chain that begins at the latest record and has not begun, or one that halts for an operator.
+    /// Returns how far the chains of other members' partitions are written: the offset after the last. `None`
+    /// if nothing is outstanding: for a chain that starts at the latest record and has not begun, or one that
+    /// is halted for an operator.
     ///
     /// # Errors
     /// As [`Lanes::assign`].
     fn written(&self, ranges: &[LogRange]) -> Result<Vec<Option<i64>>, LaneError>;
-    /// Has every lane write what it holds: other members wait to see it.
+    /// Makes every lane write its rows, since other members wait to see them.
     fn flush(&self);
-    /// Partitions are lost, perhaps long ago: drops their lanes at once.
+    /// Drops the lanes of partitions that were lost, perhaps long ago.
     fn lose(&self, partitions: &[Partition]);
-    /// A partition is read no further: drops its lane, if it still has one. The partition stays assigned and paused.
+    /// Drops the lane of a partition that is no longer read, if it has one. The partition stays assigned and
+    /// paused.
     fn halt(&self, partition: &Partition, why: &Halt);
-    /// The consumer met an error.
+    /// Reports an error of the consumer.
     fn erred(&self, _kind: ErrorKind) {}
-    /// The poll thread is alive: told with every poll.
+    /// Reports that the poll thread is alive, at every poll.
     fn polled(&self) {}
-    /// Where the log of an assigned partition ends now, as its broker last said: told every [`SourceSettings::statistics`](super::SourceSettings::statistics).
+    /// Reports the end of an assigned partition's log, as the broker last sent it, every
+    /// [`SourceSettings::statistics`](super::SourceSettings::statistics).
     fn log_end(&self, _partition: &Partition, _high: i64) {}
 }

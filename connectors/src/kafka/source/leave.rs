@@ -1,4 +1,4 @@
-//! Leaving the group, within bounds.
+//! Leaves the group within a time limit.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -10,26 +10,28 @@ use super::context::Context;
 use crate::Stop;
 use crate::sink::Receipt;
 
-/// How long leaving the group may take while no stop is requested.
+/// Limit for leaving the group without a stop request.
 const UNHURRIED: Duration = Duration::from_secs(10);
-/// How long it may take after a stop: from its beginning if no broker answers, else beyond the drain limit.
+/// Limit after a stop: from the beginning of the stop if no broker responds, otherwise beyond the drain
+/// limit.
 const HURRIED: Duration = Duration::from_secs(1);
-/// How often a leaving consumer is looked at.
+/// How often to check a leaving consumer.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Commits the receipts of drained lanes and leaves the group, within bounds.
+/// Commits the receipts of drained lanes and leaves the group within a time limit.
 ///
-/// Either can take long. A coordinator that is away is waited for, and so is a rebalance: the coordinator answers nothing else on
-/// a connection while it waits for the other members to join. Nothing is owed any more by then: a commit is a hint. But a group
-/// that was not told takes this member for dead only when its session ends, and nobody reads its partitions until then. So brokers
-/// that answer are given what is left of the drain limit.
+/// Both can take long: the client waits for an unavailable coordinator, and during a rebalance the
+/// coordinator processes nothing else on a connection until the other members join. Nothing essential is
+/// outstanding, since a commit is a hint. But if the group is not notified, it waits for the session to time
+/// out, and no member reads the partitions until then. So brokers that respond get the rest of the drain
+/// limit.
 pub(super) fn leave(consumer: BaseConsumer<Context>, receipts: Option<Vec<Receipt>>, stop: &Stop) {
     let begun = Instant::now();
     let patience = limit(stop, begun, false) / 2;
     let (sender, answered) = channel();
     std::thread::spawn(move || {
         if brokers_answer(&consumer, patience) {
-            // Nobody listens any more if it took too long.
+            // The receiver may have timed out.
             sender.send(()).unwrap_or_default();
             if let Some(receipts) = receipts {
                 commit_last(&consumer, &receipts, patience);
@@ -58,8 +60,8 @@ pub(super) fn leave(consumer: BaseConsumer<Context>, receipts: Option<Vec<Receip
     }
 }
 
-/// Whether any broker says within `patience` where the topic is. The group's coordinator is not asked: its connection may wait for
-/// a rebalance.
+/// Returns whether any broker responds within `patience` to a metadata request for the topic. The group's
+/// coordinator is not asked, since its connection may wait for a rebalance.
 fn brokers_answer(consumer: &BaseConsumer<Context>, patience: Duration) -> bool {
     let topics = consumer.subscription().unwrap_or_default();
     let topics = topics.elements();
@@ -67,13 +69,13 @@ fn brokers_answer(consumer: &BaseConsumer<Context>, patience: Duration) -> bool 
     match consumer.fetch_metadata(topic, patience) {
         Ok(_) => true,
         Err(error) => {
-            tracing::warn!(%error, "offset hints not committed: no broker answers");
+            tracing::warn!(%error, "offset hints not committed: no broker responds");
             false
         }
     }
 }
 
-/// How long leaving may take that began at this moment, whether brokers answer or not.
+/// Returns the limit for leaving that began at this moment, depending on whether brokers respond.
 fn limit(stop: &Stop, begun: Instant, answers: bool) -> Duration {
     let Some(deadline) = stop.deadline() else {
         return UNHURRIED;
@@ -99,7 +101,7 @@ mod tests {
         assert_eq!(limits(false), HURRIED);
         assert!(limits(true) >= Duration::from_secs(31));
         let over = stop.with_drain(Duration::ZERO);
-        // The lanes took all of the drain limit.
+        // The lanes used up the drain limit.
         assert!(limit(&over, begun + Duration::from_secs(1), true) <= HURRIED);
     }
 }

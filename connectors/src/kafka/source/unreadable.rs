@@ -1,8 +1,8 @@
-//! Batches that librdkafka cannot take apart.
+//! Finds batches that librdkafka cannot read.
 //!
-//! librdkafka reads such a batch again and again and says only that one could not be read, not where: it gives a batch no
-//! more memory than `receive.message.max.bytes` once it is decompressed, and a batch may be damaged where it lies. So a
-//! consumer of its own reads each partition from where its lane is.
+//! librdkafka retries such a batch forever and reports that a batch could not be read, but not which one. A
+//! batch fails if it needs more memory than `receive.message.max.bytes` once decompressed, or if it is
+//! damaged in the log. So a separate consumer reads each partition from its lane's position.
 
 use std::time::{Duration, Instant};
 
@@ -14,12 +14,12 @@ use super::{Credentials, Partition};
 use crate::Stop;
 use crate::kafka::token::Quiet;
 
-/// How long one partition may take to show what comes next.
+/// Timeout for the next record of one partition.
 const ANSWER: Duration = Duration::from_secs(5);
-/// How long one poll waits.
+/// Timeout of one poll.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Whether the error is about a batch that cannot be taken apart.
+/// Returns whether the error is about an unreadable batch.
 pub(super) const fn is_unreadable(error: &KafkaError) -> bool {
     matches!(
         error,
@@ -27,8 +27,8 @@ pub(super) const fn is_unreadable(error: &KafkaError) -> bool {
     )
 }
 
-/// Those of the partitions whose next batch cannot be read, each with its offset. A partition whose broker does not answer is
-/// not among them.
+/// Returns the partitions whose next batch is unreadable, with its offset. Partitions whose broker does not
+/// respond are left out.
 pub(super) fn unreadable(
     credentials: &Credentials,
     places: Vec<(Partition, i64)>,

@@ -1,8 +1,8 @@
-//! Notices that a topic was deleted and recreated while it is read.
+//! Detects topics that are deleted and recreated during a run.
 //!
-//! librdkafka reads on in the new topic from the old offset, without a word if the new log is long enough. So the brokers
-//! are asked for the topics' ids now and then, without waiting for the answer. What a lane was given before the question was sent is
-//! of the topic that the answer names.
+//! librdkafka silently continues in the new topic at the old offset if the new log is long enough. So the
+//! topic ids are requested regularly, without waiting for the response. Records that a lane received before
+//! the request belong to the topic in the response.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,27 +15,27 @@ use super::Partition;
 use super::context::Context;
 use crate::kafka::ids::{Question, TopicIds};
 
-/// How often topics' ids are asked for, and how soon again when one is another: a broker that has yet to hear of a new topic may
-/// tell the id of the old one.
+/// How often to request topic ids, and how soon to repeat the request after a different id: a broker that has
+/// not learned of a new topic yet may return the old id.
 const EVERY: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(1));
-/// How long brokers may take to answer.
+/// Timeout of a request.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// The look at topics' ids.
+/// The state of the check.
 pub(super) struct Watch<'a> {
     consumer: &'a BaseConsumer<Context>,
     asked: Option<Asked<'a>>,
     next: Instant,
-    /// Ids that were other ones at the last look.
+    /// Ids that differed at the last check.
     suspects: TopicIds,
 }
 
-/// A question that is under way.
+/// A pending request.
 struct Asked<'a> {
     question: Question<'a>,
-    /// The assignments so far: an answer is no use to lanes that were opened after the question.
+    /// Number of assignments so far: the response does not apply to lanes that were opened after the request.
     assignments: u64,
-    /// What each lane had been given.
+    /// The position of each lane at the request.
     nexts: BTreeMap<Partition, i64>,
 }
 
@@ -49,7 +49,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Asks if it is time, takes the answer if it is there, and halts the lanes of topics that were recreated.
+    /// Sends a request if one is due, takes its response if it has arrived, and halts the lanes of recreated
+    /// topics.
     pub(super) fn look(&mut self) {
         let now = Instant::now();
         let Some(asked) = &self.asked else {
@@ -68,7 +69,7 @@ impl<'a> Watch<'a> {
                 let others = compare(self.consumer.context(), &asked, &ids);
                 self.judge(others, now);
             }
-            // librdkafka reports brokers that are down.
+            // librdkafka reports unavailable brokers itself.
             Err(error) => tracing::debug!(%error, "asking for topic ids"),
         }
     }
@@ -102,7 +103,7 @@ impl<'a> Watch<'a> {
         }))
     }
 
-    /// Halts the lanes of topics that were other ones twice in a row.
+    /// Halts the lanes of topics whose id differed twice in a row.
     fn judge(&mut self, others: TopicIds, now: Instant) {
         for (topic, id) in &others {
             if self.suspects.get(topic) == Some(id) {
@@ -115,7 +116,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Confirms the lanes of topics that are the same. Returns the topics that are not, with their ids now.
+/// Confirms the lanes whose topic id is unchanged. Returns the other topics with their current ids.
 fn compare(context: &Context, asked: &Asked<'_>, ids: &TopicIds) -> TopicIds {
     let mut others = TopicIds::new();
     let mut flow = context.flow();

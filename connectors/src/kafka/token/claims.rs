@@ -1,23 +1,23 @@
-//! What a bearer token says of itself: when it ends, and whose it is.
+//! Reads the expiry and the subject of a bearer token.
 //!
-//! Nothing is verified here. The brokers do that, with keys that a client does not have; what is read only says when to
-//! ask for another token.
+//! Nothing is verified here: the brokers do that with keys that a client does not have. The claims only
+//! determine when to fetch another token.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 
-/// Claims of RFC 7519, section 4.1, as far as a client needs them.
+/// The claims of RFC 7519, section 4.1, that a client needs.
 #[derive(Debug, Default, PartialEq, Deserialize)]
 pub(super) struct Claims {
-    /// When it ends, in seconds since 1970, possibly with a fraction.
+    /// Expiry in seconds since 1970, possibly with a fraction.
     pub(super) exp: Option<f64>,
-    /// Whose it is.
+    /// The subject.
     pub(super) sub: Option<String>,
 }
 
 impl Claims {
-    /// The claims of a signed token in its compact form (RFC 7515, section 3.1); none if it is not one.
+    /// Returns the claims of a signed token in compact form (RFC 7515, section 3.1); `None` if it is not one.
     pub(super) fn of(token: &str) -> Option<Self> {
         let mut parts = token.split('.');
         let (_, claims, _) = (parts.next()?, parts.next()?, parts.next()?);
@@ -28,16 +28,17 @@ impl Claims {
         serde_json::from_slice(&claims).ok()
     }
 
-    /// When it ends, in ms since 1970.
+    /// Returns the expiry in ms since 1970.
     pub(super) fn ends_ms(&self) -> Option<i64> {
         let ms = self.exp? * 1000.0;
-        // Up to the year 9999: beyond it a date is a mistake, and far beyond it no number of ms.
+        // A date after the year 9999 is a mistake, and later ones overflow the number of ms.
         (ms > 0.0 && ms < 253_402_300_800_000.0).then_some(ms as i64)
     }
 }
 
-/// Whether these can be the characters of a bearer token (`b64token` of RFC 6750, section 2.1). In the exchange of RFC 7628
-/// a control character would end the token and begin a field of its own; librdkafka would quote the whole of it in an error.
+/// Returns whether the text has only characters of a bearer token (`b64token` of RFC 6750, section 2.1). In
+/// the exchange of RFC 7628 a control character would end the token and begin another field, and librdkafka
+/// would quote all of it in an error.
 pub(super) fn is_bearer(token: &str) -> bool {
     let body = token.trim_end_matches('=');
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);

@@ -1,8 +1,8 @@
-//! Tokens from an authorisation server, by the client's own credentials (RFC 6749, section 4.4; KIP-768 is the same for
-//! Kafka's own clients).
+//! Fetches tokens from an authorisation server with the client's credentials (RFC 6749, section 4.4; KIP-768
+//! does the same for Kafka's own clients).
 //!
-//! A client is made for each request, and the secret and the authorities are read then: a token lasts minutes or hours, and
-//! files that were changed meanwhile are simply what counts.
+//! A client is created for each request, and reads the secret and the authorities then. A token lasts minutes
+//! or hours, so changed files take effect with the next request.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,35 +19,35 @@ use crate::authority;
 use crate::kafka::config::{KafkaConfigError, bad};
 use crate::secret::Secret;
 
-/// The largest answer that is read.
+/// Maximum size of a response.
 const MAX_ANSWER: usize = 256 << 10;
 
-/// How to reach and log in to an authorisation server.
+/// Address and login of an authorisation server.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndpointConfig {
-    /// The address of its token endpoint.
+    /// URL of its token endpoint.
     pub url: String,
-    /// This client's name there.
+    /// The client id.
     pub client_id: String,
-    /// File that holds its secret, read at each request.
+    /// File with the client secret, read at each request.
     pub client_secret_file: PathBuf,
-    /// What is asked for, in the server's own words.
+    /// The requested scope, in the server's format.
     #[serde(default)]
     pub scope: Option<String>,
-    /// Further parameters of the request that some servers want, such as `audience`.
+    /// Further parameters that some servers require, such as `audience`.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// File of the authorities to trust, PEM. The system's where not given.
+    /// PEM file of trusted certificate authorities. Default: the system's.
     #[serde(default)]
     pub ca: Option<PathBuf>,
-    /// Whether an address without TLS is accepted. Who listens there has the secret.
+    /// Whether to accept a URL without TLS, which reveals the secret to eavesdroppers.
     #[serde(default)]
     pub allow_http: bool,
-    /// Seconds to wait for a connection.
+    /// Timeout for a connection, in seconds.
     #[serde(default = "connect_timeout_seconds")]
     pub connect_timeout_seconds: u64,
-    /// Seconds that one request may take. The consumer does not poll meanwhile.
+    /// Timeout of a request, in seconds. The consumer does not poll during it.
     #[serde(default = "timeout_seconds")]
     pub timeout_seconds: u64,
 }
@@ -60,7 +60,8 @@ const fn timeout_seconds() -> u64 {
     10
 }
 
-/// What a server answers (RFC 6749, sections 5.1 and 5.2). What it says in prose is not read: it can quote the request.
+/// A server's response (RFC 6749, sections 5.1 and 5.2). Its free text is not read, since it can quote the
+/// request.
 #[derive(Deserialize)]
 struct Answer {
     access_token: Option<Secret>,
@@ -70,11 +71,11 @@ struct Answer {
 }
 
 impl EndpointConfig {
-    /// Whether these settings can be used. Reaches nothing and reads no file.
+    /// Checks these settings. Connects to nothing and reads no file.
     pub(super) fn check(&self) -> Result<(), KafkaConfigError> {
         let wrong = |problem: &str| Err(bad("security.token", problem));
         let Ok(url) = Url::parse(&self.url) else {
-            return wrong("`url` is no address");
+            return wrong("`url` is not a valid URL");
         };
         match url.scheme() {
             "https" => {}
@@ -88,7 +89,9 @@ impl EndpointConfig {
             _ => return wrong("`url` must begin with https://"),
         }
         if !url.username().is_empty() || url.password().is_some() || url.fragment().is_some() {
-            return wrong("`url` holds a login or a fragment; write `client_id` and `client_secret_file`");
+            return wrong(
+                "`url` has a login or a fragment; set `client_id` and `client_secret_file` instead",
+            );
         }
         if self.client_id.is_empty() {
             return wrong("`client_id` may not be empty");
@@ -96,20 +99,20 @@ impl EndpointConfig {
         let own = ["grant_type", "scope", "client_id", "client_secret"];
         if let Some(name) = own.iter().find(|&&name| self.parameters.contains_key(name)) {
             return wrong(&format!(
-                "`parameters.{name}` is set by Lethe; use the key of its own"
+                "`parameters.{name}` is set by Lethe; use the separate key"
             ));
         }
         Ok(())
     }
 
-    /// Asks for a token, on a thread of its own: whoever calls may be inside a runtime or not.
+    /// Fetches a token on a separate thread, so that the caller may be inside or outside of a runtime.
     pub(super) fn fetch(&self) -> Result<Token, TokenError> {
         let asked = std::thread::scope(|scope| {
             let asking = scope.spawn(|| {
                 let runtime = tokio::runtime::Builder::new_current_thread()
                     .enable_all()
                     .build()
-                    .map_err(|error| self.away(format!("no client: {error}")))?;
+                    .map_err(|error| self.away(format!("cannot create a client: {error}")))?;
                 runtime.block_on(self.ask())
             });
             asking.join()
@@ -121,7 +124,7 @@ impl EndpointConfig {
         let secret = read_secret(&self.client_secret_file)?;
         let mut client = Client::builder()
             .user_agent("lethe")
-            // A login must not follow to another address.
+            // A redirect must not send the login to another address.
             .redirect(redirect::Policy::none())
             .connect_timeout(Duration::from_secs(self.connect_timeout_seconds))
             .timeout(Duration::from_secs(self.timeout_seconds));
@@ -152,18 +155,18 @@ impl EndpointConfig {
             .await;
         let mut response = sent.map_err(|error| self.away(cause(error)))?;
         let status = response.status();
-        // Room for the longest answer: a buffer that grows leaves copies of the token behind.
+        // Reserved for the longest response: a growing buffer would leave copies of the token behind.
         let mut body = Zeroizing::new(Vec::with_capacity(MAX_ANSWER));
         while let Some(part) = response.chunk().await.map_err(|error| self.away(cause(error)))? {
             if body.len() + part.len() > MAX_ANSWER {
-                return Err(self.away(format!("answers {status} at great length")));
+                return Err(self.away(format!("responds {status} with more than 256 KiB")));
             }
             body.extend_from_slice(&part);
         }
         self.read(status, &body)
     }
 
-    /// The token of an answer, or why there is none.
+    /// Returns the token in a response, or the error.
     fn read(&self, status: StatusCode, body: &[u8]) -> Result<Token, TokenError> {
         let answer = serde_json::from_slice::<Answer>(body).ok();
         if status != StatusCode::OK {
@@ -174,7 +177,7 @@ impl EndpointConfig {
             return Err(match status.as_u16() {
                 408 | 425 | 429 | 500.. => self.away(format!("answers {status}{code}")),
                 _ => self.refused(format!(
-                    "refuses ({status}{code}): check `url`, `client_id`, the secret in {} and `scope`",
+                    "refuses the request ({status}{code}); check `url`, `client_id`, the secret in {} and `scope`",
                     self.client_secret_file.display()
                 )),
             });
@@ -187,17 +190,17 @@ impl EndpointConfig {
             ..
         }) = answer
         else {
-            return refused("answers what is no token: check `url`");
+            return refused("responds without a token; check `url`");
         };
         if token_type.is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
-            return refused("gives a token of another type than Bearer (RFC 6750)");
+            return refused("returns a token of a type other than Bearer (RFC 6750)");
         }
         if !is_bearer(text.expose()) {
-            return refused("gives a token with characters that none may have (RFC 6750)");
+            return refused("returns a token with invalid characters (RFC 6750)");
         }
         let claims = Claims::of(text.expose()).unwrap_or_default();
         let seconds = expires_in.and_then(|value| match value {
-            // Some servers write the number as text.
+            // Some servers encode the number as a string.
             Value::String(text) => text.parse::<f64>().ok(),
             value => value.as_f64(),
         });
@@ -207,7 +210,7 @@ impl EndpointConfig {
             None => claims.ends_ms(),
         };
         let Some(ends_ms) = ends_ms.filter(|&ends| ends > now_ms()) else {
-            return refused("gives a token that does not say when it ends, or has ended");
+            return refused("returns a token that has no expiry, or has expired");
         };
         Ok(Token::new(text, claims.sub, ends_ms))
     }
@@ -221,14 +224,16 @@ impl EndpointConfig {
     }
 }
 
-/// Whether these can be an error code of RFC 6749, section 5.2, rather than text that quotes something.
+/// Returns whether the text can be an error code of RFC 6749, section 5.2, instead of text that quotes
+/// something.
 fn is_code(code: &str) -> bool {
     code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
-/// As `application/x-www-form-urlencoded`: what RFC 6749, section 2.3.1, does to id and secret before they become a login.
+/// Encodes as `application/x-www-form-urlencoded`, as RFC 6749, section 2.3.1, requires for id and secret of
+/// a login.
 fn encoded(text: &str) -> Zeroizing<String> {
-    // Room for all of it at once: a buffer that grows leaves copies of the secret behind.
+    // Reserved in full: a growing buffer would leave copies of the secret behind.
     let out = Zeroizing::new(String::with_capacity(3 * text.len()));
     text.bytes().fold(out, |mut out, byte| {
         match byte {
@@ -244,10 +249,10 @@ fn encoded(text: &str) -> Zeroizing<String> {
     })
 }
 
-/// The innermost cause, which is what helps: outer ones say that a request failed.
+/// Returns the innermost cause, since outer ones only say that a request failed.
 fn cause(error: reqwest::Error) -> String {
     if error.is_timeout() {
-        return "does not answer in time".to_owned();
+        return "does not respond in time".to_owned();
     }
     let error = error.without_url();
     let mut innermost: &dyn std::error::Error = &error;

@@ -1,8 +1,9 @@
-//! Bearer tokens to log in with (SASL's OAUTHBEARER, RFC 7628): from a file that something else keeps fresh, or from an
-//! authorisation server.
+//! Bearer tokens for the login (SASL's OAUTHBEARER, RFC 7628), from a file that another program keeps fresh,
+//! or from an authorisation server.
 //!
-//! librdkafka asks for a token when a client is made and when four fifths of the last one's time are over. The file, the
-//! client's secret and the authorities are read at each of these, so that whatever renews them needs to tell nobody.
+//! librdkafka requests a token when a client is created and after four fifths of the last token's lifetime.
+//! The file, the client's secret and the authorities are read each time, so renewing them needs no
+//! notification.
 
 mod claims;
 mod endpoint;
@@ -23,24 +24,25 @@ use crate::secret::Secret;
 use claims::{Claims, is_bearer};
 pub use endpoint::EndpointConfig;
 
-/// The largest token or secret that is read from a file, in bytes.
+/// Maximum size in bytes of a token or secret in a file.
 const MAX_FILE: u64 = 256 << 10;
 
-/// Where tokens come from: `kind = "file"` or `kind = "endpoint"`.
+/// The source of tokens: `kind = "file"` or `kind = "endpoint"`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TokenConfig {
-    /// A file that holds a signed token and that something else keeps fresh, such as a service account's in Kubernetes.
+    /// A file with a signed token that another program keeps fresh, such as that of a Kubernetes service
+    /// account.
     File {
         /// The file.
         path: PathBuf,
     },
-    /// An authorisation server that gives tokens for a client's id and secret.
+    /// An authorisation server that issues tokens for a client's id and secret.
     Endpoint(EndpointConfig),
 }
 
 impl TokenConfig {
-    /// Whether these settings can be used. Reaches nothing and reads no file.
+    /// Checks these settings. Connects to nothing and reads no file.
     pub(super) fn check(&self) -> Result<(), KafkaConfigError> {
         match self {
             Self::File { path } if path.as_os_str().is_empty() => {
@@ -59,7 +61,7 @@ impl TokenConfig {
     }
 }
 
-/// A token, when it ends, and whose it is. Prints without the token.
+/// A token with its expiry and subject. `Debug` omits the token.
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
     text: Secret,
@@ -73,7 +75,7 @@ impl Token {
     fn new(text: Secret, owner: Option<String>, ends_ms: i64) -> Self {
         Self {
             text,
-            // librdkafka needs a name, and uses it nowhere but here.
+            // librdkafka requires a name but does not use it otherwise.
             principal: owner
                 .filter(|owner| !owner.is_empty() && !owner.contains('\0'))
                 .unwrap_or_else(|| "lethe".to_owned()),
@@ -82,13 +84,13 @@ impl Token {
         }
     }
 
-    /// Whether more than half of its time is left.
+    /// Returns whether more than half of its lifetime is left.
     fn is_fresh(&self) -> bool {
         self.ends_ms - now_ms() > (self.ends_ms - self.fetched_ms) / 2
     }
 }
 
-/// Why there is no token. Names files and addresses; never the token, the secret or what a server wrote.
+/// Why there is no token. Messages name files and URLs, never the token, the secret or a server's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenError {
     why: String,
@@ -107,7 +109,7 @@ impl TokenError {
         }
     }
 
-    /// Whether it may pass without anybody's help: the server is away.
+    /// Returns whether it may resolve without intervention, because the server is unavailable.
     pub const fn is_temporary(&self) -> bool {
         self.temporary
     }
@@ -115,28 +117,28 @@ impl TokenError {
 
 impl fmt::Display for TokenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // librdkafka takes the words as a C string.
+        // librdkafka takes the message as a C string.
         f.write_str(&self.why.replace('\0', " "))
     }
 }
 
 impl Error for TokenError {}
 
-/// What a client logs in with besides its settings: tokens, if these are what its brokers want. Clones share them.
+/// A client's login in addition to its settings: tokens, if the brokers use them. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Login(Option<Arc<Tokens>>);
 
 #[derive(Debug)]
 struct Tokens {
     from: TokenConfig,
-    /// The last token of an endpoint: clients that are made together need not each ask for one.
+    /// The last token of an endpoint, so that clients created together share one.
     kept: Mutex<Option<Token>>,
-    /// Since when there has been no new token, and why.
+    /// Since when no new token was available, and why.
     trouble: Mutex<Option<(Instant, TokenError)>>,
 }
 
 impl Login {
-    /// A login with tokens.
+    /// Returns a login with tokens.
     pub(super) fn with(from: TokenConfig) -> Self {
         Self(Some(Arc::new(Tokens {
             from,
@@ -145,12 +147,12 @@ impl Login {
         })))
     }
 
-    /// Whether it is a login with tokens.
+    /// Returns whether it is a login with tokens.
     pub const fn has_tokens(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Why there was no token when one was last asked for, and for how long there has been none.
+    /// Returns why the last request for a token failed, and for how long none was available.
     pub fn trouble(&self) -> Option<(Duration, TokenError)> {
         let tokens = self.0.as_ref()?;
         let trouble = lock(&tokens.trouble);
@@ -159,7 +161,7 @@ impl Login {
             .map(|(since, error)| (since.elapsed(), error.clone()))
     }
 
-    /// A token in the form that librdkafka's binding takes. Called on the thread that polls.
+    /// Returns a token in the form that librdkafka's binding takes. Called on the polling thread.
     pub(crate) fn token(&self) -> Result<OAuthToken, Box<dyn Error>> {
         let tokens = self.0.as_ref().ok_or("this login has no tokens")?;
         match tokens.get() {
@@ -169,7 +171,7 @@ impl Login {
                 lifetime_ms: token.ends_ms,
             }),
             Err(error) => {
-                tracing::warn!("no new token to log in to Kafka with: {error}; asking again in 10 s");
+                tracing::warn!("no new token for the Kafka login: {error}; retrying in 10 s");
                 Err(error.into())
             }
         }
@@ -178,7 +180,7 @@ impl Login {
 
 impl Tokens {
     fn get(&self) -> Result<Token, TokenError> {
-        // Held while one is fetched: whoever comes meanwhile gets the same.
+        // Locked during a fetch, so that concurrent callers get the same token.
         let mut kept = lock(&self.kept);
         if let Some(token) = kept.as_ref().filter(|token| token.is_fresh()) {
             return Ok(token.clone());
@@ -201,7 +203,7 @@ impl Tokens {
     }
 }
 
-/// A client that logs in and has nothing else to tell.
+/// A client context that only handles the login.
 pub(crate) struct Quiet(pub(crate) Login);
 
 impl ClientContext for Quiet {
@@ -218,34 +220,33 @@ impl ClientContext for Quiet {
 
 impl ConsumerContext for Quiet {}
 
-/// The token that a file holds.
+/// Reads the token in a file.
 fn of_file(path: &Path) -> Result<Token, TokenError> {
     let wrong = |why: &str| TokenError::unusable(format!("token file {}: {why}", path.display()));
     let secret = read_secret(path)?;
     let text = secret.expose();
     if !is_bearer(text) {
-        return Err(wrong("holds characters that no token may have (RFC 6750)"));
+        return Err(wrong("has characters that are invalid in a token (RFC 6750)"));
     }
-    let claims =
-        Claims::of(text).ok_or_else(|| wrong("is no signed token (JWT) whose claims can be read"))?;
+    let claims = Claims::of(text).ok_or_else(|| wrong("is not a signed token (JWT) with readable claims"))?;
     let ends_ms = claims
         .ends_ms()
-        .ok_or_else(|| wrong("does not say when it ends: it needs the claim `exp`"))?;
+        .ok_or_else(|| wrong("has no expiry: it needs the claim `exp`"))?;
     let over = now_ms() - ends_ms;
     if over >= 0 {
         let seconds = over / 1000;
         return Err(wrong(&format!(
-            "ended {seconds} s ago; look at what is to renew it, and at this machine's clock"
+            "expired {seconds} s ago; check the program that renews it, and this machine's clock"
         )));
     }
     Ok(Token::new(secret, claims.sub, ends_ms))
 }
 
-/// What a file holds, without white space at its ends.
+/// Reads a file without white space at its ends.
 fn read_secret(path: &Path) -> Result<Secret, TokenError> {
     use std::io::Read as _;
     let wrong = |why: String| TokenError::unusable(format!("file {}: {why}", path.display()));
-    // Room for all of it at once: a buffer that grows leaves copies behind.
+    // Reserved in full: a growing buffer would leave copies behind.
     let mut text = Zeroizing::new(String::with_capacity(MAX_FILE as usize + 1));
     std::fs::File::open(path)
         .and_then(|file| file.take(MAX_FILE + 1).read_to_string(&mut text))
@@ -258,14 +259,14 @@ fn read_secret(path: &Path) -> Result<Secret, TokenError> {
     }
 }
 
-/// The time in ms since 1970.
+/// Returns the time in ms since 1970.
 fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Each change is one assignment: a panic leaves nothing half done.
+    // Each change is one assignment, so a panic leaves nothing inconsistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,4 +1,4 @@
-//! Single records of a partition, read again by their offsets, outside any group.
+//! Reads single records of a partition again by their offsets, outside of a group.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -11,9 +11,10 @@ use rdkafka::{Offset, TopicPartitionList};
 use super::{Cluster, KafkaProblem, code};
 use crate::kafka::source::{Partition, RawRecord, raw};
 
-/// How long one poll waits for a record.
+/// Timeout of one poll.
 const POLL: Duration = Duration::from_millis(100);
-/// Records between two wanted ones that are read rather than passed over: to ask anew costs a round trip.
+/// Maximum gap between two wanted records that is read through instead of skipped, since a seek costs a round
+/// trip.
 const NEAR: i64 = 1000;
 
 impl Cluster {

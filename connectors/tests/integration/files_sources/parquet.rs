@@ -145,11 +145,11 @@ fn columns_that_cannot_serve_are_named_with_what_there_is() {
     for (columns, expected) in [
         (
             "",
-            "`columns.text`: column \"text\" is not there; the file has note, when",
+            "`columns.text`: column \"text\" does not exist; the file has note, when",
         ),
         (
             "columns = { text = \"when\" }",
-            "column \"when\" holds Float64, not text",
+            "column \"when\" has the type Float64; it must be text",
         ),
         (
             "columns = { text = \"note\", authored_at = \"when\" }",
@@ -165,7 +165,7 @@ fn columns_that_cannot_serve_are_named_with_what_there_is() {
         ),
         (
             "columns = { text = \"note\", note_id = \"note\" }",
-            "serves another field",
+            "is mapped to another field",
         ),
     ] {
         let mut all = source("parquet", dir.path(), columns).unwrap();
