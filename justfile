@@ -30,6 +30,10 @@ fmt:
 doc:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
+# the guides as a site, in target/book
+book:
+    scripts/book
+
 # licences, sources, duplicate versions and (needs the internet) advisories
 deny:
     target/tools/bin/cargo-deny --locked check
