@@ -15,7 +15,7 @@ include!(concat!(env!("OUT_DIR"), "/bundles.rs"));
 /// What stands before a bundle's name in the paths of its files.
 const SCHEME: &str = "shipped:";
 
-/// The bundle that is run where nothing says another.
+/// The bundle that Lethe runs by default.
 pub const DEFAULT: &str = "en-clinical";
 
 /// The names of the bundles.
@@ -35,7 +35,7 @@ pub fn is_shipped(path: &Path) -> bool {
     path.to_str().is_some_and(|path| path.starts_with(SCHEME))
 }
 
-/// The file at a path of a shipped bundle; `None` if there is none.
+/// The file at a path of a shipped bundle; `None` if it does not exist.
 pub fn file(path: &Path) -> Option<&'static [u8]> {
     let (bundle, file) = path.to_str()?.strip_prefix(SCHEME)?.split_once('/')?;
     let (_, files) = BUNDLES.iter().find(|(name, _)| *name == bundle)?;

@@ -7,7 +7,7 @@ use crate::{LabelId, NoteView, Span, SpanError};
 pub struct Annotation {
     /// Bytes of the original note.
     pub span: Span,
-    /// What it is.
+    /// The label.
     pub label: LabelId,
     /// The member's confidence that this is redacted for a reason, 0 to 1, whatever the label. Rules give 1 where the text proves
     /// itself (a check digit), less by evidence; models how likely the least sure token is in some span.
@@ -73,7 +73,7 @@ impl Annotations {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no annotations.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

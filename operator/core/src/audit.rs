@@ -26,7 +26,7 @@ impl AuditBatch {
     /// redacted text: half-open, counted in [`AuditBatch::SPAN_UNIT`]; `label`, `category`, `hipaa` (letter of 45 CFR 164.514(b)(2)(i)); `action`; `key`, the id of
     /// the key that it depends on, and `scope`, among which notes the same is replaced alike;
     /// `votes`, `members` (names, comma-separated), `rule` and `score`: why; `needed`, the votes that it needed (0 where
-    /// votes are not what counts), and `scores`, how sure each of the members was, in their order; `beat`, what overlapped
+    /// votes are not what counts), and `scores`, the score of each member, in their order; `beat`, what overlapped
     /// it and lost: `start`, `end`, `label`, `members` and `score` of each; `path`, the field of the message (null for a
     /// span of the narrative). A field's row has no span (0 everywhere), no votes and score 1; `rule` is the rule of the
     /// format's table that decided. `label`, `category` and `hipaa` are empty if the field was removed without being

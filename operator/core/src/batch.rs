@@ -65,7 +65,7 @@ impl RowKind {
 #[non_exhaustive]
 pub enum BatchError {
     /// The columns are not those of [`NoteBatch::schema`].
-    #[error("the record batch has not the schema of a note batch")]
+    #[error("the record batch does not match the schema of a note batch")]
     Schema,
     /// A token of this row is not a span of its text.
     #[error("row {row}: token {token}: {source}")]
@@ -240,7 +240,7 @@ impl NoteBatch {
     /// kept as long as the batch. Clones share it, slices do not.
     ///
     /// `key` tells values of one type apart that were made by different settings; it must depend on nothing else, so
-    /// that whoever asks first makes no difference.
+    /// that the order of requests makes no difference.
     pub fn shared<T: Any + Send + Sync>(&self, key: u64, make: impl FnOnce() -> T) -> Arc<T> {
         self.shared.get(key, make)
     }

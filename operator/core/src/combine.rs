@@ -1,4 +1,4 @@
-//! How what the members say of a note becomes decisions.
+//! How the members' predictions for a note become decisions.
 
 use crate::{Annotations, Decision, NoteView, Voting};
 

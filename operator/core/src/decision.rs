@@ -47,13 +47,13 @@ impl MemberSet {
 pub struct Decision {
     /// Bytes of the original note.
     pub span: Span,
-    /// What it is.
+    /// The label.
     pub label: LabelId,
     /// Who said so.
     pub members: MemberSet,
-    /// How sure each of them was, in their order.
+    /// The score of each, in their order.
     pub scores: Vec<f32>,
-    /// How sure the ensemble is, 0 to 1: in a vote the best score among them.
+    /// The ensemble's score, 0 to 1: in a vote the best score among the members.
     pub score: f32,
     /// Votes that it needed; 0 where votes are not what counts.
     pub needed: u32,
@@ -82,7 +82,7 @@ impl Decision {
     pub(crate) fn join(&mut self, next: &mut Self) {
         self.span = self.span.union(next.span);
         let members = MemberSet(self.members.0 | next.members.0);
-        // Whoever said both parts is as sure as of the part it was less sure of.
+        // A member that predicted both parts has the lower of their scores.
         let score = |decision: &Self, member: usize| {
             let place = decision.members.iter().position(|other| other == member)?;
             decision.scores.get(place).copied()
@@ -107,7 +107,7 @@ pub struct Beaten {
     pub label: LabelId,
     /// Who said so.
     pub members: MemberSet,
-    /// How sure the ensemble was.
+    /// The ensemble's score.
     pub score: f32,
 }
 

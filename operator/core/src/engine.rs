@@ -123,7 +123,7 @@ impl Engine {
             .collect()
     }
 
-    /// What the ensemble decides about each row, and what `look` says of that: it is given the note, what the members said,
+    /// What the ensemble decides about each row, and what `look` says of that: it receives the note, the members' predictions,
     /// the decisions, and the stretches that the message's structure explains. Rows are judged as they are asked for, a few
     /// at a time, so that the memory of the members' features and spans does not grow with the batch.
     fn judge<'a, T: 'a>(

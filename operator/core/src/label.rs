@@ -105,7 +105,7 @@ pub enum LabelError {
         /// What the parser says, with line and key.
         message: String,
     },
-    /// A name stands twice, an equivalent is claimed twice, or the fallback is none of the labels.
+    /// A name stands twice, an equivalent is claimed twice, or the fallback is not one of the labels.
     #[error("{origin}: label `{name}` {problem}")]
     Inconsistent {
         /// The file, as the caller named it.

@@ -29,7 +29,7 @@ impl Default for Merging {
 }
 
 impl Merging {
-    /// Merges nothing: for measuring what a member says, span by span.
+    /// Merges nothing: for measuring a member's predictions span by span.
     pub fn none(labels: &LabelSet) -> Self {
         let count = u16::try_from(labels.labels().len()).unwrap_or(u16::MAX);
         Self {

@@ -1,4 +1,4 @@
-//! What is written in the place of a decided span: the seam between what is found and what is done to it.
+//! The replacement of a decided span: the seam between finding identifiers and replacing them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -65,18 +65,18 @@ pub struct Replaced {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplaceError {
-    /// For this note there is none: it is quarantined.
+    /// This note has no replacement: it is quarantined.
     #[error("the policy has no replacement for a span of the note")]
     Failed,
     /// The policy does not accept the note: it is quarantined.
     #[error("the policy does not accept the note")]
     Refused,
-    /// For now there is none, whatever the note: it is tried again.
+    /// No note has a replacement for now: it is tried again.
     #[error("{0}")]
     Unavailable(&'static str),
 }
 
-/// Decides what is written in the place of spans. Shared by all lanes.
+/// Chooses the replacements of spans. Shared by all lanes.
 pub trait Replacer: Send + Sync + fmt::Debug {
     /// The replacements for one note. They depend on the subject and on what the replacer was made with, never on which
     /// notes came before.

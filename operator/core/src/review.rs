@@ -1,7 +1,7 @@
 //! Residual risk: which redacted notes a human should look at, and why.
 //!
 //! A vote draws a line, and what lies close to it on either side is where it errs. A note is flagged by what its members
-//! said held against what was decided in the end, whoever combined them: no combiner can forget to tell.
+//! predicted compared with the final decisions, under every combiner: no combiner can forget to report it.
 
 use crate::{Annotations, Decision, NoteView, Span};
 
@@ -81,7 +81,7 @@ impl Default for ReviewRule {
 }
 
 impl ReviewRule {
-    /// Why a note should be looked at, given what each member said of it and what was decided in the end, sorted and free
+    /// Returns why a person should look at a note, from the members' predictions and the final decisions, sorted and free
     /// of overlaps. What lies within one of the `explained` spans stands for a reason of its own. `O(a + d)` in annotations
     /// and decisions.
     pub fn review(

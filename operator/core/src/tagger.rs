@@ -6,7 +6,7 @@ use crate::{AnnotationError, Annotations, Collector, NoteBatch, NoteView};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TagError {
-    /// It made a span that is none of the note's.
+    /// It made a span that is not inside the note.
     #[error(transparent)]
     Annotation(#[from] AnnotationError),
     /// It failed within; the message names the fault, never the text.

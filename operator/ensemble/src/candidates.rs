@@ -41,7 +41,7 @@ pub struct Candidate {
     pub span: Span,
     /// What it is said to be.
     pub label: LabelId,
-    /// By whom.
+    /// The member.
     pub members: MemberSet,
 }
 
@@ -106,7 +106,7 @@ impl<'a> VoteIndex<'a> {
     }
 
     /// The decision for a span and what the audit tells of it: who said exactly this, or where nobody did (a combiner of
-    /// sequences may join what members said apart) who said something that overlaps it.
+    /// sequences may join separate predictions) with a prediction that overlaps it.
     pub(crate) fn decision(&self, span: Span, label: LabelId, ranks: &[u32], score: f32) -> Decision {
         let mut votes = votes(self.said, |_, said| {
             let mut here = said
@@ -149,7 +149,7 @@ fn reach(said: &Annotations) -> Vec<usize> {
     said.iter().scan(0, furthest).collect()
 }
 
-/// What each member said that `find` finds.
+/// The predictions of each member that `find` selects.
 fn votes<'a>(
     said: &[&'a Annotations],
     find: impl Fn(usize, &'a Annotations) -> Option<&'a Annotation>,
@@ -167,7 +167,7 @@ pub(crate) fn surer(one: (f64, Span, LabelId), other: (f64, Span, LabelId)) -> O
     (other.0.total_cmp(&one.0)).then_with(|| place(one).cmp(&place(other)))
 }
 
-/// Of decisions with what they scored the [`surer`] stays where two overlap; what loses is told by what it lost to. Sorted by
+/// Of decisions with what they scored the [`surer`] stays where two overlap; the loser records the winner. Sorted by
 /// start.
 pub(crate) fn surest(mut scored: Vec<(f64, Decision)>) -> Vec<Decision> {
     let of = |(score, d): &(f64, Decision)| (*score, d.span, d.label);

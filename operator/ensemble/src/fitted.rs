@@ -51,7 +51,7 @@ impl Fitted {
         "stacked-lstm",
     ];
 
-    /// Fits the combiner of this name; `None` if there is none. The same seed gives the same combiner. `watch` sees the
+    /// Fits the combiner of this name; `None` if the name is unknown. The same seed gives the same combiner. `watch` sees the
     /// passes of those that take long.
     ///
     /// # Errors

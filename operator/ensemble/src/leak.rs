@@ -1,7 +1,7 @@
 //! What each member alone finds, and what all of them miss: which member a leak would be the price of, and which leaks
 //! no ensemble of these members can mend.
 //!
-//! Before the vote: this is about what members say, not about what is decided of it. Coordinates only, no note text.
+//! Before the vote: this is about the members' predictions, not about the decisions. Coordinates only, no note text.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How several members' annotations become decisions (Kim 2019, 2020; Singh 2020), fitted on what each member said of
+//! How several members' annotations become decisions (Kim 2019, 2020; Singh 2020), fitted on each member's predictions for
 //! documents that it was not fitted to.
 
 mod ballot;

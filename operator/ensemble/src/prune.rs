@@ -76,7 +76,7 @@ pub enum PruneError {
         /// Costs given.
         costs: usize,
     },
-    /// A cost that is none.
+    /// An invalid cost.
     #[error("`{0}` costs less than nothing or no number")]
     Cost(String),
     /// A ceiling without costs, which nothing would exceed.

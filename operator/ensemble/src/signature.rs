@@ -16,7 +16,7 @@ pub const SIGNATURE: &str = "bundle.toml.minisig";
 #[derive(Clone, Debug)]
 pub struct Signers {
     keys: Vec<PublicKey>,
-    /// The keys' files, as they are told.
+    /// The key files, for messages.
     names: String,
 }
 
@@ -24,7 +24,7 @@ impl Signers {
     /// Reads the files of public keys, as minisign writes them.
     ///
     /// # Errors
-    /// [`BundleError::Io`] for a file that cannot be read, [`BundleError::Page`] for one that is no key, or if there is none.
+    /// [`BundleError::Io`] for a file that cannot be read, [`BundleError::Page`] for a file that is not a key, or if there are no keys.
     pub fn read(paths: &[PathBuf]) -> Result<Self, BundleError> {
         let mut keys = Vec::with_capacity(paths.len());
         for path in paths {

@@ -44,7 +44,7 @@ pub struct StackedLstm {
     pool: Mutex<Vec<StackedScratch>>,
 }
 
-/// What the members said of notes, as the network reads it.
+/// The members' predictions for notes, as the network's input.
 #[derive(Default)]
 struct Reading {
     said: Vec<u16>,
@@ -129,7 +129,7 @@ impl StackedLstm {
         })
     }
 
-    /// What the network makes of a note: tags and how sure it is of each.
+    /// The network's output for a note: tags with their scores.
     fn tag(&self, reading: &Reading) -> (Vec<u16>, Vec<f32>) {
         // Nothing panics while the lock is held.
         let pool = || self.pool.lock().unwrap_or_else(PoisonError::into_inner);
@@ -171,7 +171,7 @@ impl Combine for StackedLstm {
             .collect()
     }
 
-    /// A tag a member, a member's tags once more while they are written down, and the answer: a tag and how sure it is.
+    /// A tag a member, a member's tags once more while they are written down, and the answer: a tag and its score.
     fn token_bytes(&self) -> usize {
         (self.on.members.len() + 2) * size_of::<u16>() + size_of::<f32>()
     }

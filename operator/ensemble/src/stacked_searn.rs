@@ -82,7 +82,7 @@ impl StackedSearn {
             cut_off: config.cut_off,
             beta: config.beta,
             enough: config.enough,
-            // The first view shows what members say, not words.
+            // The first view shows the members' predictions, not words.
             forgets_words: true,
             ..Searn::default()
         });
@@ -150,7 +150,7 @@ impl Combine for StackedSearn {
     }
 }
 
-/// What each member says of each token of a note: a row a token, a tag a member.
+/// The members' tags for each token of a note: one row per token, one tag per member.
 fn sequences(note: NoteView<'_>, said: &[&Annotations], tags: &TagSet) -> Vec<Vec<u16>> {
     let said_by: Vec<Vec<u16>> = said.iter().map(|said| token_tags(note, said, tags)).collect();
     part(&said_by, 0..note.tokens.len())

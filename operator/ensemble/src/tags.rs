@@ -1,4 +1,4 @@
-//! What a member says as one tag a token: what combiners of sequences read (Kim 2020, "Sequence labelling-based ensemble
+//! A member's predictions as one tag per token, the input of sequence combiners (Kim 2020, "Sequence labelling-based ensemble
 //! methods").
 
 use lethe_core::{Annotation, Annotations, LabelSet, NoteView};

@@ -58,7 +58,7 @@ impl Versions {
         let name = Self::name(&Bundle::open(bundle, dictionary)?.page);
         let place = versions.path(&name);
         if !place.is_dir() {
-            // Renamed when it is whole: whoever finds the name finds all of the bundle.
+            // Renamed when it is whole: a reader that finds the name finds the whole bundle.
             let draft = folder.join(VERSIONS).join(format!(".{name}.part"));
             if draft.exists() {
                 std::fs::remove_dir_all(&draft).map_err(|source| io(&draft, source))?;
@@ -85,7 +85,7 @@ impl Versions {
     /// that were in use since are forgotten, but stay in the folder.
     ///
     /// # Errors
-    /// [`BundleError::Version`] if there is none such.
+    /// [`BundleError::Version`] if it does not exist.
     pub fn roll_back(&self, to: Option<&str>) -> Result<String, BundleError> {
         let mut used = self.used()?;
         match to {

@@ -256,10 +256,7 @@ fn a_version_is_taken_up_and_taken_back_and_nothing_but_a_whole_bundle_becomes_o
 
     assert_eq!(versions.roll_back(None).unwrap(), first);
     assert_eq!(current(), "");
-    assert!(
-        versions.roll_back(None).is_err(),
-        "there is none before the first"
-    );
+    assert!(versions.roll_back(None).is_err(), "the first has no predecessor");
     assert_eq!(versions.current().unwrap(), first);
     assert!(versions.roll_back(Some("..")).is_err());
     assert_eq!(versions.roll_back(Some(&second)).unwrap(), second);

@@ -192,7 +192,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// SHA-256 of the page, which holds those of all files: what a model is told by.
+    /// SHA-256 of the manifest, which holds the digests of all files. It identifies the model.
     pub fn digest(&self) -> String {
         // What was read from TOML can be written as TOML.
         digest(toml::to_string(self).unwrap_or_default().as_bytes())

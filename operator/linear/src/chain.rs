@@ -98,7 +98,7 @@ pub struct Scratch {
     /// Mass that a token's state passes back, a row a token.
     pub(crate) passed: Vec<f32>,
     marginals: Vec<f32>,
-    /// How likely the first state is at each token, where no more is asked for.
+    /// The probability of the first state at each token, for callers that need no more.
     first: Vec<f32>,
     exact: exact::Exact,
     /// Whether the sums are `exact`'s.
@@ -109,7 +109,7 @@ impl Chain {
     /// A chain with these weights, in [`Layout`]'s order; those of forbidden steps are of no account.
     ///
     /// # Panics
-    /// If `weights` has not the layout's length.
+    /// If the length of `weights` differs from the layout's.
     pub fn new(states: &States, weights: &[f32]) -> Self {
         let layout = Layout::of(states);
         assert_eq!(weights.len(), layout.len(), "a weight for each step");

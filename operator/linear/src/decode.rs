@@ -162,7 +162,7 @@ impl Decoder {
         outside.map_or(path.len(), |last| last + 1)
     }
 
-    /// How sure each span is: how likely its least sure token is in a span, whichever, given the path further off.
+    /// The score of each span: the probability that its least certain token is in any span, given the rest of the path.
     fn scored(
         &self,
         spans: &[Spanned],

@@ -114,7 +114,7 @@ impl FeatureConfig {
     ///
     /// # Errors
     /// [`FeatureError::Version`] if they are of another version, [`FeatureError::Tagger`] if they name a part-of-speech
-    /// tagger and there is none.
+    /// tagger and none is given.
     pub fn build(&self, dictionary: &Arc<Dictionary>) -> Result<Extractor, FeatureError> {
         let tagger = self.tagger.clone();
         if self.pos.is_some() != tagger.is_some() {

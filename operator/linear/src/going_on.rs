@@ -55,7 +55,7 @@ pub enum GoOnError {
         /// Its kind.
         kind: String,
     },
-    /// A setting is none of the learner's.
+    /// The learner does not have this setting.
     #[error("{0}")]
     Setting(String),
     /// The training failed.

@@ -1,7 +1,7 @@
 //! Value and exact gradient of a training set's loss, by slot: what the learners that see all notes at every step share.
 //!
 //! A step: each slot's scores once; each note's loss and what each of its tokens pulls at; each slot's pull once, handed to
-//! its features. Two halves run beside each other and are added up in a fixed order, so that the number of threads changes
+//! its features. Two halves run in parallel and are added up in a fixed order, so that the number of threads changes
 //! no bit.
 
 use std::ops::Range;
@@ -135,7 +135,7 @@ pub(crate) struct Whole<'d, L> {
 }
 
 impl<'d, L: Loss> Whole<'d, L> {
-    /// With `centre`, weights are told as what they differ from it by.
+    /// With `centre`, weights are differences from it.
     pub(crate) fn new(
         data: &'d Data,
         states: &'d States,

@@ -60,7 +60,7 @@ impl Minimiser {
         self.values.last().copied().unwrap_or(f64::INFINITY)
     }
 
-    /// One step. `false` when there is none to take: the steps are used up, the gain is too small, or no direction leads
+    /// Takes one step. `false` when no step is left: the steps are used up, the gain is too small, or no direction leads
     /// down.
     pub(crate) fn step(&mut self, objective: &mut impl Objective) -> bool {
         if self.values.is_empty() {

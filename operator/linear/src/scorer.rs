@@ -42,7 +42,7 @@ struct Single<'c> {
 }
 
 /// What is in hand of a token or a type: its rows, and its features that are looked up, first by hash, then where their
-/// weights lie. Each is asked for one step before it is read, so that nothing is waited for.
+/// weights lie. Each is prefetched one step before it is read, so that the read does not stall.
 #[derive(Default)]
 struct Ahead {
     rows: Vec<u32>,

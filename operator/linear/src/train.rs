@@ -227,7 +227,7 @@ pub struct Task<'a> {
     pub dictionary: &'a Arc<Dictionary>,
     /// Where chance comes from.
     pub seed: u64,
-    /// A folder for the state of a training under way; from there a killed training goes on. Whoever has written the model
+    /// A folder for the state of a training under way; from there a killed training goes on. The caller that has written the model
     /// removes it: until then a kill costs no more than the work since the last state.
     pub state: Option<&'a Path>,
 }

@@ -1,4 +1,4 @@
-//! What a member costs, measured here and now: time of one core a token.
+//! A member's cost, measured on this machine: time per token on one core.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const CHUNK: usize = 64;
 /// Tokens that are enough to tell by.
 const TOKENS: usize = 150_000;
 
-/// What a member takes of one core, in µs a token, once it has seen other notes of the kind.
+/// A member's time in µs per token on one core, after it has seen similar notes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spent {
     /// By the member alone.

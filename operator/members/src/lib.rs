@@ -1,6 +1,6 @@
 //! Every kind of member in one place: what a configuration may name, what can be trained, what a model folder opens as.
 //!
-//! Rules, linear and neural members do not know each other; this crate knows them all, and whoever runs members knows
+//! Rules, linear and neural members do not know each other; this crate knows them all, and callers that run members know
 //! this crate. To add a kind: write it in its crate, then name it in [`registry`] or [`training`].
 
 pub mod cost;

@@ -81,7 +81,7 @@ pub enum MixtureError {
 /// Makes a folder that holds two models, `first` and `second`, a mixture: writes its page.
 ///
 /// # Errors
-/// [`OpenError::Manifest`] of either model's page or of the mixture's; [`MixtureError::Weighted`] for a weight that is none.
+/// [`OpenError::Manifest`] of either model's page or of the mixture's; [`MixtureError::Weighted`] for an invalid weight.
 pub fn write(folder: &Path, weight: f64, training: Training) -> Result<Manifest, OpenError> {
     if !(0.0..=1.0).contains(&weight) {
         return Err(OpenError::Mixture(MixtureError::Weighted {

@@ -26,7 +26,7 @@ pub struct SelfTrainJob<'a> {
     /// How. Linear members have the keys of [`lethe_linear::SelfTraining`], recurrent ones those of
     /// [`lethe_neural::SelfTraining`]; what is not named is the default.
     pub settings: toml::Table,
-    /// How many points of strict micro-F1 (0 to 1) it may lose on what is kept back.
+    /// How many points of strict micro-F1 (0 to 1) it may lose on the held-out set.
     pub bound: f64,
     /// The same seed gives the same model, byte for byte.
     pub seed: u64,
@@ -36,14 +36,14 @@ pub struct SelfTrainJob<'a> {
     pub restart: bool,
 }
 
-/// A model that trained itself, with its strict micro-F1 on what was kept back.
+/// A self-trained model, with its strict micro-F1 on the held-out set.
 #[derive(Clone, Debug)]
 pub struct SelfTrained {
     /// Its page.
     pub manifest: Manifest,
     /// Of what it was.
     pub before: f64,
-    /// Of what it is.
+    /// Of the new model.
     pub after: f64,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn soft() -> Vec<&'static str> {
 }
 
 /// Trains a model on by labels that it gives itself, or that a teacher gives. A network's training that was killed goes on
-/// when the same job is asked for again. The new page names the digest of the old one.
+/// when the same job is run again. The new page names the digest of the old one.
 ///
 /// # Errors
 /// [`TrainError`]; [`TrainError::Worse`] where the model lost more than the bound at home: then nothing is written.

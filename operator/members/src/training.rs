@@ -67,14 +67,14 @@ pub enum TrainError {
         label: String,
     },
     /// There is nothing to learn from, or to judge by.
-    #[error("{what}: self-training needs documents with gold, others without, and some that are kept back")]
+    #[error("{what}: self-training needs documents with gold, others without, and a held-out set")]
     Nothing {
         /// What is missing.
         what: &'static str,
     },
     /// The model that came of it is worse at home than it may be.
     #[error(
-        "strict F1 on the documents kept back fell from {:.2} to {:.2} %, more than the {:.2} points of the bound: nothing was written",
+        "strict F1 on the held-out documents fell from {:.2} to {:.2} %, more than the {:.2} points of the bound: nothing was written",
         100.0 * before,
         100.0 * after,
         100.0 * bound
@@ -160,7 +160,7 @@ fn tuned() -> Vec<&'static str> {
 /// State of a training under way, within the model's folder; gone when the model is whole.
 pub(crate) const STATE: &str = "training";
 
-/// Trains a member into a folder. A training that was killed goes on when the same job is asked for again.
+/// Trains a member into a folder. A training that was killed resumes when the same job is run again.
 ///
 /// # Errors
 /// [`TrainError`].

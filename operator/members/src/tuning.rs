@@ -29,7 +29,7 @@ pub struct TuneJob<'a> {
     pub restart: bool,
 }
 
-/// Goes on from a trained member. A training that was killed goes on when the same job is asked for again. The new page
+/// Continues training a trained member. A training that was killed resumes when the same job is run again. The new page
 /// names the digest of the old one.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! The speed of a `transformer` member on one core: `encoder FOLDER [KIND]`.
 //!
-//! FOLDER is a checkpoint. If there is none yet, one of the usual base size (12 layers of 768, 12 heads, 30,522
+//! FOLDER is a checkpoint. If it does not exist, one of the usual base size (12 layers of 768, 12 heads, 30,522
 //! sub-words) and random weights is made there, of KIND `bert` or `roberta`. The notes fill whole windows of 512
 //! sub-words; the figure is sub-words a second, by the clock and by what this thread and the whole process have run.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a measuring program")]
@@ -16,7 +16,7 @@ use serde_json::json;
 
 const WORDS: usize = 30_522;
 const POSITIONS: usize = 514;
-/// Sub-words of a note in a window, beside the two special ones.
+/// Sub-words of a note in a window, besides the two special ones.
 const INNER: usize = 510;
 
 fn main() {

@@ -110,7 +110,7 @@ impl State {
         }
     }
 
-    /// Writes the state beside the file, then puts it in its place.
+    /// Writes the state to a temporary file, then renames it.
     pub(crate) fn write(&self, path: &Path, fingerprint: &[u8; 32]) -> Result<(), CheckpointError> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(fingerprint);

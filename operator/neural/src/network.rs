@@ -51,7 +51,7 @@ pub enum NetworkError {
     Dictionary(#[from] UnknownList),
 }
 
-/// What the page says beside the tags.
+/// The manifest's entries besides the tags.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Page {
@@ -137,7 +137,7 @@ impl Network {
         let mut views = Vec::with_capacity(bytes.len());
         for (name, shape, kind, bytes) in &bytes {
             let view = TensorView::new(*kind, shape.to_vec(), bytes)
-                .map_err(|_| NetworkError::Inconsistent("a tensor has not the numbers of its shape"))?;
+                .map_err(|_| NetworkError::Inconsistent("the size of a tensor does not match its shape"))?;
             views.push((*name, view));
         }
         let weights = safetensors::serialize(views, None)

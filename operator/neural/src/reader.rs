@@ -308,7 +308,7 @@ pub(crate) fn fields(batch: &NoteBatch) -> Vec<String> {
     often.map(|(key, _)| key).filter(|key| !key.is_empty()).collect()
 }
 
-/// The lists whose say a network is told: all that the dictionary has.
+/// The lists that a network sees: all lists of the dictionary.
 pub(crate) fn lists(dictionary: &Dictionary, architecture: &Architecture) -> Vec<String> {
     if architecture.knowledge == 0 {
         return Vec::new();

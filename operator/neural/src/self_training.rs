@@ -23,7 +23,7 @@ pub struct SelfTraining {
     pub noise: SwitchOut,
     /// Passes after which the labels are given anew.
     pub refresh: u32,
-    /// Passes without a better score on what is kept back, after which it ends.
+    /// Passes without a better score on the held-out set after which training ends.
     pub patience: u32,
 }
 
@@ -64,7 +64,7 @@ pub struct SelfTask<'a> {
     pub dictionary: &'a Arc<Dictionary>,
 }
 
-/// A network that trained itself, and the strict micro-F1 on what was kept back of what it was.
+/// A self-trained network, and the strict micro-F1 of the original on the held-out set.
 pub struct SelfTrained {
     /// What it is now.
     pub network: Network,
@@ -93,7 +93,7 @@ impl SelfTraining {
     }
 
     /// Trains the model on. A training that was killed goes on from `state`, a folder that is there, from where labels were
-    /// given last, when it is asked for again with the same model, settings and data: to the same bytes.
+    /// given last, when it is run again with the same model, settings and data: to the same bytes.
     ///
     /// # Errors
     /// [`TuningError`].

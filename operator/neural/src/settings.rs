@@ -95,13 +95,13 @@ impl Recurrent {
         let base = Self::of_kind(kind).ok_or_else(|| SettingsError::Kind(kind.to_owned()))?;
         let mut table = toml::Table::try_from(base).map_err(|error| SettingsError::Key(error.to_string()))?;
         overlay(&mut table, given);
-        // The kind is asked for by name; a table that says another does not change it.
+        // The caller names the kind; a table that names another does not change it.
         table.insert("kind".to_owned(), kind.into());
         let read: Result<Self, toml::de::Error> = toml::Value::Table(table).try_into();
         read.map_err(|error| SettingsError::Key(error.to_string()))
     }
 
-    /// Trains the member. A training that was killed goes on from `state`, a folder that is there, when it is asked for
+    /// Trains the member. A training that was killed resumes from `state`, an existing folder, when it is run
     /// again with the same settings and data.
     ///
     /// # Errors

@@ -51,7 +51,7 @@ impl Default for SkipGram {
 const DRAWS: usize = 1 << 20;
 
 impl SkipGram {
-    /// Vectors of the words of some texts, looked up by `casing`'s forms. `progress` is told the share done.
+    /// Vectors of the words of some texts, looked up by `casing`'s forms. `progress` receives the share done.
     pub fn train<'t>(
         &self,
         texts: impl IntoIterator<Item = &'t str>,

@@ -61,7 +61,7 @@ impl Default for StackedSettings {
     }
 }
 
-/// What members said of some tokens.
+/// The members' tags for some tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Heard<'a> {
     /// Each token's tags, a member's after another's; token after token.
@@ -138,7 +138,7 @@ impl Stacked {
         &self.tags
     }
 
-    /// The best tag of each token, taken a sequence at a time, and how sure the network is of it: the CRF's marginal
+    /// The best tag of each token, taken a sequence at a time, and its score: the CRF's marginal
     /// probability, 0 to 1. What a sequence gets depends on that sequence alone. Tokens of no sequence get tag 0.
     ///
     /// # Panics

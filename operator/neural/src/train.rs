@@ -155,7 +155,7 @@ impl Corpus {
 /// Trains a network.
 ///
 /// With `checkpoint`, the state is saved there after each pass, and a training of the same settings and data that was
-/// killed goes on from it: to the same bytes as if it had not been. Whoever has saved the network removes the file: until
+/// killed goes on from it: to the same bytes as if it had not been. The caller that has saved the network removes the file: until
 /// then a kill costs one pass at most.
 ///
 /// # Errors

@@ -112,7 +112,7 @@ impl TransformerConfig {
         }
         let Some(inner) = window.checked_sub(pieces.special()).filter(|&inner| inner > 0) else {
             let problem = format!(
-                "{window} sub-words leave no room beside the {} special ones",
+                "{window} sub-words leave no room besides the {} special ones",
                 pieces.special()
             );
             return setting("window", problem);

@@ -79,7 +79,7 @@ impl Tuning {
     }
 
     /// Goes on from the model in `folder`. A training that was killed goes on from `state`, a folder that is there, when it
-    /// is asked for again with the same model, settings and data.
+    /// is run again with the same model, settings and data.
     ///
     /// # Errors
     /// [`TuningError`].

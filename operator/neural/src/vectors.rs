@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The bytes up to `end`, which is passed over; all that is left if there is none.
+    /// The bytes up to `end`, which is passed over; everything that is left if `end` does not occur.
     fn until(&mut self, end: u8) -> Option<&'a [u8]> {
         if self.bytes.is_empty() {
             return None;

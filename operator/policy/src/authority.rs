@@ -217,7 +217,7 @@ impl Authorities {
         let kind = name.split(':').next().unwrap_or_default();
         let at = NAMES.iter().position(|known| *known == kind);
         let bit = 1 << at.unwrap_or(NAMES.len());
-        // Whoever declares none has one source, where there is nothing to bring together.
+        // A policy that declares none has one source, so there is nothing to link.
         if !self.names.is_empty() && self.reported.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
             let kind = at.and_then(|at| NAMES.get(at)).unwrap_or(&"other");
             tracing::warn!(

@@ -22,7 +22,7 @@ pub enum Mode {
     LimitedDataSet,
     /// 164.514(b)(1): an expert has found the risk to be very small, and has documented it.
     ExpertDetermination,
-    /// No rule is held against it.
+    /// No rule is checked.
     Custom,
 }
 
@@ -114,7 +114,7 @@ pub enum Operation {
         #[serde(default, skip_serializing_if = "Scope::is_patient")]
         scope: Scope,
     },
-    /// What it is.
+    /// The role.
     Keep {},
 }
 
@@ -240,7 +240,7 @@ pub enum VaultPlace {
     Sqlite {
         /// The file.
         path: PathBuf,
-        /// Whether it is made where there is none. Not unasked: a wrong path would give everybody a second code.
+        /// Whether Lethe creates it if it does not exist. Off by default: a wrong path would give everybody a second code.
         #[serde(default)]
         create: bool,
     },

@@ -1,4 +1,4 @@
-//! What is done to what was found: the policy file, the rules of HIPAA that it is held against, and the operators that write
+//! Redaction policies: the policy file, the HIPAA rules that it is checked against, and the operators that write
 //! something in a span's place.
 //!
 //! A policy is checked when it is loaded and never again: what it may not ask for, it is refused for, with the clause. An

@@ -19,7 +19,7 @@ fn key(context: &str) -> VaultKey<'_> {
     }
 }
 
-/// Returns the context that stands for all that are linked with this one: itself if there is none.
+/// Returns the context that stands for all that are linked with this one: itself if it has no links.
 ///
 /// # Errors
 /// The vault's.

@@ -1,4 +1,4 @@
-//! The rules of 45 CFR 164.514 that a policy is held against when it is loaded, one function each, named in one list.
+//! The rules of 45 CFR 164.514 that a policy is checked against when it is loaded, one function each, named in one list.
 //!
 //! They say what a policy may not ask for; what operators then do to a span is theirs. Where the regulation leaves room the
 //! stricter reading is taken. Nothing here makes an output compliant: it keeps a policy from saying what its mode forbids.
@@ -224,7 +224,7 @@ fn kept_direct_identifiers(wish: &Wish<'_>) -> Option<Fault> {
         Hipaa::Names => "164.514(e)(2)(i)",
         // An employer's name is its name.
         Hipaa::Geographic if wish.role.some(&["ORGANIZATION"]) => "164.514(e)(2)(i)",
-        // Town, State and ZIP code may stay; a hospital is none of the person's addresses.
+        // Town, State and ZIP code may stay; a hospital is not an address of the person.
         Hipaa::Geographic
             if wish
                 .role
@@ -259,7 +259,7 @@ fn determined(policy: &PolicyFile) -> Option<Fault> {
         .as_deref()
         .is_some_and(|text| !text.trim().is_empty());
     (policy.mode == Mode::ExpertDetermination && !told).then(|| {
-        let why = "an expert's determination is documented: say by whom it was made, when, and where it lies";
+        let why = "an expert's determination is documented: name the expert, the date, and where the document is kept";
         ("164.514(b)(1)(ii)", why.to_owned())
     })
 }

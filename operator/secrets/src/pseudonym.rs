@@ -1,7 +1,7 @@
-//! Keyed codes in the place of values: the same value of the same patient has the same code in every note and on every
+//! Keyed codes instead of values: the same value of the same patient has the same code in every note and on every
 //! machine, with no store between them.
 //!
-//! A code is derived from the person, and whoever has the key can try out values until one fits: 45 CFR 164.514(c) does
+//! A code is derived from the person, and anybody with the key can try values until one fits: 45 CFR 164.514(c) does
 //! not allow that under Safe Harbor, for which there are the random codes of a [`crate::Vault`].
 //!
 //! # Two values with one code
@@ -61,7 +61,7 @@ impl Pseudonyms {
     }
 
     /// The code of a value: digits and capital letters, for instance `7K2M9QX4TN5H`. Values are compared byte by byte:
-    /// whoever wants "Dr. Smith" and "SMITH" to have one code passes the same text for both.
+    /// a caller that wants one code for "Dr. Smith" and "SMITH" passes the same text for both.
     pub fn code(&self, label: &str, value: &str) -> String {
         let length = usize::from(self.length.get());
         let mut attempt = String::from("0");

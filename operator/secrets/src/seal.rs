@@ -1,4 +1,4 @@
-//! Text that only those who have the key can read: `[LABEL:e1.KEY.BODY]` in the place of a value.
+//! Text that only those who have the key can read: `[LABEL:e1.KEY.BODY]` instead of a value.
 //!
 //! `e1` is the version of the form, `KEY` the id of the key, `BODY` base64url (RFC 4648, section 5) without padding.
 //! Label, key id and context are authenticated with the text: a token that was altered, moved to another patient or given
@@ -9,7 +9,7 @@
 //! Output must be the same byte for byte when a note is redacted again, so a token holds nothing drawn at random: equal
 //! values of one label, patient and key have equal tokens, and a reader sees that they are equal (as with any numbered
 //! tag). In different contexts they differ, so tokens do not link patients. How the cipher stays safe without random
-//! nonces is told in `lock.rs`, with its bounds.
+//! nonces is described in `lock.rs`, with its bounds.
 
 use std::collections::BTreeMap;
 use std::fmt;

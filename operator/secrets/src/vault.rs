@@ -6,7 +6,7 @@
 //!
 //! The store never holds plain text. It finds a value by a keyed hash (128 bits of HMAC-SHA256, so among ten million
 //! values two share a hash with a probability of 10^-25), and keeps the value sealed, so that somebody with the key can
-//! look a code up. Whoever steals the store without the key learns how many codes there are.
+//! look a code up. A thief of the store without the key learns how many codes there are.
 //!
 //! Two processes that ask for the same new value at the same time get the same code, whichever comes first, and a code is
 //! given out only when it would survive a loss of power.
@@ -105,7 +105,7 @@ pub trait Vault: Send + Sync {
     fn page(&self, after: Option<Code>, limit: u32) -> Result<Vec<(Code, Entry)>, VaultError>;
 
     /// Removes codes and what they stand for, durable before this returns, and returns how many of them were there. A value
-    /// that is asked for again gets another code. Whatever holds a removed code can no longer be led back.
+    /// that is requested again gets another code. A removed code can no longer be reversed.
     ///
     /// # Errors
     ///

@@ -47,7 +47,7 @@ struct Read {
 }
 
 fn read(text: &str) -> Option<Read> {
-    // An age is a few words; a page of digits is none.
+    // An age is a few words; a page of digits is not an age.
     if text.len() > 120 {
         return None;
     }

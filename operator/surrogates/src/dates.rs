@@ -79,7 +79,7 @@ pub struct Written<'t> {
 }
 
 impl<'t> Written<'t> {
-    /// Reads `text`, all of which must be one date or range, with a time of day or words such as "early" beside it.
+    /// Reads `text`, all of which must be one date or range, with a time of day or words such as "early".
     pub fn parse(text: &'t str, hint: &Hint) -> Option<Self> {
         // The longest range in words, with weekdays and times, is shorter.
         if text.len() > 160 {
@@ -111,7 +111,7 @@ impl<'t> Written<'t> {
         Some((first, second))
     }
 
-    /// The years that are written: of the date, and of a range's second end if it is another. `None` if there is none, or
+    /// The years that are written: of the date, and of a range's second end if it is another. `None` without a year, or
     /// only a decade.
     pub fn years(&self) -> Option<(i16, Option<i16>)> {
         if self.ends().any(|point| point.decade) {

@@ -178,7 +178,7 @@ impl Names {
 
     /// Returns what stands in place of a folded name, written as the lists write it.
     ///
-    /// Each word is replaced by itself, whatever stands beside it: "Smith" and "John Smith" must agree.
+    /// Each word is replaced by itself, independent of its neighbours: "Smith" and "John Smith" must agree.
     fn replaced(
         &self,
         folded: &str,

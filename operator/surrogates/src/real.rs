@@ -35,7 +35,7 @@ impl Real {
         real
     }
 
-    /// Whether the surrogate of `original` is a real value of the note, or has a word of a name that is none of the
+    /// Whether the surrogate of `original` is a real value of the note, or has a word of a name that is not one of the
     /// original's own, such as its title.
     pub fn clashes(&self, original: &str, surrogate: &str) -> bool {
         let folded = fold(surrogate);

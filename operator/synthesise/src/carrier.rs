@@ -3,7 +3,7 @@
 //! Carriers were de-identified once and have residues: placeholders ("Dr. X", "XYZ Hospital"), ages and dates that were left, names
 //! that look real. Left as they are, they would teach that such things are no identifiers. So a name behind a title becomes an
 //! invented one; an age becomes an invented age, a date that somebody marked is marked in the gold; and a sentence with any other
-//! residue is left out. What is a residue is told by placeholders that are known here and by the document's marks, which
+//! residue is left out. A residue is recognised by known placeholders and by the document's annotations, which
 //! `lethe annotate` makes.
 
 use std::collections::HashMap;

@@ -35,7 +35,7 @@ pub enum InstituteError {
         /// Those that there are.
         known: String,
     },
-    /// A file of templates is none.
+    /// A file of templates is invalid.
     #[error("{file}: {source}")]
     Template {
         /// The file, as `institute/file`.
@@ -43,7 +43,7 @@ pub enum InstituteError {
         /// Where and why.
         source: TemplateError,
     },
-    /// A file of conventions is none.
+    /// A file of conventions is invalid.
     #[error("{file}: {why}")]
     Conventions {
         /// The file.
@@ -201,7 +201,7 @@ impl Institute {
         })
     }
 
-    /// A template of a kind, by weight; `None` if there is none of it.
+    /// A template of a kind, by weight; `None` if the kind has no template.
     pub(crate) fn template(&self, kind: Kind, chance: &mut Chance) -> Option<&Template> {
         let templates = self.templates.get(&kind)?;
         let mut left = chance.unit() * templates.iter().map(|(_, weight)| weight).sum::<f64>();

@@ -6,7 +6,7 @@ use lethe_corpus::{Document, Mark};
 /// Labels of names, of which a given and a family name with a blank between are one.
 const NAMES: &[&str] = &["PATIENT", "DOCTOR"];
 
-/// What is written in one go: either an identifier, whole, or text that is none.
+/// What is written in one go: either a whole identifier, or text without one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Piece {
     pub(crate) text: String,

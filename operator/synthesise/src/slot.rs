@@ -356,7 +356,7 @@ pub(crate) const FILLERS: &[&str] = &[
 ];
 
 impl Slot {
-    /// The slot of `{name}`; `None` if there is none of this name.
+    /// The slot of `{name}`; `None` if the name is unknown.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let named = |name: &str| DAYS.iter().find(|(key, _)| *key == name).map(|&(_, day)| day);
         match name {

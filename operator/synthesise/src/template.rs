@@ -22,7 +22,7 @@ pub(crate) struct Template {
     pub(crate) nodes: Vec<Node>,
 }
 
-/// Why a file of templates is none.
+/// Why a file of templates is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}")]
 pub struct TemplateError {
@@ -35,7 +35,7 @@ pub struct TemplateError {
 /// Reads a file of templates.
 ///
 /// # Errors
-/// [`TemplateError`] at the first line that is none of the language.
+/// [`TemplateError`] at the first invalid line.
 pub(crate) fn parse(text: &str) -> Result<Vec<Template>, TemplateError> {
     let mut templates = Vec::new();
     // The head of the template that is being read, the number of its line, and its own lines.

@@ -92,7 +92,7 @@ pub enum ExternalError {
         /// Bytes of its text.
         span: lethe_core::Span,
     },
-    /// A prediction is none of its own text.
+    /// A prediction lies outside its own text.
     #[error("member `{member}`: document {document} (counted from 1): {source}")]
     Span {
         /// The member's name.

@@ -16,7 +16,7 @@ impl Flags {
     pub(crate) const EPONYM_NOUN: Self = Self(1 << 2);
     /// A verb whose agent is a person: "dictated by", "discussed with".
     pub(crate) const PERSON_VERB: Self = Self(1 << 3);
-    /// A word that institutions' names have beside the proper part.
+    /// A word that institutions' names have besides the proper part.
     pub(crate) const GENERIC: Self = Self(1 << 4);
     /// Articles, pronouns, prepositions, conjunctions, auxiliaries: what a noun phrase does not go on over.
     pub(crate) const FUNCTION: Self = Self(1 << 5);

@@ -1,6 +1,6 @@
 //! Rules that run once a batch, however many readers their spans have.
 //!
-//! Learned members take the spans of the rules as features, and the same rules vote beside them.
+//! Learned members take the spans of the rules as features, and the same rules vote with them.
 
 use lethe_core::{Annotations, Lookups, NoteBatch, TagError, Tagger};
 

@@ -10,7 +10,7 @@ use lethe_core::{Annotations, LabelError, LabelId, LabelSet, NoteBatch, TagError
 use lethe_dictionaries::{Dictionary, ListSet, LoadError};
 use serde::{Deserialize, Serialize};
 
-/// How sure the member is: somebody has said so.
+/// The member's score: a person listed the phrase.
 const SCORE: f32 = 1.0;
 
 /// Settings of a `phrases` member.

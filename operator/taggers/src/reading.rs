@@ -139,7 +139,7 @@ impl<'d, 'n> Reading<'d, 'n> {
         let mut lower = 0;
         let mut spanish = 0;
         for i in 0..words.len() {
-            // Counted without branches: in a text without words the next token can be told by nothing.
+            // Counted without branches: in a text without words nothing predicts the next token.
             let (case, length) = (words.case(i), ends[i] - starts[i]);
             let (is_upper, is_title, is_lower) =
                 (case == Case::Upper, case == Case::Title, case == Case::Lower);
@@ -187,7 +187,7 @@ impl<'d, 'n> Reading<'d, 'n> {
         self.words.len()
     }
 
-    /// Token `i`, folded; empty where there is none.
+    /// Token `i`, folded; empty past the end.
     #[inline]
     pub(crate) fn get(&self, i: usize) -> &str {
         self.words.get(i)

@@ -63,7 +63,7 @@ impl BitOr for Traits {
     }
 }
 
-/// The dictionary as rules read it. Lists are told by label, role and name, so that a user's own lists count too.
+/// The dictionary as rules read it. Label, role and name identify a list, so that a user's own lists count too.
 pub(crate) struct Vocabulary {
     pub(crate) dictionary: Arc<Dictionary>,
     /// For each of the dictionary's lists.

@@ -143,7 +143,7 @@ impl<'a> Words<'a> {
         self.shapes.get(i).copied().unwrap_or(Shape::NONE)
     }
 
-    /// Token `i`, folded; empty where there is none, so that looking past an end needs no care.
+    /// Token `i`, folded; empty past the end, so that callers need no bounds check.
     #[inline]
     pub(crate) fn get(&self, i: usize) -> &str {
         #[cfg(test)]
@@ -192,12 +192,12 @@ impl<'a> Words<'a> {
         &self.lower.as_bytes()[span.start()..span.end()]
     }
 
-    /// The token `back` places before `i`, folded; empty where there is none.
+    /// The token `back` places before `i`, folded; empty before the start.
     pub(crate) fn before(&self, i: usize, back: usize) -> &str {
         i.checked_sub(back).map_or("", |at| self.get(at))
     }
 
-    /// How token `i` is written; [`Case::Mark`] where there is none.
+    /// How token `i` is written; [`Case::Mark`] past the end.
     #[inline]
     pub(crate) fn case(&self, i: usize) -> Case {
         self.shape(i).case()

@@ -93,7 +93,7 @@ impl<'a> Tokens<'a> {
         self.starts.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no tokens.
     pub const fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
@@ -101,7 +101,7 @@ impl<'a> Tokens<'a> {
     /// Where token `i` stands.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the token does not exist.
     #[inline]
     pub fn span(&self, i: usize) -> Span {
         Span::between(self.starts[i], self.ends[i])
@@ -110,7 +110,7 @@ impl<'a> Tokens<'a> {
     /// What token `i` is made of.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the token does not exist.
     #[inline]
     pub fn kind(&self, i: usize) -> TokenKind {
         TokenKind::from_u8(self.kinds[i])

@@ -68,7 +68,7 @@ pub struct Part {
     /// Its strict micro-F1 in cross-validation, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub f1: Option<f64>,
-    /// What it costs, in µs of one core a token, with what it shares with none of the others.
+    /// Its cost in µs per token on one core, including work that it shares with no other member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }
@@ -102,7 +102,7 @@ pub struct Measured {
     pub f1: [f64; 3],
     /// The share of gold's PHI characters that is redacted, with its interval.
     pub recall: [f64; 3],
-    /// What it costs, in µs of one core a token.
+    /// Its cost in µs per token on one core.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
 }

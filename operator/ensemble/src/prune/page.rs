@@ -70,7 +70,7 @@ pub fn page(pruned: &Pruned, held_out: &[HeldOut], title: &str) -> String {
         },
         match pruned.agreement {
             Agreement::Exact => "",
-            Agreement::Overlap => "; whoever marks something that overlaps agrees",
+            Agreement::Overlap => "; overlapping spans count as agreement",
         }
     ));
     frame(title, &style(), &out)

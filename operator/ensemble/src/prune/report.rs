@@ -117,7 +117,7 @@ pub struct ByCategory {
     pub categories: Vec<CategoryThreshold>,
     /// The same by label id, as [`Voting::thresholds`] takes them.
     pub thresholds: Vec<u32>,
-    /// The score from which a single vote suffices, by label id; where there is none, no score does.
+    /// The score from which a single vote suffices, by label id; a label without an entry has no such score.
     #[serde(default)]
     pub solo_min_scores: Vec<Option<f32>>,
     /// What the chosen set comes to with them; its `threshold` is that of labels in no category above.

@@ -1,4 +1,4 @@
-//! How far members agree on a span, as features: who says the same, who contradicts it and how, and what it is.
+//! How far members agree on a span, as features: which members predict the same span, which contradict it and how, and the span's label.
 
 use std::collections::BTreeMap;
 

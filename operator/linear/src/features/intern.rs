@@ -58,7 +58,7 @@ impl Interner {
     }
 }
 
-/// A table whose types are told apart by a key.
+/// A table that identifies types by a key.
 pub(super) struct Interned<'s> {
     pub(super) table: Table,
     interner: &'s mut Interner,

@@ -80,7 +80,7 @@ pub(super) fn gap_of(between: &[u8]) -> Gap {
 pub(super) trait Laid {
     /// How many tokens the note has.
     fn tokens(&self) -> usize;
-    /// The word of a token at most [`BEHIND`] before or [`AHEAD`] after the one whose place is asked for.
+    /// The word of a token at most [`BEHIND`] before or [`AHEAD`] after the given one.
     fn word(&self, token: usize) -> &Word;
     /// What lies before a token, whichever; after the last for their number.
     fn gap(&self, token: usize) -> Gap;

@@ -17,7 +17,7 @@ use super::words::{BatchWords, Lists, Word, Words};
 use crate::pos::PosTagger;
 use crate::{Columns, Table, View};
 
-/// Tables whose types are told apart by a key.
+/// Tables that identify types by a key.
 pub(super) const INTERNED: usize = 10;
 
 /// Types that a table of a few small values has at most, or little more.

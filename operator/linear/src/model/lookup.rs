@@ -28,7 +28,7 @@ impl Place {
         Self((row as u32) << 8)
     }
 
-    /// The number of the row; `None` where there is none.
+    /// The number of the row; `None` if the feature has no row.
     #[inline]
     pub(crate) const fn row(self) -> Option<u32> {
         if self.0 & 255 == 0 {
@@ -110,7 +110,7 @@ impl Lookup {
         self.width
     }
 
-    /// Whether there may be such a feature; if not, there is none.
+    /// Whether the feature may exist. `false` is certain.
     #[inline]
     pub(crate) fn may_have(&self, hash: u64) -> bool {
         let part = (hash >> (self.shift - FILTER)) as usize;

@@ -70,7 +70,7 @@ impl Cache {
         }
         self.make(weights, table, views, &mut list);
         for &id in &self.missing {
-            // A batch of very many types: the table stays at most half full, the rest is made anew each time.
+            // A batch of very many types: the table stays at most half full, the rest is computed each time.
             if self.used == self.keys.len() / 2 {
                 break;
             }

@@ -48,7 +48,7 @@ pub enum WeightedError {
     /// Too many tags.
     #[error(transparent)]
     States(#[from] StatesError),
-    /// The weight is none.
+    /// The weight is invalid.
     #[error("a weight of {0}: it lies between 0 and 1")]
     Weight(f64),
 }

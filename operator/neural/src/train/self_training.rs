@@ -30,7 +30,7 @@ use crate::tape::{Gold, Sample, Tape};
 /// What a network trains itself on.
 #[derive(Clone, Copy)]
 pub(crate) struct Ground<'a> {
-    /// Data with gold, and what is kept back of it.
+    /// Data with gold, and the held-out set.
     pub(crate) data: Data<'a>,
     /// Documents without.
     pub(crate) unlabelled: &'a [Document],
@@ -38,7 +38,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) teacher: Option<&'a (dyn Marginals + Sync)>,
 }
 
-/// The network that comes of it, and the strict micro-F1 on what is kept back of what it was and of what it is.
+/// The resulting network, and the strict micro-F1 on the held-out set before and after.
 pub(crate) fn self_train(
     network: &Network,
     from: &str,

@@ -343,7 +343,7 @@ fn settings_that_do_not_fit_are_refused_by_key() {
     type Change = fn(&mut TransformerConfig);
     let settings: [(&str, &str, Change); 7] = [
         ("window", "has 40 positions", |config| config.window = Some(41)),
-        ("window", "no room beside the 2 special ones", |config| {
+        ("window", "no room besides the 2 special ones", |config| {
             config.window = Some(2)
         }),
         ("overlap", "less than 8", |config| {

@@ -1,4 +1,4 @@
-//! `generalise`: a date to its year, an age over 89 to "90 or older", a ZIP code to three digits. What is none of these
+//! `generalise`: a date to its year, an age over 89 to "90 or older", a ZIP code to three digits. Anything else
 //! becomes a tag.
 //!
 //! 45 CFR 164.514(b)(2)(i)(B) and (C). A year that would show an age over 89 is as telling as the age.
@@ -12,7 +12,7 @@ use lethe_surrogates::{Language, ages};
 use super::{Dates, Operator, bare, tagged};
 use crate::note::{Item, Note};
 
-/// The year in which a note is taken to be written if nothing says when: a later one hides more years of birth, so it is
+/// The assumed year of a note without a date: a later one hides more years of birth, so it is
 /// the year of this release.
 const UNDATED: i16 = 2026;
 
@@ -37,7 +37,7 @@ impl Generalise {
         )
     }
 
-    /// The table is of the United States: a Spanish code of five digits is none of theirs.
+    /// The table is of the United States: a Spanish code of five digits is not in it.
     fn zip(&self, text: &str) -> Option<String> {
         if self.dates.language != Language::English {
             return None;

@@ -70,7 +70,7 @@ impl Dates {
 
 /// Says what is written in a span's place.
 pub(crate) trait Operator: Send + Sync + fmt::Debug {
-    /// Whether it needs a code of the vault for its spans. The vault is asked for all of a note's at once.
+    /// Whether it needs a code of the vault for its spans. The vault is queried once per note.
     fn wants_code(&self) -> bool {
         false
     }

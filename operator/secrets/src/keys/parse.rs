@@ -107,7 +107,7 @@ fn entry(text: &str, number: usize, table: &DeTable<'_>) -> Result<Entry, KeyErr
                     "current" => KeyState::Current,
                     "accepted" => KeyState::Accepted,
                     "retired" => KeyState::Retired,
-                    _ => return Err(at("the state is none of \"current\", \"accepted\", \"retired\"")),
+                    _ => return Err(at("the state must be \"current\", \"accepted\" or \"retired\"")),
                 }
             }
             _ => return Err(at("a key has `id`, `secret` and `state`, and nothing else")),
@@ -371,7 +371,7 @@ mod tests {
                 format!("[[keys]]\nid = \"a\"\nsecret = \"{SECRET_A}!\""),
                 "line 3: the secret is neither",
             ),
-            (key("state = \"old\""), "line 3: the state is none of"),
+            (key("state = \"old\""), "line 3: the state must be"),
             (key(""), "line 1: the key has no `secret`"),
             (
                 format!("[[keys]]\nsecret = \"{SECRET_A}\""),

@@ -1,6 +1,6 @@
 //! The vault for many machines: two tables in a PostgreSQL database (10 or later, tested with 15).
 //!
-//! A batch of new codes is one `INSERT .. ON CONFLICT DO NOTHING`, which waits for whoever inserts the same value and
+//! A batch of new codes is one `INSERT .. ON CONFLICT DO NOTHING`, which waits for a process that inserts the same value and
 //! then leaves theirs, followed by a `SELECT` that sees the winner's. Rows are inserted in the order of their hashes, so
 //! that two batches cannot wait for each other in a circle. A standby is never asked: it may not know the newest codes.
 //!
@@ -194,7 +194,7 @@ impl Vault for PostgresVault {
                 .map(|code| self.cipher.close(*code, &entry))
                 .collect();
             self.run(async |session| session.insert(&hashes, &codes, &sealed).await)?;
-            // Whoever was faster is believed; a code that was taken is drawn again.
+            // The code of a faster process counts; a code that is taken is drawn again.
             if let Some(kept) = self.kept(key)? {
                 return Ok(kept);
             }

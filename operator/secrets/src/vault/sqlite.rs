@@ -53,7 +53,7 @@ impl SqliteVault {
     ///
     /// # Errors
     ///
-    /// [`VaultError::Missing`] when there is none, [`VaultError::Foreign`], [`VaultError::Form`], [`VaultError::Key`],
+    /// [`VaultError::Missing`] when the file does not exist, [`VaultError::Foreign`], [`VaultError::Form`], [`VaultError::Key`],
     /// [`VaultError::WrongKey`], and [`VaultError::Unavailable`] when others keep it locked for [`SqliteVault::WAIT`].
     pub fn open(path: &Path, keyring: &Keyring) -> Result<Self, VaultError> {
         Self::with_wait(path, keyring, Self::WAIT)
@@ -79,7 +79,7 @@ impl SqliteVault {
         })
     }
 
-    /// Opens the vault in a file; makes it, under the current key, if there is none. Of several processes that do so at
+    /// Opens the vault in a file; creates it under the current key if it does not exist. Of several processes that do so at
     /// once one makes it and all open it. The file can be read by its owner only.
     ///
     /// # Errors
@@ -354,7 +354,7 @@ impl From<rusqlite::Error> for WriteError {
     }
 }
 
-/// Gives codes to values that had none when they were looked up, in one transaction. Whoever was faster is believed.
+/// Gives codes to values that had none when they were looked up, in one transaction. The code of a faster process counts.
 fn write(
     connection: &mut Connection,
     cipher: &Cipher,

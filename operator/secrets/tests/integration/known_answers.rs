@@ -1,5 +1,5 @@
-//! Answers worked out by another program: whoever changes how a code is derived changes every code that was ever given
-//! out, and is told so here. This Python prints them (HKDF by RFC 5869, with one block of output):
+//! Answers of another implementation: a change of the derivation changes every code that was ever given
+//! out, and fails here. This Python prints them (HKDF by RFC 5869, with one block of output):
 //!
 //! ```python
 //! import base64, hashlib, hmac

@@ -1,4 +1,4 @@
-//! The vault in a real PostgreSQL: one code a value whoever asks first, and what each way of losing the server is told as.
+//! The vault in a real PostgreSQL: one code per value whichever process asks first, and the error of each way to lose the server.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -168,7 +168,7 @@ fn processes_that_race_get_the_same_codes_even_when_none_has_made_the_tables() {
     assert_eq!(
         said.iter().collect::<BTreeSet<_>>().len(),
         1,
-        "all processes were told the same"
+        "all processes got the same code"
     );
     assert_eq!(said[0].len(), 60);
 }

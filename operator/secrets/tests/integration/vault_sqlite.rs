@@ -1,4 +1,4 @@
-//! The vault in a file: one code a value whoever asks first, in threads and in processes, through kills and on disk.
+//! The vault in a file: one code per value whichever process asks first, in threads and in processes, through kills and on disk.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -131,7 +131,7 @@ fn processes_that_race_get_the_same_codes_even_when_none_has_made_the_file() {
     let said = workers::race("sqlite", path.to_str().unwrap(), 8, 60);
     let all: BTreeSet<_> = said.iter().collect();
     assert_eq!(said.len(), 8);
-    assert_eq!(all.len(), 1, "all processes were told the same");
+    assert_eq!(all.len(), 1, "all processes got the same code");
     assert_eq!(said[0].len(), 60);
     let (found, entries, check) = inside(&path);
     assert_eq!(check, "ok");

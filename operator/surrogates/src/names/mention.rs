@@ -192,7 +192,7 @@ impl Cues {
     }
 }
 
-/// Runs of letters with the apostrophes inside them, and runs of digits. A possessive "s" is none.
+/// Runs of letters with the apostrophes inside them, and runs of digits. A possessive "s" is not a run.
 fn split(text: &str) -> Vec<Word> {
     let mut out: Vec<Word> = vec![];
     let mut chars = text.char_indices().peekable();

@@ -6,7 +6,7 @@ use crate::draw::{Draw, Stream};
 use crate::real::solid;
 use lethe_text::Case;
 
-/// Name, older abbreviation (the name itself where there is none) and postal abbreviation.
+/// Name, older abbreviation (or the name itself) and postal abbreviation.
 pub const STATES: [(&str, &str, &str); 51] = [
     ("Alabama", "Ala.", "AL"),
     ("Alaska", "Alaska", "AK"),

@@ -26,7 +26,7 @@ pub(crate) struct Person {
 }
 
 impl Cast<'_> {
-    /// Whoever has this role.
+    /// The person with this role.
     pub(crate) fn person(&mut self, role: Role) -> Person {
         if let Some(person) = self.people.get(&role) {
             return person.clone();

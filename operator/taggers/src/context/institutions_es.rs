@@ -11,7 +11,7 @@ const LINKS: [&str; 21] = [
     "“", "”", "«",
 ];
 
-/// Words that such names have beside the proper part.
+/// Words that such names have besides the proper part.
 const GENERIC: [&str; 33] = [
     "universitario",
     "universitari",

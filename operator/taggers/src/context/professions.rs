@@ -71,7 +71,7 @@ impl Scan<'_, '_, '_, '_, '_> {
             {
                 break;
             }
-            // Whoever is meant is no part of what they do: "right-handed white female nurse".
+            // Descriptions of the person are no part of the profession: "right-handed white female nurse".
             if first.is_none() && !note.flag(i, Flags::PERSON_WORD) && word != "handed" {
                 first = Some(i);
             }

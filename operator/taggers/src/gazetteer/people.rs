@@ -28,7 +28,7 @@ impl Gazetteer {
             match self.person_at(i, note, places) {
                 Some((name, score, rule)) => {
                     out.tokens(name.first, name.last, self.person, score, rule);
-                    // One listed name may be a word after all; two beside each other are a person.
+                    // One listed name may be a word after all; two in a row are a person.
                     if name.words >= 2 {
                         found.push((name, self.person));
                     }

@@ -7,7 +7,7 @@ use lethe_text::calendar;
 
 use crate::words::{Case, Words};
 
-/// Words and marks that may stand between a date's parts.
+/// Tokens that may stand between a date's parts.
 const BETWEEN: [&str; 15] = [
     "/", "-", ".", ",", "–", "'", "’", "de", "del", "of", "st", "nd", "rd", "th", "º",
 ];

@@ -222,7 +222,7 @@ impl Names {
             return Link::None;
         }
         match self.near.find(word) {
-            // "Pierced" is a word, whoever Pierce is.
+            // "Pierced" is a word even if a person is called Pierce.
             Some(label) if !vocabulary.is_common_word(word) => Link::Typo(label),
             _ => Link::None,
         }

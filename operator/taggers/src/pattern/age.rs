@@ -128,7 +128,7 @@ fn old(s: &Scan<'_>, last: usize) -> Option<(f32, &'static str)> {
     None
 }
 
-/// "53 años", "22 meses": the unit's token, and how sure it is that this is an age and no time span.
+/// "53 años", "22 meses": the unit's token, and the score that this is an age and not a time span.
 fn spanish(s: &Scan<'_>, i: usize, last: usize) -> Option<(usize, f32)> {
     let mut unit = last + 1;
     let tok = s.tok(unit);

@@ -1,4 +1,4 @@
-//! The words behind which an identifier stands, and what it is.
+//! The words before an identifier, and the kind of identifier that they announce.
 
 use super::Kind;
 

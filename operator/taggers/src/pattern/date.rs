@@ -8,7 +8,7 @@ use super::{Hits, Kind};
 pub(crate) struct Numeric {
     /// Its last token.
     pub(crate) last: usize,
-    /// How sure it is.
+    /// The score.
     pub(crate) score: f32,
     /// Its shape.
     pub(crate) rule: &'static str,

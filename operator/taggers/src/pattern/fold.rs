@@ -116,7 +116,7 @@ fn fold_any(bytes: &[u8]) -> (Key, Case) {
     (if known && letters <= 16 { key } else { 0 }, case)
 }
 
-/// The letters under U+00C0 to U+00FF, 0 where there is none.
+/// The letters under U+00C0 to U+00FF, 0 for those that are not letters.
 const LATIN: [u8; 64] = *b"aaaaaaaceeeeiiiidnooooo\0ouuuuyt\0aaaaaaaceeeeiiiidnooooo\0ouuuuyty";
 
 /// The key of a word of a table.

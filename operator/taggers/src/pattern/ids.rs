@@ -244,7 +244,7 @@ pub(crate) struct Chunk {
 
 /// The run of tokens without blanks from `at` that an identifier may be: its last token is a word or number.
 ///
-/// In a long run one is asked for at many tokens: each goes on from the one before, so that no token is read sixteen times.
+/// A long run has many candidates: each continues from the one before, so that no token is read sixteen times.
 pub(crate) fn chunk(s: &Scan<'_>, at: usize) -> Value {
     let mut read = match s.chunk.get() {
         Some(read) if (read.value.first..read.end).contains(&at) => read.from(s, at),

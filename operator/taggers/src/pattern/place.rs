@@ -144,7 +144,7 @@ pub(crate) fn room(s: &Scan<'_>, i: usize, out: &mut Hits) {
         at += 1;
     }
     let tok = s.tok(at);
-    // "Operating room 3" tells nobody; "emergency room 2 days ago" is none.
+    // "Operating room 3" tells nobody; "emergency room 2 days ago" is not a room.
     let suite = (2..=3).any(|back| s.word_is(i - back, "or") || s.word_is(i - back, "suite"));
     let general = suite
         || [

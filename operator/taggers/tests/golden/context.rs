@@ -148,7 +148,7 @@ const KNOWN_FAILURES: &[Group] = &[
     // In capitals a name that no list has is a word like any other.
     ("DOCTOR", &["CONSULT REQUESTED BY [VELLANTINE]."]),
     ("CITY", &["SHE LIVES IN [KETTERBY] ALONE."]),
-    // Nothing but its name says what it is.
+    // Only its name identifies it.
     ("HOSPITAL", &["The [Westmark] took her in."]),
 ];
 

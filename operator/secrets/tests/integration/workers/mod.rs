@@ -12,7 +12,7 @@ use lethe_secrets::{Code, Keyring, PostgresTls, PostgresVault, SqliteVault, Vaul
 
 const SECRET: &str = "f29a1c40d7e85b3361fe07ca9284bd15a0c35e76892b1d4f60e7f8a9cb3d2e51";
 const NEWER: &str = "d87be9ee2ac1f17052dd8e1e4aa9a3a6c3c1fbf3e90d6a1b5f7c2d48b09e3765";
-/// The test that works when it is told to.
+/// The test that works when its variable is set.
 const WORKER: &str = "vault_postgres::a_worker_tells_each_code_that_it_was_given";
 /// What a worker prints before each line of its own, among the test harness' lines.
 const MARK: &str = "worker: ";
@@ -137,7 +137,7 @@ fn lines(child: &mut Child) -> impl Iterator<Item = String> + use<> {
     })
 }
 
-/// So many processes ask for the same values at the same time; the codes that each was told.
+/// So many processes ask for the same values at the same time; the codes that each got.
 pub(crate) fn race(kind: &str, place: &str, processes: usize, values: usize) -> Vec<Vec<String>> {
     let mut all: Vec<_> = (0..processes)
         .map(|_| start(kind, place, "race", &values.to_string()))
@@ -156,7 +156,7 @@ pub(crate) fn race(kind: &str, place: &str, processes: usize, values: usize) -> 
     told
 }
 
-/// So many processes ask for codes until they are killed, so many milliseconds after the first code; what they were told.
+/// So many processes ask for codes until they are killed, so many milliseconds after the first code; the codes that they got.
 pub(crate) fn killed(
     kind: &str,
     place: &str,
