@@ -209,7 +209,8 @@ fn what_a_backfill_wrote_before_it_ended_is_unfinished_and_not_corrupt() {
     let against: Vec<&str> = vec!["--sources", "-c", config.to_str().unwrap()];
     let said = inspect(&out, &against).expect(4).out;
     assert!(
-        said.contains("b.parquet: not in the dataset") || said.contains("a.parquet: not in the dataset"),
+        said.contains("b.parquet: missing or incomplete in the dataset")
+            || said.contains("a.parquet: missing or incomplete in the dataset"),
         "{said}"
     );
     backfill(&config, &[]).end().expect(0);

@@ -440,7 +440,7 @@ fn the_demo_runs_the_whole_path_and_inspect_finds_its_output_whole() {
     Lethe::new(["demo".as_ref(), "--out".as_ref(), out.as_os_str()])
         .end()
         .expect(2)
-        .says("there already");
+        .says("already exists");
     // A file cut short is found.
     let file = common::dataset::files(&data.join("notes")).remove(0);
     let bytes = std::fs::read(&file).unwrap();

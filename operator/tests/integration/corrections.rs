@@ -229,7 +229,10 @@ fn a_correction_is_in_force_within_a_minute_survives_a_kill_and_goes_by_one_comm
     let sum: i64 = committed.values().map(|next| next.unwrap_or(0)).sum();
     assert_eq!(sum, 5, "{committed:?}");
     for (partition, offset) in [(0, 0), (0, 1)] {
-        let told = format!("{}/{partition}, offset {offset}: not taken", corrections.name);
+        let told = format!(
+            "{}/{partition}, offset {offset}: invalid correction",
+            corrections.name
+        );
         assert!(said.contains(&told), "{told}\n{said}");
     }
     for word in ["Ulvastra", "Quenne", "Zelmara", "celador", "reader-7"] {
@@ -281,7 +284,9 @@ fn a_file_of_corrections_is_followed_as_it_grows_and_read_to_its_end() {
         .unwrap();
     learner.until_it_says("published", MINUTE);
     assert!(
-        learner.err().contains("corrections.jsonl, line 2: not taken"),
+        learner
+            .err()
+            .contains("corrections.jsonl, line 2: invalid correction"),
         "{}",
         learner.err()
     );
@@ -375,7 +380,7 @@ fn what_is_wrong_with_the_table_is_told_by_its_key_to_every_command_that_reads_i
     publish(&of_field(&place), &folder);
     for (more, told) in [
         ("keep_share = 2.0", "key `corrections.keep_share`"),
-        ("first = \"svm\"", "no trained member `svm`; it has `crf`"),
+        ("first = \"svm\"", "no trained member `svm`; choose one of `crf`"),
         ("colour = 1", "key `corrections.colour`"),
     ] {
         let config = from_file(&place, &folder, more);
