@@ -1,9 +1,6 @@
 //! Tests that the built-in views map every label of their label sets.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use std::path::Path;
 

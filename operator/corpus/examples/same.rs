@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-#[expect(clippy::print_stdout, reason = "an example answers on the terminal")]
+#[expect(clippy::print_stdout, reason = "an example prints its result")]
 fn main() -> Result<ExitCode, lethe_corpus::CorpusError> {
     let mut digests = std::collections::BTreeSet::new();
     for path in std::env::args().skip(1) {

@@ -1,6 +1,6 @@
 //! Runs thousands of schedules, and deliberately broken protocols.
 
-#![allow(clippy::print_stdout, reason = "a test may print what it met")]
+#![allow(clippy::print_stdout, reason = "a test may print the events that it met")]
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

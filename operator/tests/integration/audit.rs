@@ -1,9 +1,7 @@
-//! The audit, end to end: what `lethe inspect` says of a dataset that was tampered with, and why something was redacted.
+//! The audit, end to end: what `lethe inspect` reports of a manipulated dataset, and how it explains
+//! redactions.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -15,10 +13,10 @@ use common::process::{Ended, Lethe};
 use common::{Place, folder_sink, quoted};
 use serde_json::Value;
 
-/// The rule members alone: what each of them catches is known.
+/// Only rule members, whose finds are known.
 const RULES: &str = "[engine]\nmembers = [{ kind = \"known\" }, { kind = \"pattern\" }, { kind = \"gazetteer\" }, { kind = \"context\" }]\n";
 
-/// Streams so many notes by an `[engine]` table; the dataset's folder.
+/// Streams notes with an `[engine]` table; returns the dataset's folder.
 fn streamed(place: &Place, notes: usize, engine: &str) -> PathBuf {
     let lines: Vec<String> = events(notes).collect();
     let input = place.write("events.jsonl", lines.join("\n") + "\n");
@@ -38,7 +36,7 @@ fn inspect(folder: &Path, arguments: &[&str]) -> Ended {
     Lethe::new(all.iter().chain(arguments)).end()
 }
 
-/// The heads that an inspection prints, in a file.
+/// Writes the heads that an inspection prints to a file.
 fn heads(place: &Place, folder: &Path) -> PathBuf {
     let said = inspect(folder, &["--audit"]).expect(0).out;
     assert!(said.contains("all audit rows match their notes"), "{said}");
@@ -47,7 +45,7 @@ fn heads(place: &Place, folder: &Path) -> PathBuf {
     place.write("heads", heads.join("\n"))
 }
 
-/// Where a row is, as questions name it.
+/// Returns the position of a row as queries write it.
 fn at(row: &Row) -> String {
     format!("{}/{}@{}", row.topic, row.partition, row.offset)
 }
@@ -55,7 +53,7 @@ fn at(row: &Row) -> String {
 #[test]
 fn a_dataset_is_held_against_itself_and_against_a_head_that_was_kept() {
     let place = Place::new();
-    // A run a file: the source grows, and the chain with it.
+    // One run per file: the source grows, and the chain with it.
     let mut out = PathBuf::new();
     for notes in [10, 25, 30] {
         out = streamed(&place, notes, "");
@@ -66,7 +64,7 @@ fn a_dataset_is_held_against_itself_and_against_a_head_that_was_kept() {
     let with_head = || inspect(&out, &["--head", heads.to_str().unwrap()]);
     with_head().expect(0);
 
-    // One bit of a page of data, in the middle of each file in turn.
+    // Flips one bit of a data page, in the middle of each file in turn.
     let audits = dataset::files(&out.join("audit"));
     for file in notes.iter().chain(&audits) {
         let bytes = std::fs::read(file).unwrap();
@@ -80,7 +78,7 @@ fn a_dataset_is_held_against_itself_and_against_a_head_that_was_kept() {
     }
     with_head().expect(0);
 
-    // Without its end the chain is whole, and no longer what it was.
+    // Without its last file the chain is intact, but differs from the earlier head.
     let last = notes.last().unwrap();
     std::fs::remove_file(last).unwrap();
     inspect(&out, &[]).expect(0);
@@ -179,7 +177,7 @@ fn what_each_member_alone_caught_is_counted_and_listed() {
     };
     let redactions: u32 = Dataset::read(&out).rows().iter().map(|row| row.redactions).sum();
     assert_eq!(all["members"]["spans"], redactions);
-    // The feed knows the patient, the number and the address; the phone's number is a pattern alone.
+    // The feed knows the patient, the number and the address; only `pattern` finds the phone number.
     let alone = sum(&members["pattern"]["alone"]);
     assert!(alone >= 30, "{said}");
     let listed = inspect(&out, &["--only-by", "pattern", "--list"]).expect(0).out;
@@ -212,7 +210,7 @@ fn a_note_on_which_a_sure_member_was_outvoted_is_flagged_for_review() {
     let asked = inspect(&out, &["--why", &at(&row), "--json"]).expect(0).out;
     let why: Value = serde_json::from_str(&asked).unwrap();
     assert!(!why["why"]["review"].as_array().unwrap().is_empty(), "{asked}");
-    // Where one vote is enough nothing is dropped and nothing is close.
+    // If one vote suffices, no span loses the vote and none is close.
     let place = Place::new();
     let said = inspect(&streamed(&place, 20, RULES), &[]).expect(0).out;
     assert!(!said.contains("to review"), "{said}");

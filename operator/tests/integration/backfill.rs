@@ -1,9 +1,6 @@
 //! `lethe backfill`: tables in, redacted tables out, each row once.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -83,7 +80,7 @@ fn a_table_comes_out_with_the_columns_that_were_named_redacted_and_reconciled() 
     ] {
         assert_eq!(totals[name], count, "{name}");
     }
-    // The audit of every span: where it stood, in which column.
+    // The audit of every span: its position and its column.
     let (mut spans, mut columns) = (0, BTreeMap::<String, u64>::new());
     for path in all_files(&out.join("audit")) {
         for batch in read_parquet(&path).unwrap().1 {
@@ -119,7 +116,7 @@ fn a_kept_column_of_kinds_of_notes_passes_by_the_list_of_kinds() {
     let place = Place::new();
     let (input, out) = (place.at("in"), place.at("out"));
     table(&input.join("a.parquet"), 0, 50);
-    // Wards stand for what senders write into such a column: nothing that a list knows.
+    // The wards are arbitrary values of a sender that are on no list.
     let columns = "[backfill.columns]\ntext = [\"text\"]\nkeep = [\"ward\"]\nnote_type = \"ward\"\nidentifiers = { mrn = \"MEDICALRECORD\" }\n";
     let engine = format!("{ENGINE}redaction = {{ note_types = [\"ward 3\"] }}\n");
     let more = format!("{columns}{engine}");
@@ -196,7 +193,7 @@ fn under_a_strict_mode_objects_go_by_codes_and_no_name_or_folder_of_theirs_comes
         objects.len() == 2 && objects.iter().all(|object| object.starts_with("file-")),
         "{objects:?}"
     );
-    // The list of codes is the way back, and takes an object that is to be made again by its code.
+    // The list maps codes back to objects, and an object can be selected by its code.
     let list = common::dataset::files(&place.at("private"));
     let list = std::fs::read_to_string(&list[0]).unwrap();
     assert!(objects.iter().all(|object| list.contains(object)));
@@ -306,7 +303,7 @@ fn a_bucket_can_be_read_and_written_and_other_tools_read_what_comes_out() {
     let input = place.at("in");
     table(&input.join("x=1/a.parquet"), 0, 300);
     let name = format!("backfill-{}", std::process::id());
-    // The input goes into the bucket by the program's own store: creating is all that it needs.
+    // The program's own store uploads the input to the bucket: creating objects is all that it needs.
     let upload = toml::from_str::<toml::Table>(&s3_sink(&format!("{name}/in"), None, "")).unwrap();
     let store: lethe_connectors::store::StoreConfig = upload["sink"]["store"].clone().try_into().unwrap();
     let bytes = std::fs::read(input.join("x=1/a.parquet")).unwrap();

@@ -1,10 +1,10 @@
-//! A backfill that is killed, stopped, misconfigured, or given what it cannot read: no row is lost, none is there twice, none is half
-//! redacted.
+//! Backfills that are killed, stopped, misconfigured, or given unreadable input: no row is lost, duplicated
+//! or half redacted.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "helpers of tests, as tests themselves, say where they fail"
+    reason = "test helpers may panic, as tests may"
 )]
 
 use crate::common;
@@ -46,7 +46,7 @@ fn shards_that_are_killed_and_started_again_end_with_each_row_once() {
     println!("seed {seed}");
     let mut dice = Dice::new(seed);
     for kill in 0..20 {
-        // The first ones come while it reads dictionaries, later ones anywhere.
+        // Early kills hit the loading of dictionaries, later ones any step.
         std::thread::sleep(Duration::from_millis(dice.below(40 + 60 * kill)));
         let shard = dice.below(2) as usize;
         if let Some(process) = running[shard].take() {
@@ -112,7 +112,7 @@ fn a_row_that_kills_every_process_is_quarantined_and_all_others_come_out_once() 
     assert_eq!((bad.len(), place_of), (1, &("lines.jsonl".to_owned(), 131)));
     assert_eq!(what.1.as_deref(), Some("poison_pill"));
     assert_eq!((&what.3, &what.4), (&None, &None));
-    // Whatever was tried before, all other rows are what a run without deaths writes.
+    // Whatever was tried before, all other rows equal those of a run without deaths.
     std::fs::write(input.join("lines.jsonl"), lines("Call 612-555-0199.")).unwrap();
     let undisturbed = self::config(&place, "calm.toml", &input, &folder_sink(&calm), "");
     backfill(&undisturbed, &[]).end().expect(0);
@@ -182,7 +182,7 @@ fn what_was_made_otherwise_is_not_mixed_and_what_changes_is_told() {
         .expect(3)
         .says("made by another configuration")
         .says("policy");
-    // An object that is new is taken up; one that has changed would be there twice.
+    // A new object is backfilled; a changed one would be duplicated.
     table(&input.join("b.parquet"), 50, 50);
     backfill(&first, &[]).end().expect(0);
     assert_eq!(rows(&out).len(), 100);

@@ -1,9 +1,7 @@
-//! `lethe inspect` on what a backfill wrote: a file that was altered, removed, added or swapped is named.
+//! `lethe inspect` on the output of a backfill: it names each file that was altered, removed, added or
+//! swapped.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -15,7 +13,7 @@ use common::tables::{backfill, config, manifest, table};
 use common::{Place, folder_sink};
 use serde_json::Value;
 
-/// A backfill of two tables, and its configuration.
+/// Creates a backfill of two tables; returns the output and the configuration.
 fn made(place: &Place) -> (PathBuf, PathBuf) {
     let (input, out) = (place.at("in"), place.at("out"));
     table(&input.join("a.parquet"), 0, 450);
@@ -38,7 +36,7 @@ fn files(out: &Path, folder: &str) -> Vec<PathBuf> {
     all_files(&out.join(folder))
 }
 
-/// Names a file as the report does.
+/// Returns a file's name as the report writes it.
 fn name(out: &Path, file: &Path) -> String {
     file.strip_prefix(out).unwrap().to_str().unwrap().to_owned()
 }
@@ -49,7 +47,7 @@ fn flip(file: &Path, at: usize) {
     std::fs::write(file, bytes).unwrap();
 }
 
-/// A copy of a dataset, to be tampered with.
+/// Copies a dataset, to manipulate the copy.
 fn copy(out: &Path, place: &Place, to: &str) -> PathBuf {
     let copy = place.at(to);
     for file in all_files(out) {
@@ -228,13 +226,13 @@ fn a_manifest_of_an_earlier_version_still_reads_and_says_what_it_does_not_cover(
     let said = inspect(&out, &["--audit"]).expect(0).out;
     let count = files(&out, "rows").len();
     assert!(said.contains(&format!("not covered: {count} files")), "{said}");
-    // The same backfill again takes it as it is.
+    // Running the same backfill again accepts it.
     backfill(&config, &[]).end().expect(0);
     std::fs::remove_file(files(&out, "rows").remove(0)).unwrap();
     inspect(&out, &[]).expect(4);
 }
 
-/// A manifest's text without its digests: lines of `parts` and `files` objects, and the comma before them.
+/// Removes the digests from a manifest's text: the lines of `parts` and `files`, and the comma before them.
 fn stripped(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut inside = false;

@@ -1,9 +1,9 @@
-//! Whatever a record holds, it becomes exactly one row of the right kind, and its partition goes on.
+//! Any record becomes exactly one row of the right kind, and its partition continues.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "helpers of tests, as tests themselves, say where they fail"
+    reason = "test helpers may panic, as tests may"
 )]
 
 use crate::common;
@@ -15,14 +15,14 @@ use common::{Place, folder_sink, quoted};
 use lethe_core::Quarantine;
 use serde_json::json;
 
-/// What a record must become.
+/// The expected row of a record.
 enum Becomes {
-    /// A note whose text, where nothing in it is PHI, comes out as it went in.
+    /// A note; text without PHI is unchanged.
     Note(String),
-    /// A note that is withdrawn: no text.
+    /// A withdrawn note, without text.
     Withdrawn,
     Tombstone,
-    /// Quarantined under this code.
+    /// Quarantined with this code.
     Quarantined(&'static str),
 }
 
@@ -32,7 +32,7 @@ fn note(text: &str) -> Vec<u8> {
     json!({"note_id": "n", "text": text}).to_string().into_bytes()
 }
 
-/// A note with this text, which must come out untouched.
+/// Returns a note with this text, which must stay unchanged.
 fn kept(text: &str) -> Case {
     (Some(note(text)), Note(text.to_owned()))
 }
@@ -41,7 +41,7 @@ fn payload(payload: &[u8], becomes: Becomes) -> Case {
     (Some(payload.to_vec()), becomes)
 }
 
-/// A payload, none for a tombstone, and what it must become.
+/// A payload (`None` for a tombstone), and its expected row.
 type Case = (Option<Vec<u8>>, Becomes);
 
 fn cases() -> Vec<(&'static str, Case)> {
@@ -131,7 +131,7 @@ fn cases() -> Vec<(&'static str, Case)> {
             ),
         ),
         (
-            "a date that is none",
+            "an invalid date",
             payload(
                 b"{\"note_id\": \"n\", \"authored_at\": \"soon\", \"text\": \"well\"}",
                 Quarantined(INVALID),
@@ -230,10 +230,10 @@ fn every_bad_record_becomes_one_row_of_the_right_kind_and_its_partition_goes_on(
     producer.finish().unwrap();
     let place = Place::new();
     let out = place.at("out");
-    // By default, 512 MiB, a record may take less than the note of 20 MB does.
+    // With the default, 512 MiB, the limit of a record is below what the note of 20 MB takes.
     let limit =
         "[format]\nkind = \"json\"\nmax_note_bytes = 21000000\n[resources]\nmemory_bytes = 1073741824\n";
-    // Networks that were built for tests take minutes for 20 MB.
+    // Networks in test builds take minutes for 20 MB.
     let rules = "[engine]\nmembers = [{ kind = \"known\" }, { kind = \"pattern\" }, { kind = \"gazetteer\" }, { kind = \"context\" }]\n";
     let config = place.write(
         "lethe.toml",
@@ -332,7 +332,7 @@ fn bad_lines_of_a_file_are_quarantined_each_in_its_place() {
     assert_eq!(rows, expected);
     assert_eq!(data.faults(&out), Vec::<String>::new());
 
-    // Told to fail on a bad line, it names the line and nothing of it.
+    // Configured to fail on a bad line, it names the line and none of its text.
     let config = place.write(
         "fail.toml",
         format!("{source}on_bad = \"fail\"\n{}", folder_sink(&place.at("other"))),

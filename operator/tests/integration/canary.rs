@@ -1,10 +1,10 @@
-//! Identifiers planted wherever an event has room for one are found nowhere but where they belong: in no log at its
-//! most talkative, no error, no panic message, no quarantined row, no audit file, no footer, no file left aside.
+//! Plants identifiers in every part of an event, and searches for them where they must not be: logs at the
+//! most verbose level, errors, panic messages, quarantined rows, audit files, footers, temporary files.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "helpers of tests, as tests themselves, say where they fail"
+    reason = "test helpers may panic, as tests may"
 )]
 
 use crate::common;
@@ -26,7 +26,7 @@ use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _};
 use serde_json::json;
 
-/// Identifiers that the members find wherever they stand, each unlike anything else in the test.
+/// Identifiers that the members find anywhere, each unlike anything else in the test.
 const IN_TEXT: [&str; 6] = [
     "(612) 555-0173",
     "canary.one@example.org",
@@ -35,8 +35,8 @@ const IN_TEXT: [&str; 6] = [
     "Yrsavolt Quennebrix",
     "77120948",
 ];
-/// Identifiers in places that are never part of the output: metadata that is not carried, keys, headers, payloads that
-/// are no events, notes that could not be handled.
+/// Identifiers that are never part of the output: in metadata that is not kept, keys, headers, invalid
+/// events, and notes that could not be redacted.
 const ELSEWHERE: [&str; 16] = [
     "CANARYPATIENT01",
     "CANARYENCOUNTER02",
@@ -55,7 +55,7 @@ const ELSEWHERE: [&str; 16] = [
     "CANARYBADDATE15",
     "CANARYBADEVENT16",
 ];
-/// An id that is carried, in the rows of notes alone.
+/// An id that is kept, only in the rows of notes.
 const CARRIED: &str = "CANARYNOTEID00";
 
 fn text() -> String {
@@ -65,7 +65,7 @@ fn text() -> String {
     )
 }
 
-/// Every kind of event, each with canaries in whatever it has room for.
+/// Returns every kind of event, with canaries in all of its parts.
 fn payloads() -> Vec<Option<Vec<u8>>> {
     let [_, _, _, _, name, mrn] = IN_TEXT;
     let good = json!({
@@ -152,7 +152,7 @@ fn nothing_planted_in_a_topic_is_found_in_logs_rows_audit_footers_or_files_left_
             .env("TMPDIR", temporary.to_str().unwrap())
             .inside(&temporary)
     };
-    // A run that is killed with a file still aside, one whose store fails, one that ends.
+    // One run that is killed with an open temporary file, one whose store fails, one that ends.
     let killed = tempted(&arguments)
         .env("LETHE_CRASH_AT", "temporary_written:2")
         .end();
@@ -169,7 +169,7 @@ fn nothing_planted_in_a_topic_is_found_in_logs_rows_audit_footers_or_files_left_
     let ended = tempted(&arguments)
         .env("LETHE_LOG", "trace")
         .end()
-        // Most of these records are quarantined, which a run to the end says by its exit code.
+        // Most of these records are quarantined, which the exit code reports.
         .expect(6)
         .says("panic");
     search.words("ended", &ended);
@@ -178,7 +178,7 @@ fn nothing_planted_in_a_topic_is_found_in_logs_rows_audit_footers_or_files_left_
         .wait(Duration::from_secs(60))
         .expect(0);
     search.words("again", &again);
-    // What it told is worth searching.
+    // The log must be worth searching.
     assert!(ended.err.contains("quarantined a payload"), "{}", ended.err);
 
     search.folder(&out);
@@ -194,7 +194,7 @@ fn nothing_planted_in_a_topic_is_found_in_logs_rows_audit_footers_or_files_left_
     search.words("inspect", &inspected.expect(0));
     search.assert_clean();
 
-    // The notes themselves came through, and only theirs is the id that is carried.
+    // The notes are in the output, and only they have the id that is kept.
     let data = Dataset::read(&out);
     data.assert_exactly(&out, &topic.offsets());
     let rows = data.rows();
@@ -213,13 +213,13 @@ fn nothing_planted_in_a_topic_is_found_in_logs_rows_audit_footers_or_files_left_
             .all(|row| row.note_id.is_none() && row.note_type.is_none() && row.text.is_none())
     );
     assert_audit_says_nothing(&out);
-    // The search finds what is there.
+    // The search must find words that are there.
     let mut proof = Search::new(["feels well", CARRIED]);
     proof.folder(&out.join("notes"));
     assert!(proof.found.len() >= 2, "{:?}", proof.found);
 }
 
-/// The audit has places and labels: no text, no id.
+/// The audit has positions and labels, but no text and no id.
 fn assert_audit_says_nothing(out: &Path) {
     let mut search = Search::new([CARRIED, "PROGRESS", "feels well"]);
     assert!(search.folder(&out.join("audit")) > 0);
@@ -274,7 +274,7 @@ fn nothing_planted_is_found_in_metrics_traces_or_the_status_page() {
         bodies.iter().for_each(|body| search.bytes(path, body));
     }
     search.assert_clean();
-    // What was sent is worth searching: metrics by name, and where batches and files spent their time.
+    // The exported data must be worth searching: metric names, and the stages of batches and files.
     let sent = |path: &str, what: &str| {
         let bodies = collector.taken(path);
         bodies
@@ -354,7 +354,8 @@ fn files_that_cannot_be_read_are_named_and_not_quoted() {
         };
         for command in ["redact", "annotate"] {
             let ended = Lethe::new(input_arguments(command)).end();
-            // A withdrawal has no text, and some faults are none for a document: what is written then is a document.
+            // A withdrawal has no text, and some invalid payloads are valid documents; then a document is
+            // written.
             if ended.code != Some(0) {
                 search.words(&format!("{command} of payload {number}"), &ended);
             } else {

@@ -1,10 +1,10 @@
-//! Members of a group that come, go, freeze and are killed, and brokers that are killed under them, while notes keep
+//! Members of a group that come, go, freeze and are killed, and brokers that are killed, while notes keep
 //! coming: at the end each note is there once.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "helpers of tests, as tests themselves, say where they fail"
+    reason = "test helpers may panic, as tests may"
 )]
 
 use crate::common;
@@ -22,10 +22,11 @@ use common::servers::Server;
 use common::watch::Watch;
 use common::{Place, folder_sink};
 
-/// One cheap member: these tests are about rows, not about what is in them.
+/// One cheap member: these tests check rows, not their content.
 const ENGINE: &str = "[engine]\nmembers = [{ kind = \"known\" }]\n";
 
-/// The seed of a run: today's clock unless `LETHE_TEST_SEED` repeats an earlier one. Printed by each test.
+/// Returns the seed of a run: from the clock, or from `LETHE_TEST_SEED` to repeat an earlier run. Each test
+/// prints it.
 fn seed() -> u64 {
     match std::env::var("LETHE_TEST_SEED") {
         Ok(seed) => seed.parse().unwrap(),
@@ -33,7 +34,7 @@ fn seed() -> u64 {
     }
 }
 
-/// Between ten notes of the feed and the next ten.
+/// The pause between lots of ten notes.
 const BETWEEN: Duration = Duration::from_millis(20);
 
 /// The members of a group.
@@ -43,12 +44,12 @@ struct Group {
     frozen: Vec<Running>,
     dice: Dice,
     most: usize,
-    /// What was done, for the last word.
+    /// Counts for the summary.
     started: u32,
     stopped: u32,
     killed: u32,
     froze: u32,
-    /// Members that ended otherwise than asked.
+    /// Members that ended unexpectedly.
     wrong: Vec<String>,
 }
 
@@ -78,7 +79,7 @@ impl Group {
         self.members.swap_remove(index)
     }
 
-    /// One throw: a member starts, stops, is killed, or freezes and thaws.
+    /// Does one random action: starts, stops, kills, or freezes and thaws a member.
     fn step(&mut self) {
         self.bury();
         if self.members.len() < 2 {
@@ -93,7 +94,7 @@ impl Group {
                 self.gone(&member.wait(Duration::from_secs(60)));
             }
             3 => {
-                // What a garbage collector or a paused machine does: it goes on after its partitions have gone.
+                // Like a garbage collector or a paused machine, it continues after its partitions have moved.
                 let member = self.any();
                 member.signal("STOP");
                 self.frozen.push(member);
@@ -112,7 +113,7 @@ impl Group {
         }
     }
 
-    /// Takes away members that ended by themselves, which is wrong but for those that the brokers' death ended.
+    /// Removes members that ended without being asked, which is an error.
     fn bury(&mut self) {
         let mut index = 0;
         while index < self.members.len() {
@@ -142,7 +143,7 @@ impl Group {
         }
     }
 
-    /// A member that was told to stop has gone in order, or of the signal itself before it had begun to do anything.
+    /// Checks that a stopped member ended in order, or by the signal itself before it had begun.
     fn gone(&mut self, ended: &Ended) {
         let unborn = ended.code.is_none() && ended.err.is_empty();
         if ended.code != Some(0) && !unborn {
@@ -151,7 +152,7 @@ impl Group {
     }
 }
 
-/// The configuration of the members: short sessions, small files, so that much happens in little time.
+/// Returns the members' configuration: short sessions and small files, so that much happens in little time.
 fn config(place: &Place, topic: &Topic, assignment: &str, out: &Path) -> PathBuf {
     let source = topic.source_with(&format!(
         "assignment = {assignment:?}\nproperties = {{ \"session.timeout.ms\" = 1500, \"heartbeat.interval.ms\" = 300, \
@@ -164,7 +165,7 @@ fn config(place: &Place, topic: &Topic, assignment: &str, out: &Path) -> PathBuf
     )
 }
 
-/// Reads the rest with one member, and holds everything against what was produced.
+/// Reads the rest with one member, and compares everything with the produced notes.
 #[track_caller]
 fn settle(what: &str, config: &Path, out: &Path, topic: &Topic, sent: usize, group: &Group, watch: Watch) {
     let last = Lethe::through(config).end().expect(0);

@@ -1,9 +1,9 @@
-//! The commands beside `run`: redact, annotate, check, dictionary, demo, and what they say when something is wrong.
+//! The commands besides `run`: redact, annotate, check, dictionary, demo, and their errors.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "helpers of tests, as tests themselves, say where they fail"
+    reason = "test helpers may panic, as tests may"
 )]
 
 use crate::common;
@@ -109,7 +109,7 @@ fn no_key_of_a_document_comes_out_under_a_shipped_policy() {
         for (i, key) in KEYS.into_iter().enumerate() {
             let canary = json!(format!("Zqcanary{i} 55501{i:02}"));
             document[key] = match key {
-                // An event may have its id under one of the two names, and these fields are of one type only.
+                // An event has its id under one of the two names, and these fields have only one type.
                 "note_id" | "doc_id" if (key == "doc_id") == nested => json!("Zqcanary 5550100"),
                 "note_id" | "doc_id" => continue,
                 "version" => json!(5_550_199),
@@ -351,7 +351,7 @@ fn a_dictionary_is_built_from_lists_and_used() {
         .end_with("Transferred to Zorvane Hollow today.")
         .expect(0);
     assert!(!ended.out.contains("Zorvane"), "{}", ended.out);
-    // What is no dictionary is refused as such.
+    // An invalid dictionary is refused.
     std::fs::write(&output, "no dictionary").unwrap();
     Lethe::new(redact)
         .end_with("x")
@@ -441,7 +441,7 @@ fn the_demo_runs_the_whole_path_and_inspect_finds_its_output_whole() {
         .end()
         .expect(2)
         .says("already exists");
-    // A file cut short is found.
+    // A truncated file is found.
     let file = common::dataset::files(&data.join("notes")).remove(0);
     let bytes = std::fs::read(&file).unwrap();
     std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
@@ -476,13 +476,13 @@ fn an_audit_file_that_nobody_names_is_removed_once_nobody_can_name_it() {
         audits().len()
     };
     killed();
-    // A run that is under way may be about to name it, unless it is old.
+    // A young file may belong to a running writer that has not named it yet.
     assert_eq!(clean(), 1);
     let hours_ago = std::time::SystemTime::now() - Duration::from_secs(7_200);
     let file = std::fs::File::options().append(true).open(&audits()[0]).unwrap();
     file.set_modified(hours_ago).unwrap();
     assert_eq!(clean(), 0);
-    // Once its place in the chain is taken, nobody can.
+    // Once its place in the chain is taken, no writer can name it.
     killed();
     Lethe::through(&config).end().expect(0);
     assert_eq!(audits().len(), 2);

@@ -1,9 +1,6 @@
-//! A process that holds notes and keys leaves no core dump.
+//! A process with notes and keys leaves no core dump.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -15,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use common::Place;
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 
-/// Starts a program that waits for brokers which never answer, in a folder that a dump would be written to.
+/// Starts a program that waits for unresponsive brokers, in a folder where a dump would be written.
 fn waiting(config: &Path, folder: &Path, dumps: Option<&str>) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lethe"));
     command
@@ -30,7 +27,7 @@ fn waiting(config: &Path, folder: &Path, dumps: Option<&str>) -> Child {
     command.spawn().unwrap()
 }
 
-/// The soft and the hard limit of a core dump's size.
+/// Returns the soft and the hard limit of a core dump's size.
 fn limits(process: &Child) -> String {
     let limits = std::fs::read_to_string(format!("/proc/{}/limits", process.id())).unwrap();
     let line = limits.lines().find(|line| line.starts_with("Max core file size"));
@@ -38,7 +35,7 @@ fn limits(process: &Child) -> String {
     words.join(" ")
 }
 
-/// Whether the process dumps its core when it aborts.
+/// Returns whether the process dumps its core when it aborts.
 fn dumps(mut process: Child) -> bool {
     let pid = Pid::from_child(&process);
     kill_process(pid, Signal::ABORT).unwrap();
@@ -49,7 +46,7 @@ fn dumps(mut process: Child) -> bool {
 
 #[test]
 fn a_run_dumps_no_core_unless_the_environment_allows_it() {
-    // The test's own limit is inherited: as high as it may be.
+    // The program inherits the test's limit, which is set to the maximum.
     let maximum = getrlimit(Resource::Core).maximum;
     let limit = Rlimit {
         current: maximum,
@@ -67,7 +64,7 @@ fn a_run_dumps_no_core_unless_the_environment_allows_it() {
     let config = place.write("lethe.toml", config);
 
     let process = waiting(&config, place.path(), None);
-    // It asks the brokers after its start is done: from then on nothing of this changes.
+    // It connects to the brokers after its start is done; from then on these settings do not change.
     silent.accept().unwrap();
     assert_eq!(limits(&process), "0 0");
     assert!(!dumps(process));

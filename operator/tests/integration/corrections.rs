@@ -1,9 +1,7 @@
-//! Corrections of a running stream: learnt beside it, in force within a minute, still there after a kill, gone by one command.
+//! Corrections of a running stream: learnt without stopping it, in force within a minute, still in force
+//! after a kill, and rolled back by one command.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -22,9 +20,9 @@ use common::process::{Lethe, Running};
 use common::{Place, folder_sink, quoted};
 use serde_json::{Value, json};
 
-/// What "within a minute" is.
+/// The meaning of "within a minute".
 const MINUTE: Duration = Duration::from_secs(60);
-/// A name that no member has seen, where none of them expects one.
+/// A name that no member has seen, in a position where none of them expects one.
 const NAME: &str = "Ulvastra Quenne";
 
 fn publish(bundle: &Path, folder: &Path) -> String {
@@ -43,7 +41,7 @@ fn learning(config: &Path) -> Lethe {
     Lethe::new(arguments)
 }
 
-/// A correction of a note in which these stand, each a name.
+/// Returns a correction of a note, in which each of these is a name.
 fn correction(note: &str, text: &str, names: &[&str]) -> String {
     let span = |name: &&str| {
         let start = text.split(name).next().unwrap().chars().count();
@@ -54,7 +52,7 @@ fn correction(note: &str, text: &str, names: &[&str]) -> String {
     correction.to_string()
 }
 
-/// The text of a note in which the name leaks.
+/// Returns the text of a note in which the name leaks.
 fn text(number: usize) -> String {
     format!("el celador trae a {NAME} desde la sala {number} sin prisa\n")
 }
@@ -63,7 +61,7 @@ fn event(number: usize) -> String {
     json!({"note_id": format!("n{number}"), "text": text(number)}).to_string()
 }
 
-/// Of each file: its first offset, the version of its footer, whether its notes show the name.
+/// Returns for each file: its first offset, the version of its footer, and whether its notes show the name.
 fn seen(out: &Path) -> Vec<(i64, String, bool)> {
     let data = Dataset::read(out);
     assert_eq!(data.faults(out), Vec::<String>::new());
@@ -91,7 +89,8 @@ fn version(footer: &BTreeMap<String, String>) -> String {
     footer["lethe.fingerprint.bundle"].chars().take(16).collect()
 }
 
-/// Sends notes until one of them is redacted otherwise than the last, for a minute at most; the version that did it.
+/// Sends notes until one of them is redacted differently from the last, for at most a minute; returns the
+/// version that did it.
 fn until_shown(
     shown: bool,
     topic: &Topic,
@@ -119,7 +118,7 @@ fn until_shown(
     }
 }
 
-/// The journal's entries of a kind.
+/// Returns the journal's entries of a kind.
 fn journal(state: &Path, kind: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(state.join("journal.jsonl")).unwrap();
     let entries = text
@@ -159,7 +158,7 @@ fn a_correction_is_in_force_within_a_minute_survives_a_kill_and_goes_by_one_comm
         base
     );
 
-    // One correction, among things that are none.
+    // One correction among invalid ones.
     let bad = [
         "{ \"note\": \"Ulvastra".to_owned(),
         correction("n0", &text(0), &[NAME]).replace("NAME", "Quenne"),
@@ -167,7 +166,7 @@ fn a_correction_is_in_force_within_a_minute_survives_a_kill_and_goes_by_one_comm
     corrections.fill([&bad[0], &correction("n0", &text(0), &[NAME]), &bad[1]]);
     let corrected = until_shown(false, &topic, &out, &mut next, &mut stream, &learner);
     assert_ne!(corrected, base);
-    // The audit tells the version, and that the list of phrases decided.
+    // The audit names the version, and that the list of phrases decided.
     let audits = files(&out.join("audit"));
     let mut audits = audits.iter().map(|path| read_parquet(path).unwrap());
     let of_it = audits.find(|(footer, _)| version(footer) == corrected);
@@ -181,7 +180,7 @@ fn a_correction_is_in_force_within_a_minute_survives_a_kill_and_goes_by_one_comm
     });
     assert!(rules.into_iter().any(|rule| rule == "phrases.listed"));
 
-    // Killed at any moment, both go on, and nothing is learnt twice.
+    // Both survive a kill at any moment, and nothing is learnt twice.
     for process in [&stream, &learner] {
         process.signal("KILL");
     }
@@ -200,7 +199,7 @@ fn a_correction_is_in_force_within_a_minute_survives_a_kill_and_goes_by_one_comm
     let rejected = std::fs::read_to_string(state.join("rejected.jsonl")).unwrap();
     assert_eq!(rejected.lines().count(), 2);
 
-    // Back by one command, and by another to the beginning; what was taken back is not published again.
+    // A first roll-back, and another to the base; a version that was rolled back is not published again.
     assert_eq!(roll_back(&folder), corrected);
     assert_eq!(roll_back(&folder), base);
     learner.until_it_says("set aside", MINUTE);
@@ -224,7 +223,7 @@ fn a_correction_is_in_force_within_a_minute_survives_a_kill_and_goes_by_one_comm
         process.signal("TERM");
         said += &process.wait(MINUTE).expect(0).err;
     }
-    // What is committed is what the journal has.
+    // The committed offset is that of the journal.
     let committed = corrections.committed(&format!("{}-group-corrections", topic.name));
     let sum: i64 = committed.values().map(|next| next.unwrap_or(0)).sum();
     assert_eq!(sum, 5, "{committed:?}");
@@ -240,7 +239,7 @@ fn a_correction_is_in_force_within_a_minute_survives_a_kill_and_goes_by_one_comm
     }
 }
 
-/// A configuration with corrections from a file, which does not stream.
+/// Writes a configuration with corrections from a file, without a stream.
 fn from_file(place: &Place, folder: &Path, more: &str) -> PathBuf {
     let config = format!(
         "[engine]\nbundle = {}\n\n[corrections]\nfrom = {{ kind = \"jsonl\", input = {} }}\nstate = {}\nmax_wait_seconds = 0.5\n{more}\n",
@@ -251,7 +250,7 @@ fn from_file(place: &Place, folder: &Path, more: &str) -> PathBuf {
     place.write("file.toml", config)
 }
 
-/// What a bundle finds in a text, as a user sees it.
+/// Returns a text redacted by a bundle, through the command line.
 fn redacted(place: &Place, folder: &Path, text: &str) -> String {
     let input = place.write("note.txt", text);
     let arguments = [
@@ -271,7 +270,7 @@ fn a_file_of_corrections_is_followed_as_it_grows_and_read_to_its_end() {
     publish(&of_field(&place), &folder);
     let config = from_file(&place, &folder, "keep_share = 0.0");
     let file = place.at("corrections.jsonl");
-    // It need not be there yet.
+    // The file need not exist yet.
     let mut learner = learning(&config).start();
     learner.until_it_says("learning corrections", MINUTE);
     let first = correction("n0", &text(0), &[NAME]);
@@ -324,7 +323,7 @@ fn a_file_of_corrections_is_followed_as_it_grows_and_read_to_its_end() {
         versions
     );
     assert_eq!(journal(&place.at("state"), "correction").len(), 2);
-    // A file that lost what was read of it cannot be followed.
+    // A truncated file cannot be followed.
     std::fs::write(&file, "\n").unwrap();
     to_end().expect(1).says("corrections.jsonl: has 1 bytes");
 }
@@ -334,7 +333,7 @@ fn a_version_that_is_worse_on_what_was_kept_back_is_told_and_not_published() {
     let place = Place::new();
     let folder = place.at("bundles");
     let base = publish(&of_field(&place), &folder);
-    // Here the words are nobody's name.
+    // In this document the words are not a name.
     let contradicts = json!({"doc_id": "k", "text": text(9), "spans": []}).to_string();
     let kept_back = place.write("kept.jsonl", gold(5) + &contradicts + "\n");
     let more = format!("kept_back = {}\nkeep_share = 0.0", quoted(&kept_back));

@@ -1,9 +1,10 @@
-//! The whole path with real parts: notes in a real Kafka, rows in a folder and in a real S3-compatible store.
+//! The whole pipeline with real parts: notes in a real Kafka, rows in a folder and in a real S3-compatible
+//! store.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "helpers of tests, as tests themselves, say where they fail"
+    reason = "test helpers may panic, as tests may"
 )]
 
 use crate::common;
@@ -35,13 +36,13 @@ fn two_thousand_notes_go_from_eight_partitions_into_a_folder_each_once_and_redac
     assert_redacted(&data, NOTES);
     assert_intact(&out, NOTES);
 
-    // What Kafka has as the group's place is the end of what is durable.
+    // The offset that the group has committed is the end of the durable rows.
     let ends = topic.watermarks();
     for (partition, committed) in topic.committed(&format!("{}-group", topic.name)) {
         assert_eq!(committed, Some(ends[&partition].1), "partition {partition}");
     }
 
-    // Tools of others read the same rows.
+    // Other tools read the same rows.
     let script = "
 import sys, duckdb, pyarrow.dataset as ds
 folder = sys.argv[1]
@@ -56,7 +57,7 @@ print(redactions == audit, audit > 0)
     let read = python(script, &[out.to_str().unwrap()]);
     assert_eq!(read, "2000 2000\n2000 2000 8\nTrue True\n");
 
-    // Nothing is new: a second run writes nothing.
+    // Without new records a second run writes nothing.
     let files = common::dataset::files(&out);
     Lethe::through(&config).end().expect(0);
     assert_eq!(common::dataset::files(&out), files);
@@ -100,7 +101,7 @@ fs.copy_files(path, local, source_filesystem=s3)
     assert_redacted(&data, 700);
 }
 
-/// The `[source]` table of a topic at the secure broker.
+/// Returns the `[source]` table of a topic at the secure broker.
 fn secure_source(topic: &Topic, user: &str, password: &str) -> String {
     format!(
         "[source]\nkind = \"kafka\"\nbrokers = [{:?}]\ntopics = [{:?}]\ngroup = \"{}-group\"\nsecurity = {{ protocol = \"sasl\", mechanism = \
@@ -118,7 +119,7 @@ fn notes_come_over_tls_with_a_scram_login() {
     let topic = Topic::at(&env("LETHE_TEST_KAFKA_SECURE_PLAIN"), "secure", 4);
     topic.fill(events(400));
     let out = place.at("out");
-    // The password comes as deployments give it: from the environment.
+    // As in a deployment, the password comes from the environment.
     let source = secure_source(&topic, &env("LETHE_TEST_KAFKA_SECURE_USER"), "${SCRAM_PASSWORD}");
     let config = place.write("lethe.toml", source + &folder_sink(&out));
     let password = env("LETHE_TEST_KAFKA_SECURE_PASSWORD");
@@ -200,7 +201,7 @@ fn terminated_in_mid_stream_it_drains_and_leaves_and_the_next_run_goes_on() {
     );
     let mut running = Lethe::run(&config).start();
     running.until_it_says("assigned", Duration::from_secs(30));
-    // Notes keep coming while it is told to stop.
+    // Notes keep coming during the stop.
     let producer = topic.producer();
     let mut number = 200;
     let mut ended = None;
@@ -232,7 +233,7 @@ fn terminated_in_mid_stream_it_drains_and_leaves_and_the_next_run_goes_on() {
     assert_eq!(produced.len(), number);
     let before = Dataset::read(&out);
     assert!(before.faults(&out).is_empty() && !before.rows().is_empty());
-    // What it wrote is what it told Kafka, at each partition.
+    // The committed offset matches the durable rows of each partition.
     let group = format!("{}-group", topic.name);
     for (partition, committed) in topic.committed(&group) {
         let durable = before.partition(partition).last().map(|row| row.offset + 1);

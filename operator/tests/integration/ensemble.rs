@@ -1,9 +1,6 @@
-//! From cross-validated members to a bundle in the stream, as a user goes.
+//! From cross-validated members to a bundle in the stream, through the command line.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -26,7 +23,7 @@ struct Trained {
 impl Trained {
     fn new() -> Self {
         let place = Place::new();
-        // Of what they are all sure of nothing could be learned about them.
+        // If all members agreed on everything, nothing could be learnt about them.
         let gold = place.write("gold.jsonl", quarrelsome_gold(60));
         let file = gold.to_str().unwrap();
         for member in MEMBERS {
@@ -45,7 +42,7 @@ impl Trained {
         Self { place, gold }
     }
 
-    /// `lethe ensemble` with gold, every member's predictions, and more arguments.
+    /// Runs `lethe ensemble` with gold, every member's predictions, and more arguments.
     fn ensemble(&self, command: &[&str], more: &[&str]) -> Ended {
         let predictions = MEMBERS.map(|member| self.place.at("cv").join(member));
         let mut arguments = vec!["ensemble".to_owned()];
@@ -60,7 +57,7 @@ impl Trained {
         self.place.at("models").to_str().unwrap().to_owned()
     }
 
-    /// A label set that has a place for what rules say.
+    /// Writes a label set that includes the labels of rules.
     fn labels(&self) -> String {
         let labels = "id = \"towns\"\nversion = 1\nfallback = \"CITY\"\n".to_owned()
             + &["NAME", "DATE", "CITY", "VILLAGE"]
@@ -101,7 +98,7 @@ fn a_bundle_says_in_the_stream_what_it_says_of_documents_byte_for_byte() {
     for told in ["labels", "votes", "fitted to   60 documents", "measured", "known"] {
         assert!(shown.out.contains(told), "{told}: {}", shown.out);
     }
-    // Members that were dropped are not there to be loaded.
+    // Models of dropped members are not in the bundle.
     let left = std::fs::read_dir(bundle.join("members")).unwrap().count();
     assert!(shown.out.matches("us/token").count() >= left && left <= MEMBERS.len());
 
@@ -165,7 +162,7 @@ fn pruning_reports_each_threshold_s_path_and_refuses_what_does_not_fit() {
     let chosen = report["chosen"]["members"].as_array().unwrap();
     assert!(chosen.contains(&Value::from(1)), "ogd is kept: {json}");
 
-    // What was measured once counts from then on.
+    // Measured costs can be reused.
     let measured = trained
         .ensemble(&["prune"], &["--json", "--models", &trained.models()])
         .expect(0)
@@ -243,7 +240,7 @@ fn what_is_kept_by_offsets_alone_prunes_the_same_under_other_names_too() {
         report["all"]["shared_errors"]["gold"].as_u64().unwrap()
     });
     assert!(renamed < plain, "gold's dates are left out: {renamed} of {plain}");
-    // As systems of their own, beside one that has not been kept.
+    // As separate systems, together with one that was not exported.
     let mira = format!("alone={}", trained.place.at("cv").join("mira").to_str().unwrap());
     let named = format!("kept={kept}");
     let arguments = ["evaluate", file, &named, &mira, "--json"];
@@ -313,7 +310,7 @@ fn every_way_of_combining_is_fitted_compared_and_bundled() {
     }
     assert_eq!(systems.len(), methods.len() + MEMBERS.len());
 
-    // What a bundle says of the test is what the comparison said: a fitted combiner survives its file.
+    // A fitted combiner survives its file: the bundle's predictions for the test match the comparison.
     for method in &methods[2..] {
         let bundle = trained.place.at(&format!("bundle-{method}"));
         let bundle = bundle.to_str().unwrap();
@@ -344,7 +341,7 @@ fn every_way_of_combining_is_fitted_compared_and_bundled() {
             "{method}"
         );
     }
-    // Under a ceiling a fitted combiner, too, makes do with fewer, and says how it does without having seen a document.
+    // Under a ceiling, a fitted combiner also uses fewer members, and reports its cross-validated score.
     let costs = MEMBERS.map(|name| serde_json::json!({"name": name, "cost": {"own": 1.0}}));
     let costs = serde_json::json!({"members": costs}).to_string();
     let costs = trained.place.write("costs.json", costs);
@@ -372,7 +369,7 @@ fn every_way_of_combining_is_fitted_compared_and_bundled() {
     let report: Value = serde_json::from_str(&report).unwrap();
     assert_eq!(report["members"].as_array().unwrap().len(), 2);
 
-    // The spans of a union rule are redacted whatever the combiner decides.
+    // The spans of a union rule are redacted regardless of the combiner.
     let machine = trained.place.at("machine");
     let (models, labels) = (trained.models(), trained.labels());
     let out = machine.to_str().unwrap();

@@ -1,5 +1,5 @@
-//! Patients erased from a dataset: nothing of them is left in any file, the chains still verify, and all other rows are what
-//! they were.
+//! Patients erased from a dataset: no file contains anything of them, the chains still verify, and all other
+//! rows are unchanged.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -23,11 +23,11 @@ use lethe_connectors::store::crash::ERASURE_POINTS;
 use lethe_secrets::{Keyring, SqliteVault, Vault as _};
 use serde_json::{Value, json};
 
-/// The rule members alone: quick to start.
+/// Only rule members, which start quickly.
 const ENGINE: &str = "[engine]\nmembers = [{ kind = \"pattern\" }, { kind = \"known\" }]\n";
 const SECRET: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
-/// A word of the patient's notes that no member redacts.
+/// Returns a word of the patient's notes that no member redacts.
 fn canary(patient: usize) -> String {
     let letters = [patient / 676, patient / 26 % 26, patient % 26];
     let letters = letters.map(|letter| char::from(b'a' + letter as u8));
@@ -38,7 +38,7 @@ fn id(patient: usize) -> String {
     format!("QV{:07}", 4_100_000 + patient)
 }
 
-/// A note whose text holds the patient's id and the canary.
+/// Returns a note whose text contains the patient's id and the canary.
 fn note(patient: usize, number: usize) -> Value {
     let text = format!(
         "Marietta Quillfeather, record {}. Visit {number} for {}; seen by Dr. Voss, no complaints.",
@@ -59,7 +59,7 @@ struct Site {
 }
 
 impl Site {
-    /// A site whose notes are of so many patients, in two files and as many chains.
+    /// Creates a site with notes of this number of patients, in two files and as many chains.
     fn new(patients: usize, notes: usize, rows_a_file: usize) -> Self {
         let place = Place::new();
         for half in 0..2 {
@@ -127,7 +127,7 @@ impl Site {
         Lethe::new(all).end()
     }
 
-    /// The faults that an inspection finds.
+    /// Returns the faults that an inspection finds.
     #[track_caller]
     fn faults(&self) -> Vec<Value> {
         let report: Value = serde_json::from_str(&self.inspect(&[]).expect(4).out).unwrap();
@@ -136,7 +136,7 @@ impl Site {
         chains.iter().chain([&report]).flat_map(of).collect()
     }
 
-    /// The scopes of all entries of the vault.
+    /// Returns the scopes of all entries of the vault.
     fn scopes(&self) -> BTreeMap<String, u64> {
         let keyring = Keyring::read(&self.place.at("keys.toml")).unwrap();
         let vault = SqliteVault::open(&self.place.at("codes.db"), &keyring).unwrap();
@@ -148,12 +148,12 @@ impl Site {
     }
 }
 
-/// Every row of the Parquet files below a folder, by topic and offset.
+/// Returns every row of the Parquet files below a folder, by topic and offset.
 fn rows(folder: &Path) -> BTreeMap<(String, i64), Vec<RecordBatch>> {
     let mut rows: BTreeMap<(String, i64), Vec<RecordBatch>> = BTreeMap::new();
     for path in files(folder) {
         for batch in read_parquet(&path).unwrap().1 {
-            // Without the file's footer, which the reader takes for the schema's own.
+            // Without the file's footer, which the reader treats as the schema's metadata.
             let schema = Arc::new(Schema::new(batch.schema().fields().clone()));
             let batch = RecordBatch::try_new(schema, batch.columns().to_vec()).unwrap();
             let topics = batch.column_by_name("topic").unwrap().as_string::<i32>().clone();
@@ -176,7 +176,7 @@ fn text<'a>(row: &'a RecordBatch, column: &str) -> Option<&'a str> {
     column.is_valid(0).then(|| column.value(0))
 }
 
-/// The codes in the rows whose text has one of these words.
+/// Returns the codes in rows whose text has one of these words.
 fn codes(rows: &BTreeMap<(String, i64), Vec<RecordBatch>>, words: &[String]) -> BTreeSet<String> {
     let texts = rows.values().flatten().filter_map(|row| text(row, "text"));
     let texts = texts.filter(|text| words.iter().any(|word| text.contains(word)));
@@ -189,14 +189,14 @@ fn codes(rows: &BTreeMap<(String, i64), Vec<RecordBatch>>, words: &[String]) -> 
 /// Asserts that no file of the dataset has one of these words.
 #[track_caller]
 fn assert_nowhere(folder: &Path, words: impl IntoIterator<Item = String>) {
-    // A search wants words that live as long as the program.
+    // A search needs words with a static lifetime.
     let words = words.into_iter().map(|word| &*word.leak());
     let mut search = Search::new(words);
     assert!(search.folder(folder) > 4);
     search.assert_clean();
 }
 
-/// Asserts that the rows of these offsets are empty, and all others as they were.
+/// Asserts that the rows of these offsets are empty, and all others unchanged.
 #[track_caller]
 fn assert_erased(site: &Site, before: &Rows, gone: &BTreeSet<(String, i64)>) {
     let notes = rows(&site.out().join("notes"));
@@ -230,7 +230,7 @@ impl Rows {
         }
     }
 
-    /// The rows whose text has one of these words.
+    /// Returns the rows whose text has one of these words.
     fn with(&self, words: &[String]) -> BTreeSet<(String, i64)> {
         let has = |row: &RecordBatch| {
             text(row, "text").is_some_and(|text| words.iter().any(|word| text.contains(word)))
@@ -298,7 +298,7 @@ fn ten_patients_of_ten_thousand_notes_are_gone_and_all_other_rows_are_what_they_
     assert_erased(&site, &before, &gone);
     let ids = patients.iter().map(|patient| id(*patient));
     assert_nowhere(&site.out(), words.iter().cloned().chain(own).chain(ids));
-    // Of the patients that are still there the canaries are found: the search sees them.
+    // The search finds the canaries of the remaining patients, which proves that it works.
     let mut search = Search::new([&*canary(4).leak()]);
     search.folder(&site.out());
     assert!(!search.found.is_empty());
@@ -321,7 +321,7 @@ fn ten_patients_of_ten_thousand_notes_are_gone_and_all_other_rows_are_what_they_
     let again = site.erase(&patients, &[]).end().expect(0);
     let again: Value = serde_json::from_str(&again.out).unwrap();
     assert_eq!((&again["records"], &again["record"]), (&json!([]), &Value::Null));
-    // The stream goes on after a file that was rewritten, and another erasure rewrites some files again.
+    // The stream continues after a file that was rewritten, and another erasure rewrites some files again.
     for half in 0..2 {
         let path = site.place.at(&format!("in/{half}.jsonl"));
         let more = (0..10).map(|number| note(number + 40, 10_000 + number).to_string());
@@ -408,10 +408,10 @@ fn a_file_that_differs_from_its_record_is_found() {
             .into_iter()
             .filter(|path| changed(path))
             .collect();
-        // The last file of a chain too, for which no other file answers.
+        // Includes the last file of a chain, which no other file vouches for.
         for path in [rewritten.first().unwrap(), rewritten.last().unwrap()] {
             let erased = std::fs::read(path).unwrap();
-            // What was erased put back, and another byte.
+            // Two manipulations: the erased content restored, and one changed byte.
             let back = std::fs::read(saved(path)).unwrap();
             let mut other = erased.clone();
             other[40] ^= 1;
@@ -471,7 +471,7 @@ fn a_replayed_record_is_erased_with_its_quarantined_row_and_not_replayed_again()
 
     let done = site.erase(&[3], &[]).end().expect(0);
     let outcome: Value = serde_json::from_str(&done.out).unwrap();
-    // Four rows of the stream's notes, and twice two of the replayed ones.
+    // Four rows of the stream's notes, and two of the replayed ones twice.
     assert_eq!(
         (outcome["records"].as_array().unwrap().len(), &outcome["rows"]),
         (6, &json!(8))

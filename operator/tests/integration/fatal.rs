@@ -1,10 +1,10 @@
-//! Errors that a retry cannot fix end the run or halt the lane, and are reported: a right taken away, a topic deleted or
-//! recreated, a member that its group removes again and again.
+//! Errors that a retry cannot fix end the run or halt the lane, and are reported: a revoked right, a deleted
+//! or recreated topic, a member that its group evicts repeatedly.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "helpers of tests, as tests themselves, say where they fail"
+    reason = "test helpers may panic, as tests may"
 )]
 
 use crate::common;
@@ -19,9 +19,9 @@ use common::pages::{Pages, TELEMETRY, sum};
 use common::process::{Ended, Lethe, Running, system};
 use common::{Place, env, folder_sink};
 
-/// How long something may take to come about.
+/// The time limit for an event.
 const SOON: Duration = Duration::from_secs(90);
-/// Files that are closed by nothing but an end.
+/// Files that are closed only by the end.
 const OPEN: &str = "roll = { max_age_seconds = 3600, max_idle_seconds = 3600 }\n";
 
 fn until_read(pages: &Pages, records: usize) {
@@ -36,7 +36,7 @@ fn stop(running: Running) -> Ended {
     running.wait(SOON)
 }
 
-/// The ids of the notes in a dataset, in order.
+/// Returns the ids of the notes in a dataset, in order.
 fn ids(out: &Path) -> Vec<String> {
     if !out.join("notes").exists() {
         return Vec::new();
@@ -46,7 +46,7 @@ fn ids(out: &Path) -> Vec<String> {
     data.rows().iter().filter_map(|row| row.note_id.clone()).collect()
 }
 
-/// Gives the user without rights the right to read something of the secured broker, or takes it away.
+/// Grants or revokes a right at the secure broker for the user without rights.
 fn right(verb: &str, kind: &str, name: &str) {
     let broker = Path::new(&env("LETHE_TEST_SERVERS_DIR")).join("kafka-secure");
     let user = env("LETHE_TEST_KAFKA_SECURE_DENIED_USER");
@@ -86,7 +86,7 @@ fn a_right_that_is_taken_away_ends_the_run() {
             "GroupAuthorizationFailed"
         };
         running.wait(SOON).expect(1).says(code);
-        // Without the right to the group its partitions are lost at once: another member may write them.
+        // Without the right to the group its partitions are lost immediately: another member may write them.
         let written = if lost == "topic" { 40 } else { 0 };
         assert_eq!(ids(&out).len(), written, "{lost}");
     }
@@ -105,7 +105,7 @@ fn a_topic_that_is_deleted_ends_the_run_and_what_was_read_is_written() {
     until_read(&pages, 5);
     topic.delete();
     running.wait(SOON).expect(1);
-    // Nobody can read them again.
+    // These records can no longer be read.
     assert_eq!(ids(&out).len(), 5);
 }
 
@@ -132,11 +132,11 @@ fn a_topic_that_was_made_anew_halts_its_lane_though_its_log_is_longer() {
     let line = format!("lane {}/0 halted: another_log\n", topic.name);
     let (ready, live) = (pages.get("/ready"), pages.get("/live"));
     assert!(ready.0 == 503 && ready.1.ends_with(&line), "{ready:?}");
-    // A restart would find the same.
+    // A restart would not help.
     assert!(live.0 == 200 && live.1.ends_with(&line), "{live:?}");
     stop(running).expect(3);
     assert_eq!(ids(&out).len(), 30);
-    // There is no way on in this dataset, over a gap or in a replay.
+    // This dataset cannot be continued, neither by a skip nor by a replay.
     let skip = [
         "skip",
         "--topic",
@@ -165,7 +165,7 @@ fn a_topic_that_is_made_anew_while_it_is_read_halts_its_lane_before_its_records_
     let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
     let pages = Pages::of(&mut running);
     until_read(&pages, 5);
-    // Long enough for a look at the topic's id, whose answer confirms what was read.
+    // Long enough for a check of the topic's id, whose result confirms what was read.
     std::thread::sleep(Duration::from_secs(12));
     topic.delete();
     topic.create();
@@ -179,7 +179,8 @@ fn a_topic_that_is_made_anew_while_it_is_read_halts_its_lane_before_its_records_
     assert!(ready.0 == 503 && ready.1.ends_with(&line), "{ready:?}");
     stop(running).expect(3);
     let written = ids(&out);
-    // Those that came before the deletion, if the new topic was noticed before it was read; none of the new ones in any case.
+    // Rows from before the deletion are written if the new topic was noticed before it was read; rows of the
+    // new topic never are.
     println!("{} rows of the topic before", written.len());
     assert!(
         written.is_empty() || written == (0..5).map(id).collect::<Vec<_>>(),
@@ -198,8 +199,8 @@ fn a_member_that_its_group_removes_again_and_again_ends() {
     let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
     let pages = Pages::of(&mut running);
     until_read(&pages, 20);
-    // Each pause is longer than a session, and no file is due in between. A busy broker may miss one, or be slow to let the member in
-    // again, so there are more pauses than the member may be removed.
+    // Each pause is longer than a session, and no file is due in between. A busy broker may miss one, or
+    // admit the member again slowly, so there are more pauses than allowed evictions.
     let mut removed = 0.0_f64;
     for pause in 0..20 {
         running.signal("STOP");

@@ -1,12 +1,13 @@
-//! The program killed at each named point, with stores that fail, and started again until it is done: each note comes
-//! out once, and nobody ever sees half a file.
+//! Kills the program at each named point, with stores that fail, and restarts it until it is done: each note
+//! is written once, and no reader ever sees an incomplete file.
 //!
-//! A schedule is one output folder (or bucket prefix), one plan of crashes and faults, and as many runs as it takes.
+//! A schedule is one output folder (or bucket prefix), one plan of crashes and faults, and as many runs as it
+//! takes.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "helpers of tests, as tests themselves, say where they fail"
+    reason = "test helpers may panic, as tests may"
 )]
 
 use crate::common;
@@ -25,9 +26,9 @@ use common::watch::Watch;
 use common::{Place, copy_bucket, folder_sink, quoted, s3_sink};
 use lethe_connectors::store::crash::POINTS;
 
-/// Runs after which a schedule must be done.
+/// The number of runs after which a schedule must be done.
 const RUNS: usize = 40;
-/// One cheap member: these tests are about rows, not about what is in them.
+/// One cheap member: these tests check rows, not their content.
 const ENGINE: &str = "[engine]\nmembers = [{ kind = \"pattern\" }]\n";
 /// Files and rows of the file source.
 const FILES: usize = 3;
@@ -36,13 +37,13 @@ const LINES: usize = 600;
 /// One plan of crashes and faults.
 #[derive(Clone, Debug)]
 struct Schedule {
-    /// `LETHE_CRASH_AT` of each run in turn; none from then on.
+    /// `LETHE_CRASH_AT` of each run in turn; later runs have none.
     crashes: Vec<String>,
-    /// `LETHE_STORE_FAULTS` of each run in turn; none from then on.
+    /// `LETHE_STORE_FAULTS` of each run in turn; later runs have none.
     faults: Vec<String>,
 }
 
-/// What came of schedules.
+/// The results of schedules.
 #[derive(Debug, Default)]
 struct Outcome {
     schedules: usize,
@@ -63,7 +64,7 @@ impl Outcome {
         self.wrong.extend(other.wrong);
     }
 
-    /// Prints the outcome, and asserts that it is a good one.
+    /// Prints the results, and asserts that they are good.
     #[track_caller]
     fn settle(&self, what: &str) {
         println!(
@@ -80,7 +81,7 @@ impl Outcome {
     }
 }
 
-/// Runs the program until it is done, as a schedule has it.
+/// Runs the program until it is done, according to a schedule.
 fn run_to_the_end(config: &Path, schedule: &Schedule, outcome: &mut Outcome) {
     let mut last = String::new();
     for run in 0..RUNS {
@@ -108,7 +109,7 @@ fn run_to_the_end(config: &Path, schedule: &Schedule, outcome: &mut Outcome) {
         .push(format!("{schedule:?}: not done after {RUNS} runs\n{last}"));
 }
 
-/// Runs one schedule into a folder of its own and reads what came out.
+/// Runs one schedule into its own folder and reads the output.
 fn into_a_folder(source: &str, rows: usize, schedule: &Schedule, due: &Due) -> Outcome {
     let place = Place::new();
     let out = place.at("out");
@@ -130,7 +131,7 @@ fn into_a_folder(source: &str, rows: usize, schedule: &Schedule, due: &Due) -> O
     outcome
 }
 
-/// How many offsets, from 0, each topic and partition must have.
+/// The number of offsets, from 0, that each topic and partition must have.
 type Due = BTreeMap<(String, i32), i64>;
 
 fn examine(out: &Path, schedule: &Schedule, due: &Due, outcome: &mut Outcome) {
@@ -160,7 +161,7 @@ fn examine(out: &Path, schedule: &Schedule, due: &Due, outcome: &mut Outcome) {
     outcome.tally += tally;
 }
 
-/// Works off schedules on so many threads.
+/// Runs schedules on a number of threads.
 fn work_off(
     schedules: Vec<Schedule>,
     threads: usize,
@@ -185,7 +186,8 @@ fn work_off(
     total.into_inner().unwrap()
 }
 
-/// Every point at its first passages, with every kind of fault, and dice after that.
+/// Returns schedules for each point at its first passages with every kind of fault, and random ones after
+/// that.
 fn matrix(points: &[&str], passages: &[u64], seeds: u64) -> Vec<Schedule> {
     let mut schedules = Vec::new();
     let faults = [
@@ -217,7 +219,7 @@ fn matrix(points: &[&str], passages: &[u64], seeds: u64) -> Vec<Schedule> {
         }
     }
     for seed in 0..seeds {
-        // Several crashes in a row, with a store that fails at random all the while.
+        // Several crashes in a row, with a store that fails at random.
         let mut dice = Dice::new(seed);
         let runs = 1 + dice.below(4);
         let crashes = (0..runs).map(|_| {
@@ -262,7 +264,7 @@ fn killed_at_each_point_with_a_failing_store_files_come_out_exactly_once() {
     );
 }
 
-/// The `[source]` of a topic, with a session so short that a killed member is soon forgotten.
+/// Returns the `[source]` of a topic, with a session so short that the group soon expires a killed member.
 fn source_of(topic: &Topic, group: usize, assignment: &str) -> String {
     topic
         .source_with(&format!(
@@ -283,7 +285,8 @@ fn killed_at_each_point_with_a_failing_store_a_real_topic_comes_out_exactly_once
     topic.fill(events(900));
     let due = due_of(&topic);
     let mut schedules = matrix(&POINTS, &[1], 0);
-    // Twelve faults at each point would take minutes: every third, and each point once without a fault.
+    // Twelve faults at each point would take minutes, so the test uses every third, and each point once
+    // without a fault.
     schedules = schedules.into_iter().step_by(3).collect();
     let outcome = work_off(schedules, 2, &|number, schedule| {
         let assignment = ["range", "cooperative-sticky"][number % 2];
@@ -298,7 +301,7 @@ fn killed_at_each_point_with_a_failing_store_a_bucket_holds_everything_exactly_o
     let topic = Topic::new("crash-s3", 2);
     topic.fill(events(400));
     let due = due_of(&topic);
-    // A bucket has no temporary file and no link: those points are a folder's.
+    // A bucket has no temporary file and no link; those points exist only for a folder.
     let points: Vec<&str> = POINTS
         .into_iter()
         .filter(|point| !["temporary_written", "linked"].contains(point))

@@ -1,6 +1,7 @@
-//! Adapting as a user does it: a member goes on with local documents, corpora are joined, what is wrong is said.
+//! Adaptation through the command line: a member is fine-tuned on local documents, corpora are merged, and
+//! errors are reported.
 
-#![allow(clippy::unwrap_used, reason = "a step that fails fails the test")]
+#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use crate::common;
 
@@ -11,7 +12,7 @@ use common::gold::gold;
 use common::process::Lethe;
 use serde_json::Value;
 
-/// The same forms, where places are wards.
+/// Returns the same forms, with places as wards.
 fn local(count: usize) -> String {
     gold(count)
         .replace("\"CITY\"", "\"WARD\"")

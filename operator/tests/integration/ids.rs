@@ -1,4 +1,4 @@
-//! One authority under all its names: an id has one code whichever format it comes in.
+//! One authority under all its names: an id has the same code in every format.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
@@ -45,7 +45,7 @@ fn redactor() -> Redactor {
     Redactor::by(policy.replacer, Carried::new(Vec::new()))
 }
 
-/// What a format reads of a payload.
+/// Returns what a format reads from a payload.
 fn read(format: &str, payload: &str) -> NoteEvent {
     let config: FormatConfig = toml::from_str(format).unwrap();
     config.build().unwrap().read(payload.as_bytes()).unwrap()
@@ -78,7 +78,7 @@ fn ccda(root: &str, id: &str) -> NoteEvent {
     )
 }
 
-/// The code of an id where it stands in a note of this event.
+/// Returns the code of an id in a note of this event.
 fn code(redactor: &Redactor, event: &NoteEvent, id: &str, column: Option<&str>) -> String {
     let event = NoteEvent {
         text: id.into(),
@@ -99,7 +99,7 @@ fn code(redactor: &Redactor, event: &NoteEvent, id: &str, column: Option<&str>) 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    // PID-3 without a digit is taken for a shifted field, and its message quarantined.
+    // PID-3 without a digit counts as a shifted field, and its message is quarantined.
     fn equal_ids_have_equal_codes_in_hl7v2_fhir_ccda_and_columns(id in "[0-9A-Z]{0,6}[0-9][0-9A-Z]{0,5}") {
         let redactor = redactor();
         let events = [

@@ -1,7 +1,7 @@
-//! Learning by increments as a user studies it: the model from elsewhere is trained once, the same seed gives the same page,
-//! what is wrong is said.
+//! The study of incremental learning through the command line: the model from elsewhere is trained once, the
+//! same seed gives the same report, and errors are reported.
 
-#![allow(clippy::unwrap_used, reason = "a step that fails fails the test")]
+#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use crate::common;
 
@@ -12,7 +12,7 @@ use common::gold::gold;
 use common::process::Lethe;
 use serde_json::Value;
 
-/// The same forms as another institute writes them.
+/// Returns the same forms in the style of another institute.
 fn local(count: usize) -> String {
     gold(count).replace(" por dolor", " por fiebre")
 }
@@ -49,7 +49,7 @@ fn a_study_writes_its_numbers_page_and_plots_and_trains_the_model_from_elsewhere
         .says("the report is");
     let report: Value = serde_json::from_str(&read(&out, "study.json")).unwrap();
     let increments = report["increments"].as_array().unwrap();
-    // The model knows something before anything has arrived.
+    // The model has been trained before anything arrives.
     assert_eq!(increments.len(), 4);
     assert_eq!(increments[0]["weight"][0]["mean"], 1.0);
     assert!(increments[3]["mixture"][0]["mean"].as_f64().unwrap() > 0.8);

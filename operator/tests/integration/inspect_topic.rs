@@ -1,9 +1,7 @@
-//! `lethe inspect --against-topic` on a real Kafka: the dataset that was written agrees, and each kind of damage is named by its offset.
+//! `lethe inspect --against-topic` on a real Kafka: the written dataset agrees, and each kind of damage is
+//! named by its offset.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -54,7 +52,7 @@ fn topic_report(config: &Path, out: &Path, code: i32) -> Value {
     report["topic"].clone()
 }
 
-/// Writes a notes file anew with other rows, its counts made to fit.
+/// Rewrites a notes file with other rows and matching counts.
 fn rewrite(file: &Path, change: impl FnOnce(RecordBatch) -> RecordBatch) {
     let (mut footer, batches) = read_parquet(file).unwrap();
     let schema = batches[0].schema();
@@ -78,13 +76,13 @@ fn first_file(out: &Path) -> PathBuf {
     all_files(&out.join("notes")).remove(0)
 }
 
-/// The rows but one.
+/// Returns the rows without one.
 fn without(rows: &RecordBatch, at: usize) -> RecordBatch {
     let rest = rows.slice(at + 1, rows.num_rows() - at - 1);
     arrow_select::concat::concat_batches(&rows.schema(), [&rows.slice(0, at), &rest]).unwrap()
 }
 
-/// The rows with another text in one of them.
+/// Returns the rows with another text in one of them.
 fn with_text(rows: &RecordBatch, at: usize, text: &str) -> RecordBatch {
     let old = rows["text"].as_string::<i32>();
     let texts = (0..old.len()).map(|row| match row == at {
@@ -132,7 +130,7 @@ fn a_dataset_agrees_with_its_topic_and_each_kind_of_damage_is_named() {
         said.contains("the dataset agrees with the topic: 0 lost, 0 duplicated"),
         "{said}"
     );
-    // No group was joined: the run's own has what it had.
+    // No group was joined: the run's own group has its earlier offsets.
     let committed = topic.committed(&format!("{}-group", topic.name));
     assert!(
         committed.values().all(|offset| *offset == Some(30)),
@@ -188,12 +186,12 @@ fn a_dataset_agrees_with_its_topic_and_each_kind_of_damage_is_named() {
     assert_eq!(found["half_redacted"]["count"], 1, "{found}");
     assert_eq!(found["half_redacted"]["at"][0]["from"], 4);
 
-    // Notes that came after: not written yet, and no loss.
+    // Later notes are not written yet, which is not a loss.
     topic.fill((0..4).map(event));
     let report = topic_report(&config, &out, 0);
     assert_eq!(report["partitions"][0]["pending"], 2);
 
-    // Another topic's dataset.
+    // The dataset of another topic.
     let other = Topic::new("against-other", 1);
     other.fill((100..110).map(event));
     let wrong = place.write("wrong.toml", format!("{}{}", other.source(), folder_sink(&out)));

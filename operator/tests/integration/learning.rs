@@ -1,10 +1,10 @@
-//! Training, cross-validation and evaluation as a user runs them: what goes in comes out, what is killed goes on, what
-//! is wrong is said.
+//! Training, cross-validation and evaluation through the command line: results are written, killed trainings
+//! resume, and errors are reported.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "helpers of tests, as tests themselves, say where they fail"
+    reason = "test helpers may panic, as tests may"
 )]
 
 use crate::common;
@@ -97,13 +97,13 @@ fn a_trained_member_annotates_and_the_score_is_that_of_its_spans() {
     assert!(std::fs::read_to_string(&page).unwrap().contains("<svg"));
 }
 
-/// Settings by which a kind trains for seconds, and how many documents keep it busy. A kind that is not named here has
-/// its own settings.
+/// Returns settings with which a kind trains for seconds, and how many documents keep it busy. Kinds that are
+/// not listed use their defaults.
 fn short(kind: &str) -> (usize, Vec<&'static str>) {
     match kind {
         "crf" | "memm" | "svm" => (200, vec!["iterations=40", "least_gain=0.0"]),
         "mira" | "searn" | "ogd" | "ssvm" => (200, vec!["epochs=10"]),
-        // One pass: what counts is that there is more text than is counted at a time.
+        // One pass, over more text than is counted at a time.
         "naive-bayes" => (
             16_000,
             vec![
@@ -126,18 +126,18 @@ fn short(kind: &str) -> (usize, Vec<&'static str>) {
     }
 }
 
-/// Arguments that set these, and hold nothing out.
+/// Returns arguments for these settings, and for no held-out set.
 fn set<'a>(settings: &[&'a str]) -> Vec<&'a str> {
     let each = settings.iter().flat_map(|setting| ["--set", setting]);
     ["--hold-out", "0"].into_iter().chain(each).collect()
 }
 
-/// Passes over the data that a training has told of.
+/// Counts the passes over the data that a training has logged.
 fn passes(ended: &Ended) -> usize {
     ended.err.matches(": pass ").count()
 }
 
-/// Kills a training as soon as there is a state to go on from; `None` if it had ended by then.
+/// Kills a training as soon as it has saved a state; `None` if it had ended by then.
 fn kill(kind: &str, gold: &Path, out: &Path, settings: &[&str]) -> Option<Ended> {
     let mut running = train(kind, gold, out, settings).start();
     let begun = Instant::now();
@@ -171,7 +171,7 @@ fn a_training_of_any_kind_that_is_killed_goes_on_and_ends_in_the_same_bytes() {
     for kind in lethe_members::kinds() {
         let (mut count, settings) = short(kind);
         let settings = set(&settings);
-        // A training that ends before it can be killed proves nothing: a longer one does.
+        // A training that ends before it can be killed proves nothing, so the test tries a longer one.
         for attempt in 0.. {
             assert!(
                 attempt < 3,

@@ -1,4 +1,5 @@
-//! Tests of the whole program: processes, real servers, files. One binary, so that it is linked once and its tests share the machine.
+//! Tests of the whole program with processes, real servers and files, in one binary so that it is linked once
+//! and its tests share the machine.
 
 mod audit;
 mod backfill;

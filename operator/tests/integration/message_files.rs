@@ -1,10 +1,7 @@
-//! Files of messages through the whole program: one row a message, whatever the layout; codes in the place of names; resume
-//! after a kill.
+//! Files of messages through the whole program: one row per message in every layout, codes instead of names,
+//! and resumption after a kill.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -17,7 +14,7 @@ use common::search::Search;
 use common::{Place, folder_sink, quoted};
 use lethe_connectors::store::StoreConfig;
 
-/// A message about a patient; its narrative repeats the name.
+/// Returns a message about a patient, whose narrative repeats the name.
 fn message(number: usize) -> String {
     [
         format!("MSH|^~\\&|SCRIBE|NORTHGATE|STORE|NORTHGATE|20240315083000||ORU^R01|C-{number}|P|2.5.1"),
@@ -33,7 +30,7 @@ fn messages(numbers: std::ops::Range<usize>) -> String {
     numbers.map(message).collect()
 }
 
-/// What a run reads, and where it writes.
+/// The input and output of runs.
 struct Set {
     place: Place,
     out: PathBuf,
@@ -61,7 +58,7 @@ impl Set {
         Lethe::through(&self.config("kind = \"files\"", &more)).end()
     }
 
-    /// Every row as topic, offset and kind or error.
+    /// Returns every row as topic, offset and kind or error.
     fn rows(&self) -> Vec<(String, i64, String)> {
         let data = Dataset::read(&self.out);
         assert_eq!(data.faults(&self.out), Vec::<String>::new());
@@ -79,7 +76,7 @@ impl Set {
     }
 }
 
-/// How many rows say this.
+/// Counts the rows with this kind or error.
 fn count(rows: &[(String, i64, String)], what: &str) -> usize {
     rows.iter().filter(|row| row.2 == what).count()
 }
@@ -120,7 +117,7 @@ fn a_folder_of_several_layouts_is_one_row_a_message_and_no_name_of_a_file_comes_
     search.words("run", &ended);
     search.folder(&set.out);
     search.assert_clean();
-    // The list of codes is the way back.
+    // The list of codes maps them back to files.
     let list = common::dataset::files(&set.place.at("private"));
     let list = std::fs::read_to_string(&list[0]).unwrap();
     for topic in topics(&rows) {
@@ -162,7 +159,7 @@ fn files_of_one_note_each_share_a_chain_and_later_files_have_another() {
     set.run("text").expect(0);
     let first = set.rows();
     assert_eq!((first.len(), topics(&first).len()), (20, 1));
-    // A file that comes between the others takes nobody's place.
+    // A new file between the others does not take their offsets.
     set.place.write("in/005.txt", "Late");
     set.run("text").expect(0);
     let second = set.rows();
@@ -179,7 +176,7 @@ fn a_run_that_is_killed_at_any_point_of_a_commit_is_resumed_and_each_message_is_
     }
     let more = "[format]\nkind = \"hl7v2\"\n[sink.roll]\nmax_rows = 7\n";
     let mut config = std::fs::read_to_string(set.config("kind = \"files\"", more)).unwrap();
-    // The table of the sink comes last.
+    // The sink's table comes last.
     config = config.replace("[sink.roll]\nmax_rows = 7\n", "") + "roll = { max_rows = 7 }\n";
     let config = set.place.write("lethe.toml", config);
     for point in [
@@ -202,7 +199,7 @@ fn a_run_that_is_killed_at_any_point_of_a_commit_is_resumed_and_each_message_is_
     );
     assert_eq!(topics(&rows).len(), 2);
     set.inspect();
-    // Nothing is new: nothing is written.
+    // Without new messages nothing is written.
     let files = Dataset::read(&set.out).files();
     Lethe::through(&config).end().expect(0);
     assert_eq!(Dataset::read(&set.out).files(), files);
@@ -271,7 +268,8 @@ fn a_strict_mode_demands_codes_for_a_new_dataset_and_goes_on_with_one_that_is_th
     search.folder(&set.out);
     search.assert_clean();
 
-    // A dataset from before goes on under its names, and never changes to codes: its notes would be there twice.
+    // An older dataset continues with its names, and never changes to codes: its notes would be written
+    // twice.
     let set = Set::new();
     set.place
         .write("in/zorvane.jsonl", "{\"note_id\":\"1\",\"text\":\"Seen.\"}");
@@ -291,7 +289,7 @@ fn a_strict_mode_demands_codes_for_a_new_dataset_and_goes_on_with_one_that_is_th
     assert_eq!(set.rows().len(), 2);
 }
 
-/// `lethe redact` of a text with more arguments; known identifiers alone decide.
+/// Runs `lethe redact` on a text with more arguments; only known identifiers decide.
 fn redact(place: &Place, arguments: &[&str], text: &str) -> Ended {
     let config = place.write("members.toml", "[engine]\nmembers = [{ kind = \"known\" }]\n");
     let all = ["redact", "-c", config.to_str().unwrap()]
@@ -431,7 +429,7 @@ fn a_compressed_file_is_not_taken_for_a_message() {
         .says("unpack it first");
 }
 
-/// Parses a file of messages with a library that is none of ours, and makes archives of it with one that is neither.
+/// Parses a file of messages with an independent library, and creates archives of it with another.
 const PARSE: &str = "
 import hl7, sys
 text = open(sys.argv[1], newline='').read()
@@ -450,7 +448,7 @@ fn a_redacted_batch_is_parsed_by_an_independent_library() {
     assert_eq!(python(PARSE, &[file.to_str().unwrap()]).trim(), "20 messages");
 }
 
-/// Writes archives of message files.
+/// Creates archives of message files.
 const ARCHIVE: &str = "
 import io, sys, tarfile, zipfile
 folder, text = sys.argv[1], open(sys.argv[2], newline='').read().encode()
@@ -506,7 +504,7 @@ fn a_bucket_of_archives_that_other_tools_wrote_is_one_row_a_message() {
     search.words("run", &ended);
     search.folder(&set.out);
     search.assert_clean();
-    // A store that is away ends the run with an error that names no file.
+    // An unavailable store ends the run with an error that names no file.
     let away = table.replace(&common::env("LETHE_TEST_S3_ENDPOINT"), "http://127.0.0.1:9");
     let away = std::fs::read_to_string(&config).unwrap().replace(&table, &away);
     let away = set.place.write(

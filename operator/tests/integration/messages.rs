@@ -1,9 +1,7 @@
-//! Messages in, and the same messages out: HL7 v2 and FHIR through a real Kafka, redacted by a policy of surrogates, published again.
+//! Messages in, and the same messages out: HL7 v2 and FHIR through a real Kafka, redacted by a policy of
+//! surrogates and published again.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -22,7 +20,7 @@ use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 
 const KEYS: &str = "[[keys]]\nid = \"k1\"\nstate = \"current\"\nsecret = \"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\"\n";
 
-/// A message about a patient whose narrative repeats PID in other forms.
+/// Returns a message about a patient whose narrative repeats PID in other forms.
 fn oru(number: usize) -> String {
     let family = ["Okafor", "Lindqvist", "Zubiri"][number % 3];
     [
@@ -44,7 +42,7 @@ struct Set {
     config: PathBuf,
 }
 
-/// A stream of messages of a kind under a policy of surrogates, and where they go.
+/// Creates a stream of messages of a kind under a policy of surrogates, and the target topic.
 fn set(kind: &str, partitions: i32) -> Set {
     let place = Place::new();
     let keys = place.write("keys.toml", KEYS);
@@ -78,7 +76,7 @@ fn set(kind: &str, partitions: i32) -> Set {
 /// A committed record of a topic: partition, `lethe-offset`, payload.
 type Emitted = (i32, String, String);
 
-/// The records that readers of committed records see.
+/// Returns the records that readers of committed records see.
 fn committed(topic: &Topic) -> Vec<Emitted> {
     let mut config = ClientConfig::new();
     config
@@ -126,7 +124,7 @@ fn emit(set: &Set) {
         .expect(0);
 }
 
-/// The field of a segment, by their names and numbers.
+/// Returns the field of a segment, by name and number.
 fn field<'m>(message: &'m str, segment: &str, number: usize) -> Vec<&'m str> {
     let segments = message.split('\r').filter(|line| line.starts_with(segment));
     segments
@@ -185,7 +183,7 @@ fn a_name_has_one_surrogate_in_its_field_and_in_the_narrative_of_every_message()
     let footer = &data.chains.values().next().unwrap()[0].footer;
     assert_eq!(footer["lethe.fingerprint.mode"], "limited-data-set");
     assert_eq!(footer["lethe.fingerprint.policy"].len(), 64);
-    // An independent parser reads what comes out.
+    // An independent parser reads the output.
     let messages: Vec<&str> = read.iter().map(|(_, _, message)| message.as_str()).collect();
     let file = set
         .place
@@ -194,7 +192,7 @@ fn a_name_has_one_surrogate_in_its_field_and_in_the_narrative_of_every_message()
     assert_eq!(told.trim(), "6 messages, 12 observations");
 }
 
-/// Parses messages with a library that is none of ours.
+/// Parses messages with an independent library.
 const PARSE: &str = "
 import hl7, json, sys
 messages = [hl7.parse(text) for text in json.load(open(sys.argv[1]))]
@@ -203,7 +201,8 @@ assert all(len(message.segment('PID')[5][0]) >= 2 for message in messages)
 print(len(messages), 'messages,', sum(len(message.segments('OBX')) for message in messages), 'observations')
 ";
 
-/// A bundle about a patient: a note in RTF that repeats the patient's name in other forms, and a conclusion.
+/// Returns a bundle about a patient: a note in RTF that repeats the patient's name in other forms, and a
+/// conclusion.
 fn bundle(number: usize) -> String {
     let family = ["Okafor", "Lindqvist", "Zubiri"][number % 3];
     let rtf = format!(
@@ -299,7 +298,7 @@ fn a_fhir_bundle_comes_out_as_a_valid_one_with_one_surrogate_for_a_name() {
     assert_eq!(told.trim(), "4 bundles of 12 resources");
 }
 
-/// Validates bundles with a library that is none of ours.
+/// Validates bundles with an independent library.
 const VALIDATE: &str = "
 import json, sys
 from fhir.resources.R4B.bundle import Bundle
@@ -394,7 +393,7 @@ fn a_text_is_redacted_by_a_policy_of_the_command_line_and_sealed_values_come_bac
     );
     let arguments = ["reveal", "--patient", "p1", "--policy", sealed.to_str().unwrap()];
     let back = Lethe::new(arguments).end_with(done.clone()).expect(0).out;
-    // The patient's id does not leave with the note: no policy carries it.
+    // The patient's id is dropped from the document, since no policy keeps it.
     assert_eq!(back, text.replace("\"patient_id\":\"p1\",", ""));
     let arguments = ["reveal", "--patient", "p2", "--policy", sealed.to_str().unwrap()];
     let refused = Lethe::new(arguments).end_with(done).expect(1);

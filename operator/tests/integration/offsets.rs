@@ -1,9 +1,9 @@
-//! Where reading begins and ends: starts, ends, transactions, records that are gone, topics recreated.
+//! Where reading begins and ends: starts, ends, transactions, deleted records, recreated topics.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "helpers of tests, as tests themselves, say where they fail"
+    reason = "test helpers may panic, as tests may"
 )]
 
 use crate::common;
@@ -71,7 +71,7 @@ fn of_transactions_only_what_was_committed_becomes_rows() {
                 .payload(&payload);
             assert!(producer.send(record).is_ok());
         }
-        // The last one is aborted: the log ends with records and a marker that nobody sees.
+        // The last one is aborted: the log ends with records and a marker that no reader sees.
         if transaction % 3 == 0 {
             producer.flush(WAIT).unwrap();
             producer.abort_transaction(WAIT).unwrap();
@@ -118,7 +118,7 @@ fn a_start_at_the_latest_record_leaves_out_the_older_ones_and_nothing_after() {
     }
     running.signal("TERM");
     running.wait(Duration::from_secs(30)).expect(0);
-    // A chain that is there goes on where it ends, whatever `start` says.
+    // An existing chain continues at its end, whatever the value of `start`.
     topic.fill((40..60).map(notes::event));
     Lethe::through(&config).end().expect(0);
     let later: Vec<_> = topic
@@ -140,7 +140,7 @@ fn a_member_with_a_fixed_name_is_killed_and_goes_on() {
     let config = place.write("lethe.toml", source + &folder_sink(&out) + roll);
     let killed = Lethe::run(&config).env("LETHE_CRASH_AT", "notes_written:3").end();
     assert_eq!(killed.code, None);
-    // Its session has not run out: a member without a fixed name would wait for that.
+    // Its session has not expired: a member without a fixed name would wait for that.
     let ended = Lethe::through(&config).end().expect(0);
     assert!(ended.took < Duration::from_secs(30), "{:?}", ended.took);
     Dataset::read(&out).assert_exactly(&out, &topic.offsets());
@@ -157,7 +157,7 @@ fn offsets_that_the_log_no_longer_has_halt_their_lane_until_they_are_skipped() {
     topic.fill((40..100).map(notes::event));
     topic.trim(1, 35);
 
-    // The other partition goes on.
+    // The other partition continues.
     let halted = Lethe::through(&config).end().expect(3).says(&format!(
         "lethe skip --topic {} --partition 1 --to 35",
         topic.name
@@ -213,7 +213,7 @@ fn records_deleted_under_a_reader_that_stood_still_halt_its_lane_and_no_other() 
         &format!("--topic {} --partition 0 --to 25", topic.name),
         Duration::from_secs(30),
     );
-    // Partition 1 goes on, and the run ends with what an operator must know.
+    // Partition 1 continues, and the run ends with a report for the operator.
     until_rows(&out, 40, &mut running);
     running.signal("TERM");
     running.wait(Duration::from_secs(30)).expect(3);
@@ -237,8 +237,8 @@ fn a_topic_that_was_made_anew_is_not_taken_for_the_old_one() {
     assert_eq!(Dataset::read(&out).rows().len(), 30);
 }
 
-/// A member of the group of `topic.source()` that takes its share of the partitions and reads nothing, until it is
-/// dropped: then it leaves.
+/// A member of the group of `topic.source()` that takes its share of the partitions and reads nothing; it
+/// leaves when it is dropped.
 struct Idler {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -259,7 +259,7 @@ impl Idler {
         let (flag, had) = (Arc::clone(&over), Arc::clone(&share));
         let thread = std::thread::spawn(move || {
             while !flag.load(Ordering::SeqCst) {
-                // Polled, so that it takes part in rebalances; what it is given is dropped.
+                // Polled, so that it takes part in rebalances; its records are dropped.
                 drop(consumer.poll(Duration::from_millis(50)));
                 had.store(consumer.assignment().unwrap().count(), Ordering::SeqCst);
             }
@@ -299,7 +299,7 @@ fn a_run_to_the_end_does_not_end_while_another_member_has_what_is_not_written() 
     let idler = Idler::of(&topic);
     let mut running = Lethe::through(&config).start();
     idler.until_it_has(2);
-    // Its own half it reads and writes at once, for somebody may wait for it in turn.
+    // It writes its own half immediately, since another process may in turn wait for it.
     until_rows(&out, 200, &mut running);
     running.until_it_says("waiting for partitions of other members", Duration::from_secs(30));
     assert!(running.lives(), "{}", running.err());
@@ -316,7 +316,7 @@ fn a_run_to_the_end_ends_although_another_member_has_what_is_written() {
     let out = place.at("out");
     let config = place.write("lethe.toml", topic.source() + &folder_sink(&out));
     Lethe::through(&config).end().expect(0);
-    // An offset without a record: what is written ends before the log does.
+    // An offset without a record: the written rows end before the log does.
     let producer = transactional(&topic);
     producer.begin_transaction().unwrap();
     producer

@@ -1,9 +1,9 @@
-//! Brokers, stores and disks that are not there, not there yet, full, closed or slow; and a clock that goes back.
+//! Brokers, stores and disks that are missing, late, full, closed or slow; and a clock that goes backwards.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "helpers of tests, as tests themselves, say where they fail"
+    reason = "test helpers may panic, as tests may"
 )]
 
 use crate::common;
@@ -22,7 +22,7 @@ use common::proxy::{Proxy, Treatment};
 use common::servers::Server;
 use common::{Place, copy_bucket, env, folder_sink, quoted, s3_sink};
 
-/// How long a program that must say what is wrong may take to say it.
+/// How long a program may take to report an error.
 const PROMPT: Duration = Duration::from_secs(30);
 
 #[test]
@@ -107,7 +107,8 @@ fn a_wrong_key_to_the_store_ends_the_run_promptly_and_is_not_shown() {
     assert!(!ended.err.contains("not-the-secret"), "{}", ended.err);
 }
 
-/// How a mount namespace is made here: as anybody, through a user namespace; where those are forbidden, as root.
+/// Returns the command that creates a mount namespace here: as any user, through a user namespace; where
+/// those are forbidden, as root.
 fn namespace() -> &'static [&'static str] {
     const ANYBODY: &[&str] = &["--mount", "--user", "--map-root-user"];
     let tried = Command::new("unshare")
@@ -162,7 +163,7 @@ fn a_full_disk_ends_the_run_and_what_is_durable_goes_on_elsewhere() {
     )
     .expect(1)
     .says("no room is left");
-    // What was written is whole, and a larger disk takes the rest.
+    // The written files are intact, and a larger disk takes the rest.
     let data = Dataset::read(&rescued);
     assert_eq!(data.faults(&rescued), Vec::<String>::new());
     assert!(
@@ -193,7 +194,7 @@ fn a_folder_that_cannot_be_written_ends_the_run_with_what_to_do() {
     .says(out.to_str().unwrap());
     assert_eq!(common::dataset::all_files(&out), Vec::<std::path::PathBuf>::new());
 
-    // The same with a file where the folder should be.
+    // The same with a file instead of the folder.
     let file = place.write("file", "in the way");
     let config = place.write("file.toml", topic.source() + &folder_sink(&file));
     Lethe::through(&config)
@@ -202,7 +203,7 @@ fn a_folder_that_cannot_be_written_ends_the_run_with_what_to_do() {
         .says("there is a file of this name");
 }
 
-/// Sends a topic through a proxy before the real store, and gives what came out and how often the proxy was asked.
+/// Streams a topic through a proxy in front of the real store; returns the result and the number of requests.
 fn through_a_bad_store(
     stem: &str,
     notes: usize,
@@ -213,7 +214,7 @@ fn through_a_bad_store(
     let place = Place::new();
     let proxy = Proxy::before(&env("LETHE_TEST_S3_ENDPOINT"), treat);
     let prefix = format!("bad/{}", topic.name);
-    // Nearly no second tries inside one request, so that the program's own are needed.
+    // Hardly any retries within one request, so that the program's own are needed.
     let more = "timeout_seconds = 2\nretries = 1\nretry_seconds = 3\n[sink.roll]\nmax_rows = 50\n";
     let sink = s3_sink(&prefix, Some(&proxy.endpoint()), more);
     let config = place.write("lethe.toml", topic.source() + &sink);
@@ -261,7 +262,7 @@ fn a_store_that_answers_late_or_never_is_waited_for_or_asked_again() {
 
 #[test]
 fn the_same_notes_may_be_written_by_a_request_whose_answer_was_lost_and_are_there_once() {
-    // Every write is done and its answer lost, once: the second try finds its own file.
+    // Every write succeeds but loses its response, once: the retry finds its own file.
     let lost = AtomicUsize::new(0);
     through_a_bad_store("lost-answers", 400, move |request| {
         if request % 2 == 0 && request > 2 && lost.fetch_add(1, Ordering::SeqCst) < 8 {
@@ -272,9 +273,9 @@ fn the_same_notes_may_be_written_by_a_request_whose_answer_was_lost_and_are_ther
     });
 }
 
-/// A library that makes the calendar's clock run backwards, three seconds a second, and a day at once after a second; the
-/// steady clock stays as it is. Waits until a time of that clock are until that time by it: the system's own would have passed,
-/// and every wait would end at once.
+/// A library that makes the wall clock run backwards, three seconds per second, and jump by a day after a
+/// second; the monotonic clock is unchanged. It also corrects waits until a time of the wall clock: the real
+/// time would have passed already, so that every wait would end immediately.
 const BACKWARDS: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -354,13 +355,13 @@ fn a_clock_that_goes_back_changes_nothing() {
     let mut running = Lethe::run(&config)
         .env("LD_PRELOAD", library.to_str().unwrap())
         .start();
-    // Files are closed by age, which must go on growing.
+    // Files are closed by age, which must keep growing.
     until_rows(&out, 100, &mut running);
     topic.fill((100..200).map(event));
     until_rows(&out, 200, &mut running);
     running.signal("TERM");
     let ended = running.wait(Duration::from_secs(30)).expect(0);
-    // The library did its work: a later line of the log bears an earlier time.
+    // The library had an effect: a later log line has an earlier time.
     let times: Vec<&str> = ended
         .err
         .lines()

@@ -1,9 +1,9 @@
-//! A record that takes more than a record may have, or that kills the process, costs its own row and no other.
+//! A record that exceeds its limits, or that kills the process, costs only its own row.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "helpers of tests, as tests themselves, say where they fail"
+    reason = "test helpers may panic, as tests may"
 )]
 
 use crate::common;
@@ -16,14 +16,14 @@ use common::notes::Dice;
 use common::process::{Lethe, PATIENCE};
 use common::{Place, folder_sink, quoted};
 
-/// One cheap member: these tests are about rows, not about what is in them.
+/// One cheap member: these tests check rows, not their content.
 const ENGINE: &str = "[engine]\nmembers = [{ kind = \"pattern\" }]\n";
 
 fn line(number: usize, text: &str) -> String {
     serde_json::json!({"note_id": format!("n-{number}"), "text": text}).to_string()
 }
 
-/// A configuration that reads these lines, each file by its name, into a folder.
+/// Writes a configuration that reads these lines, with each file by its name, into a folder.
 fn configure(place: &Place, files: &[(&str, Vec<String>)], more: &str) -> (PathBuf, PathBuf) {
     let input = place.at("in");
     std::fs::create_dir(&input).unwrap();
@@ -39,7 +39,8 @@ fn configure(place: &Place, files: &[(&str, Vec<String>)], more: &str) -> (PathB
     (config, out)
 }
 
-/// The rows of a dataset in which each offset from 0 to `lines` of each file is there once.
+/// Returns the rows of a dataset, after asserting that each offset from 0 to `lines` of each file is there
+/// once.
 #[track_caller]
 fn rows(out: &Path, files: &[(&str, usize)]) -> Vec<Row> {
     let data = Dataset::read(out);
@@ -71,7 +72,7 @@ fn a_record_over_the_memory_of_a_record_is_one_quarantined_row() {
         line(2, &prose),
         line(3, &"x".repeat(60_000_000)),
         line(4, "Left."),
-        // Short enough for its tokens, and a span every few bytes.
+        // Short enough for its tokens, with a span every few bytes.
         line(5, &"612-555-0199; ".repeat(200_000)),
     ];
     let limits = "[resources]\nmemory_bytes = 402653184\nworkers = 2\n";
@@ -137,7 +138,7 @@ fn kills_at_random_quarantine_nothing() {
     let mut killed = 0;
     for seed in 0..12 {
         let mut process = Lethe::through(&config).start();
-        // From its start-up to well into its records, wherever that is on this machine.
+        // From start-up to well into the records, whenever that is on this machine.
         std::thread::sleep(Duration::from_millis(50 + 40 * Dice::new(seed).below(30)));
         killed += usize::from(process.lives());
         process.signal("KILL");

@@ -1,9 +1,6 @@
-//! Secrets that change while the program runs: passwords, certificates and keys are taken up from their files.
+//! Credential reload: passwords, certificates and keys change in their files while the program runs.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -19,11 +16,11 @@ use common::servers::Server;
 use common::{Place, folder_sink, quoted};
 
 const ROLL: &str = "roll = { max_age_seconds = 0.5, max_idle_seconds = 0.5 }\n";
-/// How long a change may take to be taken up: it is looked for every ten seconds.
+/// How long a reload may take; files are checked every ten seconds.
 const SOON: Duration = Duration::from_secs(45);
 
-/// Replaces a folder of secrets by another as a kubelet does: files are links into a folder that is a link, which is
-/// swapped.
+/// Replaces a folder of secrets as a kubelet does: files are links into a folder that is itself a link, which
+/// is swapped.
 fn mount(folder: &Path, files: &[(&str, &str)]) {
     static MOUNTS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     let number = MOUNTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -40,7 +37,7 @@ fn mount(folder: &Path, files: &[(&str, &str)]) {
     std::fs::rename(folder.join("..data_tmp"), folder.join("..data")).unwrap();
 }
 
-/// Asserts that no secret stands in what the program said, and ends it.
+/// Asserts that the output has no secret, and ends the program.
 #[track_caller]
 fn finish(running: Running, secrets: &[&str]) {
     running.signal("TERM");
@@ -75,13 +72,13 @@ fn a_password_that_is_changed_at_the_broker_and_in_its_file_loses_nothing() {
     let mut running = Lethe::run(&config).start();
     until_rows(&out, 100, &mut running);
 
-    // A password that the brokers do not take is not taken up: the login that there is goes on.
+    // A password that the brokers refuse is not loaded; the current login stays.
     mount(&secrets, &[("password", "not-yet-8841")]);
     running.until_it_says("cannot reload", SOON);
     topic.fill((100..200).map(event));
     until_rows(&out, 200, &mut running);
 
-    // The broker changes first, and every connection is made anew: the old password is refused for a while.
+    // The broker changes first, and every connection is reopened: the old password is refused for a while.
     broker.tell(&["password", "lethe", "other-8842"]);
     broker.tell(&["restart"]);
     running.until_it_says("the login is refused", SOON);
@@ -98,7 +95,7 @@ fn a_password_that_is_changed_at_the_broker_and_in_its_file_loses_nothing() {
     Dataset::read(&out).assert_exactly(&out, &topic.offsets());
 }
 
-/// Has the broker's authority sign a certificate for a client.
+/// Makes the broker's authority sign a certificate for a client.
 fn certificate(broker: &Server, serial: &str) -> (String, String) {
     let tls = Path::new(broker.get("DIR")).join("tls");
     let script = format!(

@@ -1,4 +1,5 @@
-//! Quarantined records that are run again once their cause is mended: from files, and from a real Kafka.
+//! Quarantined records that are processed again after their cause is fixed: from files, and from a real
+//! Kafka.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
@@ -17,10 +18,10 @@ use common::process::{Ended, Lethe};
 use common::search::Search;
 use serde_json::{Value, json};
 
-/// The rule members alone: quick to start.
+/// Only rule members, which start quickly.
 const ENGINE: &str = "[engine]\nmembers = [{ kind = \"pattern\" }, { kind = \"known\" }]\n";
 
-/// An event whose id has a name that the default mapping does not know.
+/// Returns an event whose id has a name that the default mapping does not know.
 fn event(number: usize) -> String {
     let text = format!(
         "Marietta Quillfeather called (612) 555-{:04} about visit {number}.",
@@ -42,7 +43,7 @@ fn lethe(arguments: &[&str], config: &Path) -> Ended {
     Lethe::new(all).end()
 }
 
-/// The number under this key of the counts of all chains.
+/// Returns the sum of this key over the counts of all chains.
 fn counted(ended: &Ended, key: &str) -> u64 {
     let outcome: Value = serde_json::from_str(&ended.out).unwrap();
     let chains = outcome["chains"].as_object().unwrap().values();
@@ -59,7 +60,7 @@ type Rows = BTreeMap<(String, i64), Vec<Row>>;
 /// Kind and text of a row.
 type Row = (String, Option<String>);
 
-/// Every row that was replayed.
+/// Returns every row that was replayed.
 fn replayed(place: &Place) -> Rows {
     let mut rows = Rows::new();
     for path in files(&place.at("out/replayed/notes")) {
@@ -106,7 +107,7 @@ fn bytes_of(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 #[test]
 fn a_thousand_quarantined_records_become_rows_once_their_setting_is_mended() {
     let place = Place::new();
-    // Two files, and between the broken events some that are whole.
+    // Two files, with valid events between the invalid ones.
     for file in 0..2 {
         let whole = json!({"note_id": "whole", "text": "No complaints."}).to_string();
         let lines = (0..500).flat_map(|number| {
@@ -129,7 +130,7 @@ fn a_thousand_quarantined_records_become_rows_once_their_setting_is_mended() {
         .says("the source: 1000 of 1020");
     let chain = bytes_of(&place.at("out/notes"));
 
-    // A replay under the configuration that broke them is of no use, and is not repeated.
+    // A replay under the same configuration fails again, and is not repeated.
     let same = lethe(&["replay", "--json"], &broken).expect(6);
     assert_eq!(
         (counted(&same, "notes"), counted(&same, "quarantined")),
@@ -148,7 +149,7 @@ fn a_thousand_quarantined_records_become_rows_once_their_setting_is_mended() {
     let dry = lethe(&["replay", "--dry-run", "--json"], &mended).expect(0);
     assert_eq!(counted(&dry, "notes"), 1000);
     assert_eq!(files(&place.at("out/replayed/notes")).len(), 2);
-    // A code that nothing has, and one that all have.
+    // A code that no record has, and one that all have.
     let none = lethe(&["replay", "--code", "too_large"], &mended).expect(0);
     assert!(none.out.contains("nothing written"), "{}", none.out);
     let done = lethe(
@@ -167,7 +168,7 @@ fn a_thousand_quarantined_records_become_rows_once_their_setting_is_mended() {
         assert!(!text.contains("Quillfeather") && !text.contains("555-"), "{text}");
     }
     let report = inspect(&place);
-    // The row of the chain is quarantined, and the answer is that of its replay.
+    // The chain's row is quarantined, and the answer is that of its replay.
     let out = place.at("out");
     let why = Lethe::new([
         "inspect".as_ref(),
@@ -342,7 +343,7 @@ fn records_are_read_again_from_the_log_and_those_before_its_beginning_are_gone()
         &format!("topics = [{:?}, {:?}]", topic.name, healthy.name),
     );
     let broken = config(&place, "broken.toml", &source, "");
-    // Most records are good, and one topic is wholly quarantined.
+    // Most records are valid, but one topic is completely quarantined.
     lethe(&["run", "--until-end"], &broken)
         .expect(6)
         .says(&format!("{}: 200 of 200", topic.name));
@@ -379,7 +380,7 @@ fn records_are_read_again_from_the_log_and_those_before_its_beginning_are_gone()
         "{}",
         again.out
     );
-    // The stream goes on after it.
+    // The stream continues afterwards.
     topic.fill([event(1000), event(1001)]);
     lethe(&["run", "--until-end"], &mended).expect(0);
     inspect(&place);

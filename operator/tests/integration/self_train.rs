@@ -1,7 +1,7 @@
-//! Self-training as a user does it: a member goes on with text that nobody labelled, by itself or taught by a bundle, and one
-//! that got worse at home is refused.
+//! Self-training through the command line: a member is trained further on unlabelled text, by itself or
+//! taught by a bundle, and is refused if it becomes worse on the held-out set.
 
-#![allow(clippy::unwrap_used, reason = "a step that fails fails the test")]
+#![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use crate::common;
 
@@ -11,7 +11,7 @@ use common::Place;
 use common::gold::gold;
 use common::process::{Ended, Lethe};
 
-/// The same forms in the words of another house.
+/// Returns the same forms in the style of another institute.
 fn elsewhere(count: usize) -> String {
     gold(count)
         .replace("Visto el", "Acude el")
@@ -132,7 +132,7 @@ fn a_model_that_lost_too_much_at_home_is_not_written_and_other_kinds_are_refused
         unlabelled: &there,
         kept_back: &kept,
     };
-    // Nothing may be lost, and then some.
+    // No loss is allowed, and a gain is required.
     asked(&crf)
         .to(&out, &["--set", "rounds=1", "--bound=-1"])
         .expect(5)

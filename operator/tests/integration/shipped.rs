@@ -1,9 +1,6 @@
-//! The bundles that ship, as a user first meets them.
+//! The built-in bundles, through the command line.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -14,7 +11,7 @@ use common::bundle::{annotated, events_through_stream, through_stream};
 use common::process::Lethe;
 use serde_json::Value;
 
-/// An invented letter, and what in it is to be found: label and text.
+/// An invented letter, and its identifiers: label and text.
 const LETTER: &str = "Datos del paciente.\nNombre: Rosalía.\nApellidos: Cebrián Ontiveros.\nNHC: 4471920.\n\
     Domicilio: Calle de los Almendros, 14, 2º B.\nLocalidad/ Provincia: Teruel.\nCP: 44002.\n\
     Datos asistenciales.\nFecha de nacimiento: 03/11/1961.\nPaís: España.\nEdad: 58 años Sexo: M.\n\
@@ -128,7 +125,7 @@ fn the_demo_runs_through_the_spanish_bundle() {
         .expect(0);
 }
 
-/// An invented note, and what in it is to be found, whatever it is taken for.
+/// An invented note, and the texts that must be redacted, whatever their label.
 const NOTE: &str = "Marguerite Oyelowo-Tran is a 67-year-old woman, MRN 4471920, seen 03/11/2021 at Larkspur Valley Clinic.\n\
     Spoke w her son Dashiell, cell 612-555-0142. Foley removed; strength 5/5, Babinski negative, Hgb 11.2.\n\
     Electronically signed by Ignatius Fairweather, MD\n";

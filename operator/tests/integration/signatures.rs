@@ -1,9 +1,6 @@
-//! Bundles that are used only if somebody who is trusted signed them.
+//! Bundles that must be signed by a trusted key.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -23,7 +20,7 @@ use openssl::sign::Signer;
 
 const WAIT: Duration = Duration::from_secs(30);
 
-/// Signs as minisign does, by another library than the one that verifies.
+/// Signs as minisign does, with another library than the one that verifies.
 struct Key {
     id: [u8; 8],
     key: PKey<Private>,
@@ -62,7 +59,7 @@ impl Key {
     }
 }
 
-/// A bundle of one rule member.
+/// Creates a bundle of one rule member.
 fn bundle(place: &Place, kind: &str) -> PathBuf {
     let page = format!(
         "format = 1\ntokenizer = {}\nlabels = \"i2b2-2014\"\n\n[combine]\nmethod = \"voting\"\nthreshold = 1\ncover_beaten = true\n\n\

@@ -1,10 +1,7 @@
-//! The status page as a person sees it, in a real browser: what it says of a program that is well and of one that is not, on a phone and
-//! on a desk, by day and by night.
+//! The status page in a real browser: its content for a healthy and an unhealthy program, on a phone and on a
+//! desktop, in light and dark mode.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -25,7 +22,7 @@ use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const ROLL: &str = "roll = { max_age_seconds = 1.0, max_idle_seconds = 0.5 }\n";
-/// No event, and nothing that a page may show.
+/// An invalid event, which no page may show.
 const NO_EVENT: &str = "CANARYNOEVENT";
 
 const VIEWS: [View; 4] = [
@@ -51,7 +48,7 @@ const VIEWS: [View; 4] = [
     },
 ];
 
-/// The text of each cell, a list a row.
+/// Returns the text of each cell as a list per row.
 fn table(name: &str) -> String {
     format!(
         "[...document.querySelectorAll('#{name} tr')].map(row => [...row.cells].map(cell => cell.innerText))"
@@ -61,9 +58,9 @@ fn table(name: &str) -> String {
 const HEALTH: &str = "document.getElementById('health').innerText";
 const HEALTH_COLOUR: &str = "getComputedStyle(document.getElementById('health')).color";
 const SHOWN: &str = "document.body.innerText";
-/// By how much the page is wider than the window, and how wide the window is to the page.
+/// The overflow of the page over the window, and the width of the window.
 const WIDTHS: &str = "(() => { const page = document.documentElement; return [page.scrollWidth - page.clientWidth, innerWidth] })()";
-/// Texts that stand out too little from what is behind them: WCAG 2.2, 1.4.3 asks for a contrast of 4.5.
+/// Texts with too little contrast: WCAG 2.2, 1.4.3 requires 4.5.
 const PALE: &str = "(() => {
   const light = colour => {
     const linear = colour.match(/[0-9.]+/g).slice(0, 3).map(part => part / 255)
@@ -78,11 +75,11 @@ const PALE: &str = "(() => {
   const texts = [...document.body.querySelectorAll('*')].filter(element => element.innerText);
   return texts.filter(element => contrast(element) < 4.5).map(element => element.outerHTML);
 })()";
-/// How light the page's ground is, 0 to 255.
+/// The brightness of the background, 0 to 255.
 const GROUND: &str = "Number(getComputedStyle(document.body).backgroundColor.match(/[0-9]+/)[0])";
 
-/// Asserts that a page fits and can be read however it is looked at, that it needs nothing from elsewhere, that the browser has nothing
-/// against it, and that nothing of so many notes is in it.
+/// Asserts that a page fits and is readable in every view, that it loads nothing external, that the browser
+/// reports no problem, and that it shows nothing of this number of notes.
 #[track_caller]
 fn assert_fit(browser: &mut Browser, pages: &Pages, notes: usize) {
     for view in VIEWS {
@@ -171,7 +168,7 @@ fn a_person_sees_that_it_runs_what_went_through_and_how_far_each_partition_is() 
     assert_eq!(browser.value(&table("lanes")), lanes(["31", "30"]));
     assert_fit(&mut browser, &pages, 60);
 
-    // Whoever leaves it open sees more, without a hand's turn.
+    // An open page updates itself.
     topic.fill((60..80).map(event));
     let both = format!("[{}, {}]", table("counts"), table("lanes"));
     browser.until("eighty notes", &both, |seen| {
@@ -196,7 +193,8 @@ fn a_person_sees_that_it_is_stuck_or_waits_for_its_store_and_that_it_is_well_aga
             }
         }
     });
-    // A request that is never answered is standing still until it is given up; then it is known that the store is away.
+    // A request without a response counts as no progress until it times out; after that the store is known to
+    // be unavailable.
     let more = "timeout_seconds = 12\nretries = 1\nretry_seconds = 3\n[sink.roll]\nmax_age_seconds = 0.5\nmax_idle_seconds = 0.5\n";
     let sink = s3_sink(&format!("stuck/{}", topic.name), Some(&proxy.endpoint()), more);
     let patience =
@@ -212,7 +210,7 @@ fn a_person_sees_that_it_is_stuck_or_waits_for_its_store_and_that_it_is_well_aga
     browser.open(&pages.url("/"));
     let well = browser.value(HEALTH_COLOUR);
     away.store(true, SeqCst);
-    // What comes while the first file is on its way waits.
+    // Records that arrive during the first upload wait.
     for lot in 0..10 {
         topic.fill((4 * lot..4 * lot + 4).map(event));
         std::thread::sleep(Duration::from_millis(200));

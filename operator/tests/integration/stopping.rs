@@ -1,11 +1,8 @@
-//! A stop is heard whatever is away; what waiting does not mend is not waited for.
+//! A stop works whatever is unavailable, and errors that waiting does not fix end the run.
 //!
-//! Bounds on time are generous: what is asserted is that the process ends while what it waits for never returns.
+//! Time limits are generous: the tests assert that the process ends while its dependency never responds.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -27,13 +24,13 @@ use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _};
 
-/// Within this a stop must end the process; what was waited for stays away for good.
+/// The time within which a stop must end the process; its dependency stays unavailable.
 const STOPPED: Duration = Duration::from_secs(30);
-/// How long something may take to come about.
+/// The time limit for an event.
 const SOON: Duration = Duration::from_secs(60);
 /// A short drain limit.
 const DRAIN: &str = "[resources]\ndrain_seconds = 3\n";
-/// Files that are closed by nothing but a stop.
+/// Files that are closed only by a stop.
 const OPEN: &str = "roll = { max_age_seconds = 3600, max_idle_seconds = 3600 }\n";
 
 #[track_caller]
@@ -55,12 +52,12 @@ fn a_stop_is_heard_while_brokers_are_frozen_and_rows_are_buffered() {
     until_read(&pages, 40);
     broker.tell(&["pause"]);
     stop(running);
-    // What was buffered is durable: the commit to Kafka that could not be made is only a hint.
+    // Buffered rows are durable; the failed commit to Kafka is only a hint.
     assert_eq!(Dataset::read(&out).rows().len(), 40);
     broker.tell(&["resume"]);
 }
 
-/// Waits until so many records were read and redacted.
+/// Waits until this number of records was read and redacted.
 fn until_read(pages: &Pages, records: usize) {
     for _ in 0..600 {
         let metrics = pages.metrics();
@@ -92,7 +89,7 @@ fn a_stop_is_heard_while_brokers_are_away_at_start() {
     stop(running);
 }
 
-/// The keys of a store of the test's own.
+/// Returns the keys of a store of the test.
 fn keys(store: &Server) -> String {
     format!(
         "access_key = {:?}\nsecret_key = {:?}\nallow_http = true\n",
@@ -113,7 +110,7 @@ fn a_stop_is_heard_while_the_store_is_frozen_at_an_assignment_and_waiting_is_pro
     let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
     let pages = Pages::of(&mut running);
     running.until_it_says("assigned", SOON);
-    // Another member takes a partition and gives it back.
+    // Another member takes a partition and returns it.
     let other: BaseConsumer = ClientConfig::new()
         .set("bootstrap.servers", &topic.brokers)
         .set("group.id", format!("{}-group", topic.name))
@@ -195,7 +192,7 @@ fn a_topic_that_is_deleted_ends_the_run() {
     running.wait(SOON).expect(1);
 }
 
-/// Sends three records of 25 MB to a partition as one batch, which is small as it travels.
+/// Sends three records of 25 MB to a partition as one batch, which is small in its compressed form.
 fn send_a_batch_of_75_mb(topic: &Topic, partition: i32) {
     let producer: BaseProducer = ClientConfig::new()
         .set("bootstrap.servers", &topic.brokers)
@@ -241,8 +238,8 @@ fn a_batch_that_cannot_be_decompressed_halts_its_partition_alone_until_it_may_be
     Dataset::read(&out).assert_exactly(&out, &topic.offsets());
 }
 
-/// A store that speaks as much S3 as a run needs and ignores `If-None-Match`. Gives its address, and the names that were
-/// written.
+/// Starts a store that supports the part of S3 that a run needs and ignores `If-None-Match`. Returns its
+/// address, and the names that were written.
 fn forgetful_store() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
@@ -251,7 +248,7 @@ fn forgetful_store() -> (String, Arc<Mutex<Vec<String>>>) {
     std::thread::spawn(move || {
         let mut objects = HashMap::new();
         for client in listener.incoming().flatten() {
-            // A client that hangs up is one that the test has ended.
+            // A client that closes the connection belongs to an ended test.
             drop(answer(client, &mut objects, &names));
         }
     });

@@ -1,9 +1,6 @@
-//! A store over TLS whose certificate is of a private authority.
+//! A store over TLS with a certificate of a private authority.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 

@@ -1,9 +1,6 @@
-//! `lethe synthesise`, as a user types it.
+//! `lethe synthesise` through the command line.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -21,7 +18,7 @@ fn written(place: &Place, name: &str, more: &[&str]) -> Vec<Value> {
         .collect()
 }
 
-/// Validates events against the schema with a library that is not ours; the number of those that do not fit.
+/// Validates events against the schema with an independent library; prints the number of invalid ones.
 const VALIDATE: &str = "import json, sys, jsonschema\n\
 schema = json.load(open(sys.argv[1]))\n\
 jsonschema.Draft202012Validator.check_schema(schema)\n\

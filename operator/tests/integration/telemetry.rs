@@ -1,9 +1,7 @@
-//! What a running program tells of itself: every metric moves when it should, probes say what is so, pages show it.
+//! The telemetry of a running program: every metric changes when it should, probes are correct, and pages
+//! show the state.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -25,7 +23,7 @@ use common::{Place, env, folder_sink, s3_sink};
 const PATIENCE: Duration = Duration::from_secs(60);
 const ROLL: &str = "roll = { max_age_seconds = 1.0, max_idle_seconds = 0.5 }\n";
 
-/// The names that `lethe metrics` lists.
+/// Returns the names that `lethe metrics` lists.
 fn catalogue() -> BTreeSet<String> {
     let listed = Lethe::new(["metrics"]).end().expect(0).out;
     listed
@@ -34,7 +32,7 @@ fn catalogue() -> BTreeSet<String> {
         .collect()
 }
 
-/// A series' metric: its name without labels and without what a histogram adds.
+/// Returns the metric of a series: its name without labels and without a histogram's suffix.
 fn metric_of(series: &str, known: &BTreeSet<String>) -> String {
     let name = series.split('{').next().unwrap();
     let bare = ["_bucket", "_sum", "_count"]
@@ -110,7 +108,7 @@ fn metrics_move_with_records_files_and_quarantine_and_none_is_unlisted() {
         .filter(|series| !known.contains(&metric_of(series, &known)))
         .collect();
     assert_eq!(unlisted, Vec::<&String>::new());
-    // A metric that no test here asks for is one that nobody has seen move.
+    // Every metric must be covered by a test here.
     let asked = concat!(
         include_str!("telemetry.rs"),
         include_str!("backfill.rs"),
@@ -138,7 +136,7 @@ fn lag_and_queue_tell_what_is_not_durable_while_a_store_is_away_and_the_program_
             }
         }
     });
-    // Nearly no second tries inside one request, so that the program's own are needed.
+    // Hardly any retries within one request, so that the program's own are needed.
     let more = "timeout_seconds = 2\nretries = 1\nretry_seconds = 3\n[sink.roll]\nmax_age_seconds = 0.5\nmax_idle_seconds = 0.5\n";
     let sink = s3_sink(&format!("away/{}", topic.name), Some(&proxy.endpoint()), more);
     let config = topic.source() + TELEMETRY + &sink;
@@ -159,7 +157,7 @@ fn lag_and_queue_tell_what_is_not_durable_while_a_store_is_away_and_the_program_
         sum(metrics, "lethe_lag_records", &["partition=\"0\""]) == 40.0
             && sum(metrics, "lethe_lag_seconds", &[]) > 0.0
     });
-    // The lane waits with its file: what comes now waits in its queue.
+    // The lane waits with its file, so later records wait in its queue.
     topic.fill((40..60).map(event));
     pages.until("a queue", PATIENCE, |metrics| {
         sum(metrics, "lethe_queue_records", &["partition=\"0\""]) > 0.0
@@ -257,7 +255,7 @@ fn a_feed_that_changes_is_told() {
     let config = engine.to_owned() + &topic.source() + TELEMETRY + &folder_sink(&place.at("out")) + ROLL;
     let mut running = Lethe::run(&place.write("lethe.toml", config)).start();
     let pages = Pages::of(&mut running);
-    // Some ten thousand tokens a note; with a number to call in every line, then in every tenth.
+    // Some ten thousand tokens per note, with a phone number in every line, then in every tenth.
     let note = |number: usize, every: usize| {
         let line = |at: usize| {
             let call = if at.is_multiple_of(every) {
@@ -384,7 +382,7 @@ fn a_thousand_slow_connections_keep_no_probe_waiting() {
             let mut replaced = 0;
             while !over.load(SeqCst) {
                 for stream in &mut slow {
-                    // One that was closed is opened again at once.
+                    // A closed connection is reopened immediately.
                     if stream.write_all(b"G").is_err() {
                         *stream = pages.connect();
                         replaced += 1;
@@ -411,7 +409,7 @@ fn a_thousand_slow_connections_keep_no_probe_waiting() {
     running.wait(PATIENCE).expect(0);
 }
 
-/// Raises this process's limit of open files to what it may be.
+/// Raises this process's limit of open files to the maximum.
 fn allow_open_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let maximum = getrlimit(Resource::Nofile).maximum;
@@ -460,7 +458,7 @@ fn responses_forbid_framing_caching_referrers_and_other_origins() {
         }
         assert_eq!(head.contains("allow: GET, HEAD"), method == "PUT", "{head}");
     }
-    // Headers over the limit are refused, and one over it in number.
+    // Headers over the size limit are refused, and so are too many headers.
     for many in ["x: y\r\n".repeat(100), format!("x: {}\r\n", "y".repeat(20_000))] {
         let head = pages.exchange(&format!("GET /live HTTP/1.1\r\nhost: test\r\n{many}\r\n"));
         assert!(head.starts_with("HTTP/1.1 431 "), "{head}");

@@ -1,9 +1,7 @@
-//! Bearer tokens (OAUTHBEARER) against a real Kafka that verifies their signatures and ends a connection with its token.
+//! Bearer tokens (OAUTHBEARER) against a real Kafka that verifies their signatures and ends a connection when
+//! its token expires.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -20,7 +18,7 @@ use common::servers::Server;
 use common::{Place, folder_sink, quoted};
 
 const ROLL: &str = "roll = { max_age_seconds = 0.5, max_idle_seconds = 0.5 }\n";
-/// How long a program that must say what is wrong may take to say it.
+/// How long a program may take to report an error.
 const PROMPT: Duration = Duration::from_secs(30);
 
 fn token(broker: &Server, more: &[&str]) -> String {
@@ -28,14 +26,14 @@ fn token(broker: &Server, more: &[&str]) -> String {
     broker.tell(&arguments).trim().to_owned()
 }
 
-/// Puts a token into a file at once, as a kubelet does.
+/// Writes a token to a file atomically, as a kubelet does.
 fn put(path: &Path, token: &str) {
     let beside = path.with_extension("new");
     std::fs::write(&beside, token).unwrap();
     std::fs::rename(beside, path).unwrap();
 }
 
-/// A configuration that reads a topic through the broker's listener for tokens.
+/// Writes a configuration that reads a topic through the broker's listener for tokens.
 fn configure(place: &Place, broker: &Server, topic: &Topic, tokens: &str) -> PathBuf {
     let source = topic
         .source()
@@ -60,7 +58,7 @@ fn of_endpoint(url: &str, secret: &Path, ca: &str) -> String {
     )
 }
 
-/// Asserts that no part of a token stands in what the program said.
+/// Asserts that the output has no part of a token.
 #[track_caller]
 fn assert_silent(said: &str, tokens: &[String]) {
     for token in tokens {
@@ -153,7 +151,7 @@ fn an_endpoint_gives_tokens_for_a_secret_that_may_change_while_the_stream_goes_o
         ended.err
     );
 
-    // As a form has it: what the server decodes is the secret.
+    // In form encoding: the secret is what the server decodes.
     idp.expect("s3cr3t+one%25%2B");
     std::fs::write(&secret, "s3cr3t one%+\n").unwrap();
     let mut running = Lethe::run(&config).start();
@@ -191,7 +189,7 @@ fn an_endpoint_that_is_away_is_waited_for_and_one_that_is_not_trusted_is_told() 
     let topic = Topic::at(broker.get("BOOTSTRAP"), "away", 1);
     let place = Place::new();
     let secret = place.write("secret", "s");
-    // Nobody listens at a port that was free a moment ago.
+    // Nothing listens on a port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()

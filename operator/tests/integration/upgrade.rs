@@ -1,10 +1,11 @@
-//! A rolling upgrade, and the way back, rehearsed as Kubernetes does them to the pods that the chart renders, while notes keep coming: each
-//! note is there once, a chain's files say by what they were made, and no partition waits for long.
+//! A rolling upgrade and its roll-back, as Kubernetes does them to the rendered pods of the chart, while
+//! notes keep coming: each note is there once, each file names the version that wrote it, and no partition
+//! waits for long.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "helpers of tests, as tests themselves, say where they fail"
+    reason = "test helpers may panic, as tests may"
 )]
 
 use crate::common;
@@ -25,23 +26,23 @@ use serde_json::json;
 
 const PODS: usize = 3;
 const PARTITIONS: i32 = 6;
-/// Ten notes each time, so about a hundred and twenty a second.
+/// The pause between lots of ten notes, which gives about 120 notes per second.
 const BETWEEN: Duration = Duration::from_millis(80);
-/// More than two seconds' worth of notes is a lag that somebody would see.
+/// A lag of more than two seconds' worth of notes would be noticeable.
 const LAG: f64 = 250.0;
-/// How long the feed runs by itself, to know what is usual.
+/// How long the feed runs undisturbed, to measure the usual state.
 const USUAL: Duration = Duration::from_secs(4);
 const PATIENCE: Duration = Duration::from_secs(60);
-/// No partition may wait as long: half of the shortest session, so one that was only given away when a member's session had ended, or
-/// whose pod took its whole grace to leave, is found.
+/// The maximum pause of a partition: half of the shortest session, to detect a partition that moved only when
+/// a member's session expired, or a pod that took its whole grace period.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
-/// What a file's footer says that it was made by.
+/// Returns the version in a file's footer.
 fn version_of(file: &NotesFile) -> Version {
     ["bundle", "policy"].map(|which| file.footer[&format!("lethe.fingerprint.{which}")].clone())
 }
 
-/// What runs and is replaced.
+/// The running pods and their replacement.
 #[derive(Default)]
 struct Rollout {
     pods: Vec<Pod>,
@@ -55,7 +56,8 @@ impl Rollout {
         chart.start(&name)
     }
 
-    /// Pods of a Deployment: one more is started, and when it is ready an old one is told to go, which nobody waits for.
+    /// Replaces pods of a Deployment: starts a new one, and when it is ready stops an old one without waiting
+    /// for its end.
     fn surge(&mut self, chart: &Chart) {
         let rehearsed =
             json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}});
@@ -74,7 +76,8 @@ impl Rollout {
         }
     }
 
-    /// Pods of a StatefulSet: from the last to the first, each goes, comes again by its name, and is ready before the next one goes.
+    /// Replaces pods of a StatefulSet from the last to the first: each stops, starts again under its name,
+    /// and is ready before the next one stops.
     fn in_turn(&mut self, chart: &Chart) {
         for ordinal in (0..chart.replicas()).rev() {
             let old = self.pods.remove(ordinal);
@@ -88,7 +91,7 @@ impl Rollout {
         }
     }
 
-    /// Replaces all pods as Kubernetes does; what became of the partitions meanwhile. Ends when nothing lags any more.
+    /// Replaces all pods as Kubernetes does, and returns the phase. It ends when there is no lag.
     fn to(&mut self, what: &'static str, chart: &Chart) -> Phase {
         let from = SystemTime::now();
         if chart.is_static() {
@@ -111,7 +114,7 @@ impl Rollout {
         self.pods.iter().map(of).sum()
     }
 
-    /// Waits until every partition has its lane, and what is not durable is what usually is not.
+    /// Waits until every partition has its lane, and the lag is as usual.
     fn settle(&self) {
         let began = Instant::now();
         loop {
@@ -125,23 +128,23 @@ impl Rollout {
     }
 }
 
-/// A while in which pods were replaced, or none was.
+/// A phase in which pods were replaced, or none was.
 struct Phase {
     what: &'static str,
     from: SystemTime,
-    /// When the last old pod was gone.
+    /// When the last old pod had ended.
     replaced: SystemTime,
-    /// When nothing lagged any more.
+    /// When there was no lag any more.
     settled: SystemTime,
 }
 
-/// When a file became durable.
+/// Returns when a file became durable.
 fn at(file: &NotesFile) -> SystemTime {
     file.path.metadata().unwrap().modified().unwrap()
 }
 
 impl Phase {
-    /// A while in which nothing is done to the pods.
+    /// Returns a phase without changes to the pods.
     fn usual() -> Self {
         let from = SystemTime::now();
         std::thread::sleep(USUAL);
@@ -153,7 +156,8 @@ impl Phase {
         }
     }
 
-    /// The longest time in which nothing of a chain became durable, from the phase's beginning to that of the next one.
+    /// Returns the longest time without a durable file of a chain, from the beginning of the phase to that of
+    /// the next one.
     fn pause(&self, chain: &[NotesFile], next: SystemTime) -> Duration {
         let within = |time: &SystemTime| self.from < *time && *time < next;
         let mut times = vec![self.from];
@@ -166,7 +170,8 @@ impl Phase {
     }
 }
 
-/// Prints how long each partition waited in each phase, and asserts that none waited for long. `over` is when the last phase was.
+/// Prints the pauses of each partition in each phase, and asserts that none was long. `over` is the end of
+/// the last phase.
 #[track_caller]
 fn report(title: &str, data: &Dataset, phases: &[Phase], over: SystemTime) {
     let ends: Vec<_> = phases[1..].iter().map(|phase| phase.from).chain([over]).collect();
@@ -200,7 +205,8 @@ fn report(title: &str, data: &Dataset, phases: &[Phase], over: SystemTime) {
     }
 }
 
-/// Asserts that files say by what they were made: each of before a phase by the old version, each of after it by the new one.
+/// Asserts that files name their version: each file from before a phase the old one, each from after it the
+/// new one.
 #[track_caller]
 fn assert_versions(data: &Dataset, old: &Version, new: &Version, [there, back]: [&Phase; 2], by_turns: bool) {
     for chain in data.chains.values() {
@@ -225,7 +231,7 @@ fn assert_versions(data: &Dataset, old: &Version, new: &Version, [there, back]: 
     }
 }
 
-/// Every file below a folder, and what is in it.
+/// Returns every file below a folder with its content.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let paths = files(folder).into_iter();
     paths
@@ -240,8 +246,8 @@ fn rehearse(example: &str) {
     let release =
         |name: &str, config| Chart::rendered(&place, name, example, &values(&topic, PODS, &config), &out);
     let before = release("before", json!({}));
-    // Another bundle, and a policy where there was none. Its mode is no stricter than none, since a chain does not go back to a
-    // mode that protects less.
+    // Another bundle, and a policy where there was none. Its mode is no stricter than no mode, since a chain
+    // does not return to a mode that protects less.
     let after = release(
         "after",
         json!({
@@ -263,7 +269,7 @@ fn rehearse(example: &str) {
     }
     rollout.pods.iter_mut().for_each(Pod::until_ready);
     rollout.settle();
-    // The last to join has had partitions given to it; let that be over.
+    // The last member to join has received partitions; wait until that is over.
     std::thread::sleep(USUAL / 2);
     let usual = Phase::usual();
     let old = rollout.pods[0].version();

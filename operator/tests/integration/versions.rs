@@ -1,9 +1,6 @@
-//! A stream that takes up another bundle while it runs, and goes back.
+//! A stream that reloads its bundle while it runs, and returns to the previous one.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 
@@ -22,7 +19,7 @@ use serde_json::Value;
 
 const WAIT: Duration = Duration::from_secs(30);
 
-/// A bundle of one rule member.
+/// Creates a bundle of one rule member.
 fn bundle(place: &Place, kind: &str) -> PathBuf {
     let page = format!(
         "format = 1\ntokenizer = {}\nlabels = \"i2b2-2014\"\n\n[combine]\nmethod = \"voting\"\nthreshold = 1\ncover_beaten = true\n\n\
@@ -45,13 +42,13 @@ fn roll_back(folder: &Path) -> String {
     ended.expect(0).out.trim().to_owned()
 }
 
-/// The version that a file's footer names.
+/// Returns the version in a file's footer.
 fn version(footer: &BTreeMap<String, String>) -> String {
     footer["lethe.fingerprint.bundle"].chars().take(16).collect()
 }
 
-/// Of each file, by its first offset: the bundle of its footer, and whether its notes still show names and telephone
-/// numbers.
+/// Returns for each file, by its first offset: the bundle of its footer, and whether its notes still show
+/// names and telephone numbers.
 fn seen(out: &Path) -> Vec<(String, bool, bool)> {
     let data = Dataset::read(out);
     assert_eq!(data.faults(out), Vec::<String>::new());
@@ -66,7 +63,7 @@ fn seen(out: &Path) -> Vec<(String, bool, bool)> {
             let texts: Vec<bool> = texts.collect();
             assert!(
                 texts.iter().all(|shown| *shown == texts[0]),
-                "a file of two editions"
+                "a file of two engine versions"
             );
             texts[0]
         };
@@ -76,7 +73,8 @@ fn seen(out: &Path) -> Vec<(String, bool, bool)> {
     seen
 }
 
-/// What an inspection lists, neighbouring files joined, so that it is the same however the stream cut them.
+/// Returns the listing of an inspection with neighbouring files joined, so that it does not depend on how the
+/// stream split them.
 fn made_by(out: &Path, maker: &str) -> String {
     let arguments = [
         OsStr::new("inspect"),
@@ -111,7 +109,7 @@ fn a_stream_takes_up_a_bundle_that_is_published_and_goes_back_to_the_one_before(
     let folder = place.at("bundles");
     let (by_feed, by_pattern) = (bundle(&place, "known"), bundle(&place, "pattern"));
     let first = publish(&by_feed, &folder);
-    // The one that is killed is soon taken for dead.
+    // The group expires the killed member soon.
     let session = "properties = { \"session.timeout.ms\" = 2000, \"heartbeat.interval.ms\" = 500 }\n";
     let config = format!(
         "[engine]\nbundle = {}\n\n{}{}roll = {{ max_age_seconds = 0.5, max_idle_seconds = 0.5 }}\n",
@@ -130,7 +128,7 @@ fn a_stream_takes_up_a_bundle_that_is_published_and_goes_back_to_the_one_before(
     until_rows(&out, 40, &mut running);
     let both = [(first.clone(), false, true), (second.clone(), true, false)];
     assert_eq!(seen(&out), both);
-    // Which version decided stands with what it decided.
+    // The audit names the version that decided.
     let audits = files(&out.join("audit"));
     let of_audits: Vec<String> = audits
         .iter()
@@ -144,7 +142,7 @@ fn a_stream_takes_up_a_bundle_that_is_published_and_goes_back_to_the_one_before(
     let others = made_by(&out, &format!("bundle!={first}"));
     assert!(others.contains("@20..40 "), "{others}");
 
-    // It survives a death.
+    // The state survives a kill.
     running.signal("KILL");
     drop(running);
     let mut running = Lethe::run(&config).start();
@@ -159,7 +157,7 @@ fn a_stream_takes_up_a_bundle_that_is_published_and_goes_back_to_the_one_before(
     let back = [both.to_vec(), vec![(first, false, true)]].concat();
     assert_eq!(seen(&out), back);
 
-    // What cannot be opened is told, and the stream goes on with what it has.
+    // An invalid bundle is reported, and the stream keeps the current one.
     std::fs::write(folder.join("current"), "nowhere\n").unwrap();
     running.until_it_says("cannot reload", WAIT);
     topic.fill((80..100).map(event));

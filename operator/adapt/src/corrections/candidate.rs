@@ -31,7 +31,7 @@ pub(super) struct FirstMember {
 
 impl FirstMember {
     /// Finds the member of this name; without a name, the only one whose probabilities can be mixed, or
-    /// `None` if there is none.
+    /// `None` if no member can be mixed.
     ///
     /// # Errors
     /// [`CorrectionsError::First`], which names the possible members.

@@ -1,5 +1,5 @@
-//! A headless Chromium that shows a page to a test, told what to do over its DevTools protocol: commands and events, JSON objects with a
-//! null byte between two, on the descriptors 3 and 4 of the browser.
+//! A headless Chromium that shows a page to a test. It is controlled over its DevTools protocol: commands and
+//! events are JSON objects separated by null bytes, on the browser's descriptors 3 and 4.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How somebody looks at a page: the width and height of the window, in CSS pixels, and whether they like it dark.
+/// How a page is viewed: the width and height of the window in CSS pixels, and the preferred colour scheme.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
     pub(crate) width: u32,
@@ -18,7 +18,7 @@ pub(crate) struct View {
     pub(crate) dark: bool,
 }
 
-/// Chromium by the name that it has on this machine.
+/// Returns the name of Chromium on this machine.
 fn chromium() -> &'static str {
     let paths: Vec<_> = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
     let there = |name: &&str| paths.iter().any(|folder| folder.join(name).exists());
@@ -28,16 +28,16 @@ fn chromium() -> &'static str {
     found.expect("this test looks at a page as a person would, and there is no browser: scripts/setup installs Debian's package chromium")
 }
 
-/// A browser with one tab. Ends when it is dropped.
+/// A browser with one tab. It ends when it is dropped.
 pub(crate) struct Browser {
     child: Child,
     to: ChildStdin,
     from: Receiver<Value>,
     session: Option<String>,
     sent: u64,
-    /// Events that nobody has looked at.
+    /// Unread events.
     events: Vec<Value>,
-    /// Its profile and its home: nothing is left behind.
+    /// Its profile and its home, which are removed with it.
     _place: tempfile::TempDir,
 }
 
@@ -45,14 +45,15 @@ impl Browser {
     /// Starts it with an empty tab.
     ///
     /// # Panics
-    /// If there is none on this machine: what a person sees cannot be told without.
+    /// If there is no browser on this machine.
     pub(crate) fn start() -> Self {
         let place = tempfile::Builder::new()
             .prefix("lethe-browser-")
             .tempdir()
             .unwrap();
-        // The shell leads standard input and output to where Chromium looks for commands and answers. There is no sandbox for root, nor
-        // for others unless the system's administrator allows it; the only pages are our own.
+        // The shell connects standard input and output to the descriptors that Chromium uses. Chromium has no
+        // sandbox for root, and for others only if the system's administrator allows it; all pages are our
+        // own.
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >&2", "sh", chromium()])
             .args(["--headless=new", "--remote-debugging-pipe", "--no-sandbox"])
@@ -74,7 +75,7 @@ impl Browser {
             .env("HOME", place.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // What it says of a machine without a desktop is no concern of ours.
+            // Its messages about a machine without a desktop do not matter.
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
@@ -107,7 +108,7 @@ impl Browser {
         browser
     }
 
-    /// Has a command done, and gives its result.
+    /// Runs a command and returns its result.
     fn tell(&mut self, method: &str, parameters: Value) -> Value {
         self.ask(method, parameters)
             .unwrap_or_else(|error| panic!("{method}: {error}"))
@@ -134,7 +135,7 @@ impl Browser {
         }
     }
 
-    /// Opens a page, and waits until all of it is there.
+    /// Opens a page, and waits until it is loaded.
     pub(crate) fn open(&mut self, url: &str) {
         let opened = self.tell("Page.navigate", json!({"url": url}));
         assert!(opened["errorText"].is_null(), "{url}: {opened}");
@@ -145,7 +146,7 @@ impl Browser {
         );
     }
 
-    /// The value of an expression of JavaScript in the page, whatever the page itself may run.
+    /// Evaluates a JavaScript expression in the page, whatever scripts the page itself may run.
     pub(crate) fn value(&mut self, expression: &str) -> Value {
         let began = Instant::now();
         loop {
@@ -155,13 +156,13 @@ impl Browser {
                     return answer["result"]["value"].take();
                 }
                 Ok(answer) => panic!("{expression}: {}", answer["exceptionDetails"]),
-                // The page was just loaded anew: what was asked of the one before it is asked of the new one.
+                // The page was just reloaded; the question is repeated on the new one.
                 Err(error) => assert!(began.elapsed() < PATIENCE, "{expression}: {error}"),
             }
         }
     }
 
-    /// Waits until something is true of an expression's value, which is given then.
+    /// Waits until a condition holds for an expression's value, and returns the value.
     pub(crate) fn until(&mut self, what: &str, expression: &str, check: impl Fn(&Value) -> bool) -> Value {
         let began = Instant::now();
         loop {
@@ -177,7 +178,7 @@ impl Browser {
         }
     }
 
-    /// Looks at it in another way.
+    /// Changes the view.
     pub(crate) fn look(&mut self, view: View) {
         let (width, height) = (view.width, view.height);
         let metrics =
@@ -188,10 +189,10 @@ impl Browser {
         self.tell("Emulation.setEmulatedMedia", media);
     }
 
-    /// What the browser held against pages below an address so far: messages of its console, what a policy forbade, requests that failed,
-    /// and requests of anybody else.
+    /// Returns the browser's complaints about pages below an address so far: console messages, policy
+    /// violations, failed requests, and requests to other hosts.
     pub(crate) fn complaints(&mut self, below: &str) -> Vec<String> {
-        // Events come before the answer to what is asked after them.
+        // Events come before the response to a later command.
         self.value("1");
         const BAD: [&str; 5] = [
             "Log.entryAdded",

@@ -1,4 +1,4 @@
-//! A bundle to test with, and what a bundle says of the same notes in a stream and as documents.
+//! A bundle for tests, and its predictions for the same notes in a stream and as documents.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use serde_json::Value;
 use super::process::Lethe;
 use super::{Place, folder_sink, quoted};
 
-/// Spans as (offset of the note, start, end, label), start and end in bytes.
+/// Spans as (offset of the note, start, end, label), with start and end in bytes.
 pub(crate) type Spans = BTreeSet<(i64, u32, u32, String)>;
 
-/// A bundle of one random field, trained on small invented forms.
+/// Trains a bundle of one random field on small invented forms.
 pub(crate) fn of_field(place: &Place) -> PathBuf {
     let (train, model) = (place.write("home.jsonl", super::gold::gold(30)), place.at("crf"));
     let arguments = ["train", "crf", "--train", train.to_str().unwrap(), "--out"];
@@ -37,14 +37,15 @@ pub(crate) fn of_field(place: &Place) -> PathBuf {
     folder
 }
 
-/// Streams notes of these texts through a bundle: the configuration, and the redacted spans as the audit has them.
+/// Streams notes of these texts through a bundle; returns the configuration, and the redacted spans from the
+/// audit.
 pub(crate) fn through_stream(place: &Place, bundle: &Path, texts: &[String]) -> (PathBuf, Spans) {
     let events = texts.iter().enumerate();
     let events = events.map(|(i, text)| serde_json::json!({"note_id": i.to_string(), "text": text}));
     events_through_stream(place, bundle, &events.collect::<Vec<_>>())
 }
 
-/// The same of note events.
+/// Does the same for note events.
 pub(crate) fn events_through_stream(place: &Place, bundle: &Path, events: &[Value]) -> (PathBuf, Spans) {
     let lines = events.iter().map(|event| event.to_string() + "\n");
     let input = place.write("events.jsonl", lines.collect::<String>());
@@ -60,7 +61,7 @@ pub(crate) fn events_through_stream(place: &Place, bundle: &Path, events: &[Valu
     (config, audited(&out))
 }
 
-/// What `lethe annotate` with these arguments says of the notes that [`through_stream`] streamed.
+/// Returns the spans of `lethe annotate` with these arguments for the notes that [`through_stream`] streamed.
 pub(crate) fn annotated(place: &Place, arguments: &[&str]) -> Spans {
     let (input, found) = (place.at("events.jsonl"), place.at("found.jsonl"));
     let all = [
@@ -89,7 +90,7 @@ pub(crate) fn annotated(place: &Place, arguments: &[&str]) -> Spans {
     spans
 }
 
-/// (offset, start, end, label) of every redacted span, from the audit's files.
+/// Returns (offset, start, end, label) of every redacted span from the audit files.
 fn audited(folder: &Path) -> Spans {
     let mut spans = BTreeSet::new();
     for path in super::dataset::files(&folder.join("audit")) {
@@ -107,7 +108,7 @@ fn audited(folder: &Path) -> Spans {
                 assert_eq!(
                     column("scores").as_list::<i32>().value(row).len() as u32,
                     number("votes", row),
-                    "a score a vote"
+                    "one score per vote"
                 );
                 spans.insert((offset, number("start", row), number("end", row), label));
             }

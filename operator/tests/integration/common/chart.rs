@@ -1,5 +1,5 @@
-//! Pods as the chart makes them, without Kubernetes: what the real helm renders says what a pod is started with, what it knows of its
-//! surroundings, when it is ready and how long it has to go.
+//! Pods of the chart, without Kubernetes: helm's rendered output determines how a pod is started, its
+//! environment, when it is ready, and how long it has to stop.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use super::process::{Lethe, Running, python, system};
 use super::{Place, folder_sink};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// One of those that the chart is for; asked of no cluster.
+/// A Kubernetes version that the chart supports; no cluster is contacted.
 const KUBERNETES: &str = "1.33.0";
 /// Where the chart mounts the configuration.
 const MOUNTED: &str = "/etc/lethe/";
@@ -21,16 +21,17 @@ import json, sys, yaml
 print(json.dumps([each for each in yaml.safe_load_all(open(sys.argv[1])) if each]))
 ";
 
-/// A release of the chart, as it would be applied.
+/// A release of the chart, rendered.
 pub(crate) struct Chart {
     /// The Deployment or StatefulSet.
     workload: Value,
-    /// What the volume with the configuration holds, as a folder.
+    /// The files of the configuration volume, as a folder.
     mounted: PathBuf,
 }
 
 impl Chart {
-    /// Renders the chart with one of its examples and, over that, values of the test's own. What pods write goes to the folder `out`.
+    /// Renders the chart with one of its examples and with values of the test. Pods write to the folder
+    /// `out`.
     pub(crate) fn rendered(place: &Place, release: &str, example: &str, values: &Value, out: &Path) -> Self {
         let chart = Path::new(env!("CARGO_MANIFEST_DIR")).join("../helm");
         let (example, chart) = (chart.join("ci").join(example), chart.to_str().unwrap().to_owned());
@@ -71,22 +72,22 @@ impl Chart {
         }
     }
 
-    /// How pods of a Deployment are replaced, as Kubernetes writes it.
+    /// Returns the update strategy of a Deployment's pods.
     pub(crate) fn strategy(&self) -> &Value {
         &self.workload["spec"]["strategy"]
     }
 
-    /// Whether pods are a StatefulSet's, static members of the group.
+    /// Returns whether pods belong to a StatefulSet, as static members of the group.
     pub(crate) fn is_static(&self) -> bool {
         self.workload["kind"] == "StatefulSet"
     }
 
-    /// How many pods there are.
+    /// Returns the number of pods.
     pub(crate) fn replicas(&self) -> usize {
         usize::try_from(self.workload["spec"]["replicas"].as_u64().unwrap()).unwrap()
     }
 
-    /// How long a pod has for stopping.
+    /// Returns the time that a pod has to stop.
     pub(crate) fn grace(&self) -> Duration {
         Duration::from_secs(self.pod()["terminationGracePeriodSeconds"].as_u64().unwrap())
     }
@@ -95,7 +96,7 @@ impl Chart {
         &self.workload["spec"]["template"]["spec"]
     }
 
-    /// The program with a container's arguments and environment, in a pod of that name.
+    /// Returns the program with a container's arguments and environment, in a pod of that name.
     fn container(&self, container: &Value, name: &str) -> Lethe {
         let mounted = format!("{}/", self.mounted.display());
         let arguments = container["args"].as_array().unwrap().iter();
@@ -130,8 +131,8 @@ impl Chart {
     }
 }
 
-/// Values that only a test can know: its topic, how many pods it wants, and a roll that shows within the test what is durable. `config`
-/// is laid over the program's configuration.
+/// Returns values that depend on the test: its topic, the number of pods, and a roll that makes files durable
+/// during the test. `config` is merged into the program's configuration.
 pub(crate) fn values(topic: &Topic, pods: usize, config: &Value) -> Value {
     let mut all = json!({
         "source": {"brokers": [topic.brokers], "topics": [topic.name], "group": group(topic)},
@@ -143,8 +144,8 @@ pub(crate) fn values(topic: &Topic, pods: usize, config: &Value) -> Value {
     json!({"replicas": pods, "partitions": topic.partitions, "config": all})
 }
 
-/// A rendered configuration, led to what stands in for the cluster's: a folder for the bucket, and a port of its own for each process of
-/// one machine.
+/// Adapts a rendered configuration to this machine: a folder replaces the bucket, and each process gets its
+/// own port.
 fn led(config: &str, out: &Path) -> String {
     let mut config: toml::Table = toml::from_str(config).unwrap();
     for (table, key, value) in [
@@ -158,28 +159,28 @@ fn led(config: &str, out: &Path) -> String {
     toml::to_string(&config).unwrap()
 }
 
-/// The group that pods read a topic as.
+/// Returns the consumer group of the pods of a topic.
 pub(crate) fn group(topic: &Topic) -> String {
     format!("{}-group", topic.name)
 }
 
-/// The digests of what notes are redacted by: bundle and policy.
+/// The digests of bundle and policy.
 pub(crate) type Version = [String; 2];
 
-/// A pod: its one container.
+/// A pod with its one container.
 pub(crate) struct Pod {
-    /// What it knows as `POD_NAME`.
+    /// The value of its `POD_NAME`.
     pub(crate) name: String,
     /// Its process.
     pub(crate) running: Running,
     /// Its telemetry port.
     pub(crate) pages: Pages,
-    /// The page that its readiness probe asks for.
+    /// The path of its readiness probe.
     ready: String,
 }
 
 impl Pod {
-    /// Waits as Kubernetes does before it goes on.
+    /// Waits until it is ready, as Kubernetes does.
     pub(crate) fn until_ready(&mut self) {
         let began = Instant::now();
         loop {
@@ -192,7 +193,7 @@ impl Pod {
         }
     }
 
-    /// What it says that it redacts by.
+    /// Returns the digests of its bundle and policy.
     pub(crate) fn version(&self) -> Version {
         let metrics = self.pages.metrics();
         let build = metrics.keys().find(|key| key.starts_with("lethe_build_info"));
@@ -203,7 +204,7 @@ impl Pod {
         })
     }
 
-    /// Waits until it has gone in order, within what is left of its time to stop.
+    /// Waits until it has ended in order, within the rest of its time to stop.
     #[allow(clippy::print_stdout, reason = "a test that fails shows the log")]
     pub(crate) fn gone(self, told: Instant, grace: Duration) {
         let ended = self.running.wait(grace.saturating_sub(told.elapsed())).expect(0);

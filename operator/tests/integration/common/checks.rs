@@ -1,4 +1,4 @@
-//! What more than one test asserts of an output.
+//! Assertions on outputs that several tests share.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,7 +8,7 @@ use super::dataset::Dataset;
 use super::notes::{id, planted};
 use super::process::{Lethe, Running};
 
-/// Asserts that `lethe inspect` finds a folder intact, with so many notes.
+/// Asserts that `lethe inspect` finds a folder intact, with this number of notes.
 #[track_caller]
 pub(crate) fn assert_intact(folder: &Path, notes: usize) {
     let report = Lethe::new(["inspect".as_ref(), folder.as_os_str(), "--json".as_ref()])
@@ -26,7 +26,7 @@ pub(crate) fn assert_intact(folder: &Path, notes: usize) {
     assert_eq!(report["orphans"].as_array().unwrap().len(), 0);
 }
 
-/// Asserts that every note is there once, and that nothing planted in it is.
+/// Asserts that every note is there once, without its planted identifiers.
 #[track_caller]
 pub(crate) fn assert_redacted(data: &Dataset, notes: usize) {
     let rows = data.rows();
@@ -55,7 +55,7 @@ pub(crate) fn assert_redacted(data: &Dataset, notes: usize) {
     }
 }
 
-/// Waits until a folder's dataset has so many rows.
+/// Waits until a folder's dataset has this number of rows.
 #[track_caller]
 pub(crate) fn until_rows(out: &Path, rows: usize, running: &mut Running) {
     for _ in 0..600 {

@@ -1,20 +1,20 @@
-//! What a program sends to a collector of metrics and traces: each request's path and bytes, kept.
+//! A collector of metrics and traces that keeps each request's path and bytes.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// Paths and bodies, in the order of their coming.
+/// Paths and bodies, in order of arrival.
 type Taken = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
 
-/// Takes whatever is posted and says that all is well.
+/// Accepts all posts with success.
 pub(crate) struct Collector {
     address: SocketAddr,
     taken: Taken,
 }
 
 impl Collector {
-    /// Listens at a port of the system's choice, as long as the test runs.
+    /// Listens on a free port as long as the test runs.
     pub(crate) fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -23,7 +23,7 @@ impl Collector {
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let to = Arc::clone(&to);
-                // Who hangs up in the middle sent nothing.
+                // A request that ends early is ignored.
                 std::thread::spawn(move || {
                     while let Some(request) = take(&client) {
                         to.lock().unwrap().push(request)
@@ -34,12 +34,12 @@ impl Collector {
         Self { address, taken }
     }
 
-    /// Its address.
+    /// Returns its address.
     pub(crate) fn endpoint(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What was posted to a path.
+    /// Returns the bodies that were posted to a path.
     pub(crate) fn taken(&self, path: &str) -> Vec<Vec<u8>> {
         let taken = self.taken.lock().unwrap();
         taken
@@ -50,7 +50,7 @@ impl Collector {
     }
 }
 
-/// The next request of a connection, answered; nothing at its end.
+/// Reads and answers the next request of a connection; `None` at its end.
 fn take(client: &TcpStream) -> Option<(String, Vec<u8>)> {
     let mut reader = BufReader::new(client);
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! A fresh reading of an output dataset: Parquet files and their names, and nothing of the program that wrote them.
+//! An independent reader of an output dataset, which shares no code with the writer.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -41,10 +41,10 @@ impl NotesFile {
     }
 }
 
-/// An output dataset, read whole.
+/// A complete output dataset.
 #[derive(Debug)]
 pub(crate) struct Dataset {
-    /// The chain of each topic and partition, its files by name.
+    /// The chain of each topic and partition, with its files by name.
     pub(crate) chains: BTreeMap<(String, i32), Vec<NotesFile>>,
 }
 
@@ -70,7 +70,7 @@ impl Dataset {
         Self { chains }
     }
 
-    /// Every row, by topic, partition and offset.
+    /// Returns every row, by topic, partition and offset.
     pub(crate) fn rows(&self) -> Vec<&Row> {
         self.chains
             .values()
@@ -79,7 +79,7 @@ impl Dataset {
             .collect()
     }
 
-    /// Every (partition, offset) that has a row.
+    /// Returns every (partition, offset) that has a row.
     pub(crate) fn offsets(&self) -> Vec<(i32, i64)> {
         self.rows()
             .iter()
@@ -87,7 +87,7 @@ impl Dataset {
             .collect()
     }
 
-    /// The rows of one partition.
+    /// Returns the rows of one partition.
     pub(crate) fn partition(&self, partition: i32) -> Vec<&Row> {
         self.rows()
             .into_iter()
@@ -95,7 +95,7 @@ impl Dataset {
             .collect()
     }
 
-    /// Where each chain ends: one past the last offset that its last file answers for.
+    /// Returns the end of each chain: one past the last offset that its last file covers.
     pub(crate) fn tails(&self) -> BTreeMap<i32, i64> {
         self.chains
             .iter()
@@ -105,13 +105,13 @@ impl Dataset {
             .collect()
     }
 
-    /// Number of notes files.
+    /// Returns the number of notes files.
     pub(crate) fn files(&self) -> usize {
         self.chains.values().map(Vec::len).sum()
     }
 
-    /// What is wrong with the chains: each file must begin where the one before it ends, hold no row outside its
-    /// offsets or out of order, and name an audit file that is there.
+    /// Returns the faults of the chains: each file must begin where the previous one ends, have no row
+    /// outside its offsets or out of order, and name an existing audit file.
     pub(crate) fn faults(&self, folder: &Path) -> Vec<String> {
         let mut faults = Vec::new();
         for ((topic, partition), chain) in &self.chains {
@@ -149,7 +149,7 @@ impl Dataset {
         faults
     }
 
-    /// Asserts that the rows are exactly the offsets given, each once, and that every chain is whole.
+    /// Asserts that the rows are exactly the given offsets, each once, and that every chain is intact.
     #[track_caller]
     pub(crate) fn assert_exactly(&self, folder: &Path, offsets: &[(i32, i64)]) {
         assert_eq!(self.faults(folder), Vec::<String>::new());
@@ -157,7 +157,7 @@ impl Dataset {
         assert_eq!((tally.lost, tally.duplicated), (0, 0), "{tally:?}");
     }
 
-    /// How the rows compare with the offsets that were produced.
+    /// Compares the rows with the offsets that were produced.
     pub(crate) fn tally(&self, produced: &[(i32, i64)]) -> Tally {
         let mut seen: BTreeMap<(i32, i64), i64> = BTreeMap::new();
         for offset in self.offsets() {
@@ -170,18 +170,18 @@ impl Dataset {
                 Some(times) => tally.duplicated += times - 1,
             }
         }
-        // A row of an offset that nobody produced is a note too many.
+        // A row with an offset that was not produced counts as duplicated.
         tally.duplicated += seen.values().sum::<i64>();
         tally
     }
 }
 
-/// What became of the notes of a schedule.
+/// Lost and duplicated notes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
-    /// Produced, and in no row.
+    /// Produced offsets without a row.
     pub(crate) lost: i64,
-    /// Rows too many.
+    /// Surplus rows.
     pub(crate) duplicated: i64,
 }
 
@@ -192,7 +192,7 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
-/// Every visible file below a folder, sorted; hidden files and folders are the store's own.
+/// Returns every visible file below a folder, sorted; hidden files and folders belong to the store.
 pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let Ok(entries) = std::fs::read_dir(folder) else {
@@ -213,7 +213,7 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Every file below a folder, hidden ones too.
+/// Returns every file below a folder, including hidden ones.
 pub(crate) fn all_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -227,7 +227,7 @@ pub(crate) fn all_files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Reads any Parquet file whole: the pairs of its footer and its batches.
+/// Reads a Parquet file completely: the pairs of its footer and its batches.
 pub(crate) fn read_parquet(path: &Path) -> Result<(BTreeMap<String, String>, Vec<RecordBatch>), String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| error.to_string())?;

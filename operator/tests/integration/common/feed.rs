@@ -1,4 +1,4 @@
-//! Notes that keep coming while something happens to whoever reads them.
+//! A feed of notes that runs while the test disturbs their readers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,17 +8,17 @@ use std::time::Duration;
 use super::kafka::Topic;
 use super::notes::event;
 
-/// Notes that go together; between two such lots the feed pauses.
+/// The number of notes per lot; the feed pauses between two lots.
 const LOT: usize = 10;
 
-/// Notes that keep coming, to each partition in turn, until it is told to end.
+/// Sends notes to each partition in turn until it is ended.
 pub(crate) struct Feed {
     over: Arc<AtomicBool>,
     sender: Option<JoinHandle<usize>>,
 }
 
 impl Feed {
-    /// Begins a feed of ten notes every `pause`.
+    /// Starts a feed of one lot every `pause`.
     pub(crate) fn into(topic: &Topic, pause: Duration) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let (flag, producer, partitions) = (Arc::clone(&over), topic.producer(), topic.partitions);
@@ -43,7 +43,7 @@ impl Feed {
         }
     }
 
-    /// Ends it, waits until the broker has everything, and says how many notes there are.
+    /// Ends the feed, waits until the broker has all notes, and returns their number.
     pub(crate) fn end(mut self) -> usize {
         self.over.store(true, Ordering::SeqCst);
         self.sender.take().unwrap().join().unwrap()

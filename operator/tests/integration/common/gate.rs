@@ -1,4 +1,4 @@
-//! A TCP proxy that can take a dependency away for good: what is behind it refuses, freezes, or is gone.
+//! A TCP proxy that can make a dependency unavailable for good: it refuses, freezes, or disappears.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -7,21 +7,21 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often threads look whether the dependency was taken away.
+/// How often threads check whether the dependency is unavailable.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long a connection attempt takes that nobody answers, at least.
+/// The minimum time that an unanswered connection attempt takes.
 const UNANSWERED: Duration = Duration::from_millis(300);
 
-/// How a dependency is away.
+/// How a dependency is unavailable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// Its port is closed, and open connections are torn down: a process that ended.
     Refuses,
-    /// It accepts connections, keeps those that it has, and never answers: a process under SIGSTOP.
+    /// It accepts connections, keeps the existing ones, and never responds: a process under SIGSTOP.
     Frozen,
-    /// Connection attempts get no answer, and open connections are silent: a machine or a network that is gone. The queue
-    /// of connections that wait to be accepted is full, so that the kernel drops further SYNs as a firewall would; a rule
-    /// of a firewall needs root.
+    /// Connection attempts get no response, and open connections are silent: a machine or a network that
+    /// disappeared. The queue of unaccepted connections is full, so that the kernel drops further SYNs like a
+    /// firewall, whose rules would need root.
     Gone,
 }
 
@@ -30,7 +30,7 @@ const CLOSED: u8 = 1;
 const SILENT: u8 = 2;
 const OVER: u8 = 3;
 
-/// The proxy. Ends when it is dropped.
+/// The proxy. It ends when it is dropped.
 pub(crate) struct Gate {
     address: SocketAddr,
     state: Arc<AtomicU8>,
@@ -41,7 +41,7 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Takes a port; nothing is behind it yet.
+    /// Binds a port without a backend.
     pub(crate) fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         Self {
@@ -53,7 +53,7 @@ impl Gate {
         }
     }
 
-    /// Stands before `backend`, `HOST:PORT`.
+    /// Creates a proxy for `backend`, `HOST:PORT`.
     pub(crate) fn before(backend: &str) -> Self {
         let mut gate = Self::new();
         gate.open(backend);
@@ -69,12 +69,12 @@ impl Gate {
         self.accepting = Some(std::thread::spawn(move || accept(&listener, backend, &state)));
     }
 
-    /// Its port.
+    /// Returns its port.
     pub(crate) fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// Takes the dependency away, once and for good.
+    /// Makes the dependency unavailable, permanently.
     pub(crate) fn fail(&mut self, fault: Fault) {
         let state = if fault == Fault::Refuses { CLOSED } else { SILENT };
         self.state.store(state, Ordering::SeqCst);
@@ -83,7 +83,7 @@ impl Gate {
         }
         match fault {
             Fault::Refuses => drop(self.listener.take()),
-            // The kernel accepts for a listener that nobody looks at, as it does for a stopped process.
+            // The kernel accepts connections for an idle listener, as it does for a stopped process.
             Fault::Frozen => {}
             Fault::Gone => {
                 while let Ok(one) = TcpStream::connect_timeout(&self.address, UNANSWERED) {
@@ -104,7 +104,7 @@ fn accept(listener: &TcpListener, backend: SocketAddr, state: &Arc<AtomicU8>) {
     while state.load(Ordering::SeqCst) == OPEN {
         match listener.accept() {
             Ok((client, _)) => {
-                // A backend that is not there is one more way to be away.
+                // A missing backend is another way to be unavailable.
                 let Ok(server) = TcpStream::connect(backend) else {
                     continue;
                 };
@@ -122,7 +122,7 @@ fn accept(listener: &TcpListener, backend: SocketAddr, state: &Arc<AtomicU8>) {
     }
 }
 
-/// Copies one direction of a connection until it ends or the dependency is taken away.
+/// Copies one direction of a connection until it ends or the dependency becomes unavailable.
 fn copy(pair: &Mutex<(TcpStream, TcpStream)>, forward: bool, state: &AtomicU8) {
     let (client, server) = {
         let pair = pair.lock().unwrap();
@@ -139,7 +139,7 @@ fn copy(pair: &Mutex<(TcpStream, TcpStream)>, forward: bool, state: &AtomicU8) {
     loop {
         match state.load(Ordering::SeqCst) {
             OPEN => {}
-            // Held open without a word, until the test is over.
+            // Held open without data until the end of the test.
             SILENT => {
                 std::thread::sleep(LOOK);
                 continue;
@@ -157,7 +157,7 @@ fn copy(pair: &Mutex<(TcpStream, TcpStream)>, forward: bool, state: &AtomicU8) {
             Err(_) => break,
         }
     }
-    // Either may be gone already.
+    // Either side may be closed already.
     drop(from.shutdown(Shutdown::Both));
     drop(to.shutdown(Shutdown::Both));
 }

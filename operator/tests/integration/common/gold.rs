@@ -1,20 +1,20 @@
-//! Invented gold: forms that learners get.
+//! Invented gold: forms for training.
 
 use serde_json::json;
 
-/// `count` invented forms with a name, a date and a place, as JSON lines.
+/// Returns `count` invented forms with a name, a date and a place, as JSON lines.
 pub(crate) fn gold(count: usize) -> String {
     (0..count).map(|i| form(i, i, "CITY")).collect()
 }
 
-/// Forms in pairs of one text, and now and then the two disagree about the place: nobody learns them so well that a
-/// training ends early.
+/// Returns forms in pairs of one text that sometimes contradict each other about the place, so that no
+/// training reaches a perfect score and ends early.
 pub(crate) fn quarrelsome_gold(count: usize) -> String {
     let town = |i: usize| if i.is_multiple_of(17) { "VILLAGE" } else { "CITY" };
     (0..count).map(|i| form(i, i / 2, town(i))).collect()
 }
 
-/// The document of this id, with the text of that number, and its place under this label.
+/// Returns the document with this id, the text of number `i`, and this label for its place.
 fn form(id: usize, i: usize, town: &str) -> String {
     let given = ["Ana", "Luis", "Marta", "Pedro", "Elena", "Jorge", "Nuria"];
     let family = ["Quiroga", "Salas", "Ferrer", "Bermejo", "Ibáñez"];

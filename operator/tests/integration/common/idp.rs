@@ -1,4 +1,4 @@
-//! An authorisation server: HTTPS, one token endpoint, tokens made by the broker's own script.
+//! An authorisation server: HTTPS with one token endpoint, whose tokens come from the broker's own script.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use openssl::ssl::{SslAcceptor, SslFiletype, SslMethod, SslStream};
 
 use super::process::system;
 
-/// The server. Its thread ends with the test's process.
+/// The server. Its thread ends with the test process.
 pub(crate) struct Idp {
     port: u16,
     state: Arc<Mutex<State>>,
@@ -25,7 +25,7 @@ struct State {
 }
 
 impl Idp {
-    /// Listens with the certificate of the broker in `broker`, and signs as that broker expects it.
+    /// Listens with the certificate of the broker in `broker`, and signs as that broker expects.
     pub(crate) fn start(broker: &Path, secret: &str, seconds: u32) -> Self {
         let tls = broker.join("tls");
         let mut acceptor = SslAcceptor::mozilla_intermediate(SslMethod::tls()).unwrap();
@@ -47,7 +47,7 @@ impl Idp {
         let (own, broker) = (Arc::clone(&state), broker.to_owned());
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                // One that does not believe the certificate hangs up.
+                // A client that does not trust the certificate closes the connection.
                 let Ok(stream) = acceptor.accept(stream.unwrap()) else {
                     continue;
                 };
@@ -57,7 +57,7 @@ impl Idp {
         Self { port, state }
     }
 
-    /// The address of its token endpoint.
+    /// Returns the address of its token endpoint.
     pub(crate) fn url(&self) -> String {
         format!("https://localhost:{}/token", self.port)
     }
@@ -67,12 +67,12 @@ impl Idp {
         secret.clone_into(&mut self.state.lock().unwrap().secret);
     }
 
-    /// The tokens that it has given.
+    /// Returns the issued tokens.
     pub(crate) fn given(&self) -> Vec<String> {
         self.state.lock().unwrap().given.clone()
     }
 
-    /// How many requests it has refused.
+    /// Returns the number of refused requests.
     pub(crate) fn refused(&self) -> usize {
         self.state.lock().unwrap().refused
     }
@@ -122,6 +122,6 @@ fn answer(stream: SslStream<std::net::TcpStream>, state: &Mutex<State>, broker: 
     );
     let mut stream = reader.into_inner();
     stream.write_all((head + &body).as_bytes()).unwrap();
-    // Whoever has the answer may have hung up.
+    // A client with its response may have closed the connection.
     drop(stream.shutdown());
 }

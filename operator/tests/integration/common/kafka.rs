@@ -14,7 +14,7 @@ use lethe_connectors::kafka::Producer;
 
 const ASK: Duration = Duration::from_secs(30);
 
-/// A name that no other test uses.
+/// Returns a unique name.
 pub(crate) fn name(stem: &str) -> String {
     static NAMES: AtomicU32 = AtomicU32::new(0);
     let number = NAMES.fetch_add(1, Ordering::Relaxed);
@@ -27,17 +27,17 @@ pub(crate) struct Topic {
     pub(crate) brokers: String,
     /// The topic's name.
     pub(crate) name: String,
-    /// How many partitions it has.
+    /// The number of partitions.
     pub(crate) partitions: i32,
 }
 
 impl Topic {
-    /// Makes a topic at the shared broker.
+    /// Creates a topic at the shared broker.
     pub(crate) fn new(stem: &str, partitions: i32) -> Self {
         Self::at(&super::env("LETHE_TEST_KAFKA"), stem, partitions)
     }
 
-    /// Makes a topic at a broker.
+    /// Creates a topic at a broker.
     pub(crate) fn at(brokers: &str, stem: &str, partitions: i32) -> Self {
         let topic = Self {
             brokers: brokers.to_owned(),
@@ -48,7 +48,7 @@ impl Topic {
         topic
     }
 
-    /// Makes it (again).
+    /// Creates the topic, possibly again.
     pub(crate) fn create(&self) {
         let new = NewTopic::new(&self.name, self.partitions, TopicReplication::Fixed(1))
             .set("max.message.bytes", "33554432");
@@ -59,7 +59,7 @@ impl Topic {
         self.settle(true);
     }
 
-    /// Removes it.
+    /// Deletes the topic.
     pub(crate) fn delete(&self) {
         let gone = block_on(self.admin().delete_topics(&[&self.name], &AdminOptions::new())).unwrap();
         gone.into_iter().for_each(|topic| {
@@ -68,7 +68,7 @@ impl Topic {
         self.settle(false);
     }
 
-    /// Removes the records before an offset, as retention would.
+    /// Deletes the records before an offset, as retention does.
     pub(crate) fn trim(&self, partition: i32, offset: i64) {
         let mut list = rdkafka::TopicPartitionList::new();
         list.add_partition_offset(&self.name, partition, rdkafka::Offset::Offset(offset))
@@ -87,7 +87,7 @@ impl Topic {
         config
     }
 
-    /// Waits until the broker's metadata have the topic with a leader for each partition, or no longer have it.
+    /// Waits until the broker's metadata has the topic with a leader for each partition, or no longer has it.
     fn settle(&self, there: bool) {
         let consumer: BaseConsumer = self.client().create().unwrap();
         for _ in 0..200 {
@@ -105,12 +105,12 @@ impl Topic {
         panic!("topic {} did not settle", self.name);
     }
 
-    /// A producer to it.
+    /// Returns a producer for the topic.
     pub(crate) fn producer(&self) -> Producer {
         Producer::plain(&self.brokers, &self.name, 500).unwrap()
     }
 
-    /// Sends payloads in turn to its partitions, and waits until they are there.
+    /// Sends payloads to its partitions in turn, and waits until they are written.
     pub(crate) fn fill<P: AsRef<[u8]>>(&self, payloads: impl IntoIterator<Item = P>) {
         let producer = self.producer();
         for (number, payload) in payloads.into_iter().enumerate() {
@@ -122,7 +122,7 @@ impl Topic {
         producer.finish().unwrap();
     }
 
-    /// The first offset and the one past the last, of each partition, as the broker has them now.
+    /// Returns the first offset and the one past the last, of each partition.
     pub(crate) fn watermarks(&self) -> BTreeMap<i32, (i64, i64)> {
         let consumer: BaseConsumer = self.client().create().unwrap();
         (0..self.partitions)
@@ -135,7 +135,8 @@ impl Topic {
             .collect()
     }
 
-    /// Every (partition, offset) that the log holds. Topics here have no transactions, so each offset is a record.
+    /// Returns every (partition, offset) in the log. Topics here have no transactions, so each offset is a
+    /// record.
     pub(crate) fn offsets(&self) -> Vec<(i32, i64)> {
         self.watermarks()
             .into_iter()
@@ -143,7 +144,7 @@ impl Topic {
             .collect()
     }
 
-    /// The offset that the group has committed for each partition; none where it has committed nothing.
+    /// Returns the offset that the group has committed for each partition; `None` without a commit.
     pub(crate) fn committed(&self, group: &str) -> BTreeMap<i32, Option<i64>> {
         let consumer: BaseConsumer = self.client().set("group.id", group).create().unwrap();
         let mut list = rdkafka::TopicPartitionList::new();
@@ -161,12 +162,12 @@ impl Topic {
             .collect()
     }
 
-    /// The `[source]` table that reads it, as a group of its own.
+    /// Returns the `[source]` table that reads the topic, as a group of its own.
     pub(crate) fn source(&self) -> String {
         self.source_with("")
     }
 
-    /// The same with further keys.
+    /// Does the same with additional keys.
     pub(crate) fn source_with(&self, more: &str) -> String {
         format!(
             "[source]\nkind = \"kafka\"\nbrokers = [{:?}]\ntopics = [{:?}]\ngroup = \"{}-group\"\n{more}\n",

@@ -1,10 +1,10 @@
-//! What the tests of the whole program share: the program as a process, real servers, topics, and a reader of the
-//! output that owes nothing to the program's own.
+//! The common part of the tests of the whole program: the program as a process, real servers, topics, and an
+//! independent reader of the output.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
-    reason = "a test that cannot go on says where"
+    reason = "a test that cannot continue panics"
 )]
 
 pub(crate) mod browser;
@@ -31,33 +31,33 @@ use std::path::{Path, PathBuf};
 
 use lethe_connectors::store::StoreConfig;
 
-/// The value of a variable that the test servers are named by.
+/// Returns an environment variable of the test servers.
 pub(crate) fn env(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| {
         panic!("{name} is not set: this test needs real servers; run scripts/test, or scripts/with-servers COMMAND")
     })
 }
 
-/// A folder of this test's own, removed when it is dropped.
+/// A folder of the test, removed when it is dropped.
 pub(crate) struct Place(tempfile::TempDir);
 
 impl Place {
-    /// Makes the folder.
+    /// Creates the folder.
     pub(crate) fn new() -> Self {
         Self(tempfile::Builder::new().prefix("lethe-test-").tempdir().unwrap())
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// A path inside it.
+    /// Returns a path inside it.
     pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    /// Writes a file inside it, and gives its path.
+    /// Writes a file inside it, and returns its path.
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.at(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -66,12 +66,12 @@ impl Place {
     }
 }
 
-/// A path as TOML writes a string.
+/// Quotes a path as a TOML string.
 pub(crate) fn quoted(path: impl AsRef<Path>) -> String {
     format!("{:?}", path.as_ref().to_str().unwrap())
 }
 
-/// The line that names a folder as the place of output, with tables after it.
+/// Returns the line that names a folder as the sink, with tables after it.
 pub(crate) fn folder_sink(folder: &Path) -> String {
     format!(
         "[sink]\nstore = {{ kind = \"folder\", path = {} }}\n",
@@ -79,7 +79,7 @@ pub(crate) fn folder_sink(folder: &Path) -> String {
     )
 }
 
-/// The tables that name a bucket's prefix as the place of output; `endpoint` is the real store's unless given.
+/// Returns the tables that name a bucket's prefix as the sink; `endpoint` is the real store's by default.
 pub(crate) fn s3_sink(prefix: &str, endpoint: Option<&str>, more: &str) -> String {
     let endpoint = endpoint.map_or_else(|| env("LETHE_TEST_S3_ENDPOINT"), str::to_owned);
     format!(
@@ -92,7 +92,7 @@ pub(crate) fn s3_sink(prefix: &str, endpoint: Option<&str>, more: &str) -> Strin
     )
 }
 
-/// Copies what the real bucket holds under a prefix into a folder.
+/// Copies the objects of the real bucket under a prefix into a folder.
 pub(crate) fn copy_bucket(prefix: &str, to: &Path) {
     let table: toml::Table = toml::from_str(&s3_sink(prefix, None, "")).unwrap();
     let config: StoreConfig = table["sink"]["store"].clone().try_into().unwrap();

@@ -1,17 +1,17 @@
-//! Invented notes. Every identifier that is planted in one is known, so that a test can look for it in the output.
+//! Invented notes. Every planted identifier is known, so that a test can search for it in the output.
 
 use serde_json::json;
 
-/// A small generator of pseudo-random numbers (SplitMix64), so that a printed seed gives the same test again.
+/// A small pseudo-random number generator (SplitMix64), so that a printed seed repeats the test.
 pub(crate) struct Dice(u64);
 
 impl Dice {
-    /// Numbers that follow from a seed.
+    /// Creates a generator from a seed.
     pub(crate) const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub(crate) const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -20,7 +20,7 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// A number below `limit`.
+    /// Returns a number below `limit`.
     pub(crate) const fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
@@ -35,12 +35,12 @@ const COMPLAINTS: [&str; 6] = [
     "headache since the weekend, no visual signs",
 ];
 
-/// The id of the note of that number.
+/// Returns the id of a note.
 pub(crate) fn id(number: usize) -> String {
     format!("note-{number:06}")
 }
 
-/// The identifiers planted in the note of that number: phone, e-mail, medical record number, name.
+/// Returns the identifiers planted in a note: phone, e-mail, medical record number, name.
 pub(crate) fn planted(number: usize) -> [String; 4] {
     [
         format!("(612) 555-{:04}", number % 10_000),
@@ -50,7 +50,7 @@ pub(crate) fn planted(number: usize) -> [String; 4] {
     ]
 }
 
-/// The number in letters, so that it can be part of a name.
+/// Writes the number in letters, so that it can be part of a name.
 fn letters(mut number: usize) -> String {
     let mut out = String::new();
     for _ in 0..4 {
@@ -60,7 +60,7 @@ fn letters(mut number: usize) -> String {
     out
 }
 
-/// The text of the note of that number.
+/// Returns the text of a note.
 pub(crate) fn text(number: usize) -> String {
     let [phone, email, mrn, name] = planted(number);
     let complaint = COMPLAINTS[number % COMPLAINTS.len()];
@@ -70,7 +70,7 @@ pub(crate) fn text(number: usize) -> String {
     )
 }
 
-/// The event of the note of that number, as JSON.
+/// Returns the event of a note as JSON.
 pub(crate) fn event(number: usize) -> String {
     let [_, email, mrn, name] = planted(number);
     json!({
@@ -88,7 +88,7 @@ pub(crate) fn event(number: usize) -> String {
     .to_string()
 }
 
-/// The events of so many notes.
+/// Returns the events of this number of notes.
 pub(crate) fn events(count: usize) -> impl Iterator<Item = String> {
     (0..count).map(event)
 }

@@ -1,4 +1,4 @@
-//! The pages of a running program, asked for over plain HTTP, and its metrics taken apart.
+//! The pages of a running program, requested over plain HTTP, and its parsed metrics.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use super::process::Running;
 
-/// The table that has a program serve its pages at a port of the system's choice.
+/// The table that makes a program serve its pages on a free port.
 pub(crate) const TELEMETRY: &str = "[telemetry]\nlisten = \"127.0.0.1:0\"\n";
 
-/// Where a program's pages are.
+/// The address of a program's pages.
 pub(crate) struct Pages(String);
 
-/// Every series of `/metrics` with its value, labels as they are written.
+/// Every series of `/metrics` with its value, with labels as written.
 pub(crate) type Metrics = BTreeMap<String, f64>;
 
 impl Pages {
-    /// Of a program that was started with [`TELEMETRY`].
+    /// Finds the pages of a program that was started with [`TELEMETRY`].
     pub(crate) fn of(running: &mut Running) -> Self {
         running.until_it_says("status page", Duration::from_secs(60));
         let err = running.err();
@@ -28,17 +28,17 @@ impl Pages {
         Self(words.find(|word| word.len() > 1).unwrap().to_owned())
     }
 
-    /// The address.
+    /// Returns the address of a path.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.0)
     }
 
-    /// The status and the body of a page.
+    /// Returns the status and the body of a page.
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
         self.ask("GET", path)
     }
 
-    /// The same with another method.
+    /// Does the same with another method.
     pub(crate) fn ask(&self, method: &str, path: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.0).unwrap();
         write!(
@@ -52,12 +52,12 @@ impl Pages {
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
     }
 
-    /// A connection to the server on which nothing was sent yet.
+    /// Returns a connection to the server on which nothing was sent yet.
     pub(crate) fn connect(&self) -> TcpStream {
         TcpStream::connect(&self.0).unwrap()
     }
 
-    /// The status of a page, if the whole response arrives within this time.
+    /// Returns the status of a page, if the whole response arrives within this time.
     pub(crate) fn get_within(&self, path: &str, bound: Duration) -> Option<u16> {
         let began = Instant::now();
         let address = self.0.parse().unwrap();
@@ -70,17 +70,17 @@ impl Pages {
         status.filter(|_| began.elapsed() < bound)
     }
 
-    /// What the server sends back for exactly these bytes, until it closes the connection.
+    /// Returns the server's response to exactly these bytes, until it closes the connection.
     pub(crate) fn exchange(&self, request: &str) -> String {
         let mut stream = self.connect();
-        // The server may refuse, and close, before it has read all of it.
+        // The server may refuse the request and close the connection before it has read everything.
         drop(stream.write_all(request.as_bytes()));
         let mut answer = Vec::new();
         drop(stream.read_to_end(&mut answer));
         String::from_utf8(answer).unwrap()
     }
 
-    /// What `/metrics` says now.
+    /// Returns the current `/metrics`.
     pub(crate) fn metrics(&self) -> Metrics {
         let (status, body) = self.get("/metrics");
         assert_eq!(status, 200, "{body}");
@@ -92,7 +92,7 @@ impl Pages {
         series.collect()
     }
 
-    /// Waits until something is true of the metrics; they are given then.
+    /// Waits until a condition holds for the metrics, and returns them.
     pub(crate) fn until(&self, what: &str, patience: Duration, check: impl Fn(&Metrics) -> bool) -> Metrics {
         let began = Instant::now();
         loop {
@@ -109,7 +109,7 @@ impl Pages {
     }
 }
 
-/// The sum over the series of a metric whose labels have all of these pairs.
+/// Sums the series of a metric whose labels include all of these pairs.
 pub(crate) fn sum(metrics: &Metrics, name: &str, labels: &[&str]) -> f64 {
     let of = |series: &str| {
         series.split('{').next() == Some(name) && labels.iter().all(|pair| series.contains(pair))

@@ -11,31 +11,31 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long a run may take that is expected to end by itself.
+/// The time limit of a run that is expected to end without a signal.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
-/// What a process left.
+/// The result of a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
-    /// Its exit code; none if a signal ended it.
+    /// Its exit code; `None` if a signal ended it.
     pub(crate) code: Option<i32>,
     /// Standard output.
     pub(crate) out: String,
     /// Standard error.
     pub(crate) err: String,
-    /// How long it ran.
+    /// Its run time.
     pub(crate) took: Duration,
 }
 
 impl Ended {
-    /// Asserts the exit code, showing what the process said if it is another.
+    /// Asserts the exit code; a failure shows the process's output.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "\n{}\n{}", self.out, self.err);
         self
     }
 
-    /// Asserts that standard error says something.
+    /// Asserts that standard error contains a text.
     #[track_caller]
     pub(crate) fn says(self, what: &str) -> Self {
         assert!(self.err.contains(what), "{what:?} is not in:\n{}", self.err);
@@ -43,11 +43,11 @@ impl Ended {
     }
 }
 
-/// The program, before it is started.
+/// The program before it is started.
 pub(crate) struct Lethe(Command);
 
 impl Lethe {
-    /// The program with these arguments, its log at `info`, and no fault asked of it.
+    /// Creates the program with these arguments, its log at `info`, and no injected faults.
     pub(crate) fn new<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lethe"));
         command.args(arguments);
@@ -62,7 +62,7 @@ impl Lethe {
         Self(command)
     }
 
-    /// `lethe run -c CONFIG --until-end`.
+    /// Creates `lethe run -c CONFIG --until-end`.
     pub(crate) fn through(config: &Path) -> Self {
         Self::new([
             OsStr::new("run"),
@@ -72,18 +72,18 @@ impl Lethe {
         ])
     }
 
-    /// `lethe run -c CONFIG`.
+    /// Creates `lethe run -c CONFIG`.
     pub(crate) fn run(config: &Path) -> Self {
         Self::new([OsStr::new("run"), OsStr::new("-c"), config.as_os_str()])
     }
 
-    /// Sets a variable of its environment.
+    /// Sets an environment variable.
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.0.env(name, value);
         self
     }
 
-    /// Starts it in this folder.
+    /// Sets the working directory.
     pub(crate) fn inside(mut self, folder: &Path) -> Self {
         self.0.current_dir(folder);
         self
@@ -94,7 +94,7 @@ impl Lethe {
         self.start_with(None)
     }
 
-    /// Starts it with this on its standard input.
+    /// Starts it with this standard input.
     pub(crate) fn start_with(mut self, input: Option<Vec<u8>>) -> Running {
         let stdin = if input.is_some() {
             Stdio::piped()
@@ -110,7 +110,7 @@ impl Lethe {
             .unwrap();
         if let (Some(input), Some(mut pipe)) = (input, child.stdin.take()) {
             std::thread::spawn(move || {
-                // A process that ends early does not read to the end; the test looks at how it ended.
+                // A process that ends early does not read to the end; the test checks how it ended.
                 drop(std::io::Write::write_all(&mut pipe, &input));
             });
         }
@@ -131,14 +131,14 @@ impl Lethe {
         self.start().wait(PATIENCE)
     }
 
-    /// Starts it with this on its standard input, and waits for its end.
+    /// Starts it with this standard input, and waits for its end.
     #[track_caller]
     pub(crate) fn end_with(self, input: impl Into<Vec<u8>>) -> Ended {
         self.start_with(Some(input.into())).wait(PATIENCE)
     }
 }
 
-/// The program, running. Killed when it is dropped.
+/// The running program. It is killed when it is dropped.
 pub(crate) struct Running {
     child: Child,
     out: Arc<Mutex<Vec<u8>>>,
@@ -148,12 +148,12 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// What it has said on standard error so far.
+    /// Returns its standard error so far.
     pub(crate) fn err(&self) -> String {
         text(&self.err)
     }
 
-    /// Sends it a signal by name: `TERM`, `KILL`, `STOP`, `CONT`.
+    /// Sends a signal by name: `TERM`, `KILL`, `STOP`, `CONT`.
     pub(crate) fn signal(&self, name: &str) {
         let signal = match name {
             "TERM" => Signal::TERM,
@@ -163,12 +163,12 @@ impl Running {
             _ => panic!("no test sends {name}"),
         };
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        // One that has ended meanwhile takes no signal, which is as well.
+        // A process that has already ended receives no signal.
         let sent = kill_process(pid.expect("a child has an id"), signal);
         assert!(matches!(sent, Ok(()) | Err(Errno::SRCH)), "{sent:?}");
     }
 
-    /// Whether it still runs.
+    /// Returns whether it is still running.
     pub(crate) fn lives(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
@@ -176,7 +176,7 @@ impl Running {
     /// Waits for its end.
     ///
     /// # Panics
-    /// If it has not ended in time; it is killed then, and what it said is shown.
+    /// If it has not ended in time; it is then killed, and its output is shown.
     #[track_caller]
     pub(crate) fn wait(mut self, patience: Duration) -> Ended {
         let deadline = Instant::now() + patience;
@@ -202,7 +202,7 @@ impl Running {
         }
     }
 
-    /// Waits until standard error says something.
+    /// Waits until standard error contains a text.
     #[track_caller]
     pub(crate) fn until_it_says(&mut self, what: &str, patience: Duration) {
         let deadline = Instant::now() + patience;
@@ -237,7 +237,7 @@ fn collect(mut from: impl Read + Send + 'static) -> (Arc<Mutex<Vec<u8>>>, JoinHa
     (collected, reader)
 }
 
-/// Runs a command of the system to its end, and gives its standard output.
+/// Runs a system command to its end, and returns its standard output.
 #[track_caller]
 pub(crate) fn system<A: AsRef<OsStr>>(
     program: impl AsRef<OsStr>,
@@ -256,7 +256,7 @@ pub(crate) fn system<A: AsRef<OsStr>>(
     out.into_owned()
 }
 
-/// Runs Python with `pyarrow` and `duckdb` over a script, and gives what it prints.
+/// Runs a Python script with `pyarrow` and `duckdb`, and returns its standard output.
 #[track_caller]
 pub(crate) fn python(script: &str, arguments: &[&str]) -> String {
     let mut all = vec!["-c", script];

@@ -1,4 +1,4 @@
-//! A small HTTP proxy that misbehaves on purpose: put before a real store, it is a store on a bad day.
+//! A small HTTP proxy that misbehaves on purpose, to simulate an unreliable store.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -6,24 +6,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// What becomes of a request.
+/// The treatment of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Treatment {
-    /// It is passed on.
+    /// Passed on.
     Pass,
-    /// It is answered with this status, and not passed on.
+    /// Answered with this status, and not passed on.
     Status(u16),
     /// The connection is reset before the request is passed on.
     Reset,
-    /// It is passed on, and the connection is reset instead of an answer.
+    /// Passed on, but the connection is reset instead of a response.
     LoseAnswer,
-    /// It is passed on late.
+    /// Passed on late.
     Slow(Duration),
-    /// It is never answered.
+    /// Never answered.
     Hang,
 }
 
-/// A proxy, one request a connection. Ends when it is dropped.
+/// A proxy with one request per connection. It ends when it is dropped.
 pub(crate) struct Proxy {
     address: SocketAddr,
     over: Arc<AtomicBool>,
@@ -31,7 +31,8 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// Stands before `backend` (`http://HOST:PORT`); `treat` is asked about each request, counted from 0.
+    /// Creates a proxy for `backend` (`http://HOST:PORT`); `treat` chooses the treatment of each request,
+    /// counted from 0.
     pub(crate) fn before(backend: &str, treat: impl Fn(usize) -> Treatment + Send + Sync + 'static) -> Self {
         let backend: SocketAddr = backend.trim_start_matches("http://").parse().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -44,7 +45,7 @@ impl Proxy {
                     return;
                 }
                 let (counter, treat) = (Arc::clone(&counter), Arc::clone(&treat));
-                // Whatever fails on the way is one more way to misbehave.
+                // Any error is just another misbehaviour.
                 std::thread::spawn(move || serve(client, backend, &counter, &*treat).ok());
             }
         });
@@ -55,12 +56,12 @@ impl Proxy {
         }
     }
 
-    /// Its address, as `http://HOST:PORT`.
+    /// Returns its address, as `http://HOST:PORT`.
     pub(crate) fn endpoint(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// How many requests came.
+    /// Returns the number of requests so far.
     pub(crate) fn requests(&self) -> usize {
         self.requests.load(Ordering::SeqCst)
     }
@@ -69,7 +70,7 @@ impl Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
-        // Wakes the listener, so that it sees the flag.
+        // Wakes the listener, so that it checks the flag.
         drop(TcpStream::connect(self.address));
     }
 }
@@ -100,7 +101,7 @@ fn serve(
         Treatment::Pass | Treatment::LoseAnswer => {}
     }
     let mut server = TcpStream::connect(backend)?;
-    // One request a connection, so that each is treated.
+    // One request per connection, so that each is treated.
     let head = head.replacen("\r\n", "\r\nconnection: close\r\n", 1);
     server.write_all(head.as_bytes())?;
     server.write_all(&body)?;
@@ -112,7 +113,7 @@ fn serve(
     client.write_all(&answer)
 }
 
-/// Ends a connection without an answer.
+/// Ends a connection without a response.
 fn reset(client: &TcpStream) -> std::io::Result<()> {
     client.shutdown(Shutdown::Both)
 }

@@ -1,4 +1,4 @@
-//! A search for planted words in everything that a run says and leaves.
+//! A search for planted words in everything that a run prints and writes.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,17 +9,17 @@ use arrow_array::{Array as _, RecordBatch};
 use super::dataset::{all_files, read_parquet};
 use super::process::Ended;
 
-/// What of a run's words and bytes shows a canary.
+/// A search for canaries in a run's output and files.
 pub(crate) struct Search {
     wanted: Vec<String>,
-    /// What was found, and where.
+    /// The findings, with their locations.
     pub(crate) found: BTreeSet<String>,
 }
 
 impl Search {
-    /// A search for these words, and for the digits of those that have many.
+    /// Creates a search for these words, and for the digits of those that have many.
     pub(crate) fn new(wanted: impl IntoIterator<Item = &'static str>) -> Self {
-        // Phones are also looked for as bare digits: a normalised form is no less telling.
+        // Phones are also searched for as bare digits, since a normalised form is a leak too.
         let wanted: Vec<&str> = wanted.into_iter().collect();
         let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
         let bare = wanted
@@ -32,7 +32,7 @@ impl Search {
         }
     }
 
-    /// Searches bytes, which came from this place.
+    /// Searches bytes from this location.
     pub(crate) fn bytes(&mut self, place: &str, bytes: &[u8]) {
         for canary in &self.wanted {
             if bytes
@@ -44,13 +44,14 @@ impl Search {
         }
     }
 
-    /// Searches what a run said.
+    /// Searches the output of a run.
     pub(crate) fn words(&mut self, place: &str, ended: &Ended) {
         self.bytes(&format!("{place}: standard output"), ended.out.as_bytes());
         self.bytes(&format!("{place}: standard error"), ended.err.as_bytes());
     }
 
-    /// Every file below a folder: its bytes as they lie there, its footer, and each value of each column. How many files there are.
+    /// Searches every file below a folder: its bytes, its footer, and each value of each column. Returns the
+    /// number of files.
     pub(crate) fn folder(&mut self, folder: &Path) -> usize {
         let files = all_files(folder);
         for path in &files {
@@ -69,7 +70,7 @@ impl Search {
 
     fn batch(&mut self, place: &str, batch: &RecordBatch) {
         for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
-            // The whole buffer, also what a null hides.
+            // The whole buffer, including values behind nulls.
             if let Some(text) = column.as_string_opt::<i32>() {
                 self.bytes(&format!("{place}: column {}", field.name()), text.value_data());
             } else {

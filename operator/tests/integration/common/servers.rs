@@ -1,4 +1,4 @@
-//! Servers of a test's own, which it may kill and restart. They end with the test, however it ends.
+//! Servers of a single test, which may kill and restart them. They end with the test, however it ends.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,17 +15,17 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A Kafka broker; `more` are further arguments of `scripts/kafka start`.
+    /// Starts a Kafka broker; `more` are additional arguments of `scripts/kafka start`.
     pub(crate) fn kafka(more: &[&str]) -> Self {
         Self::start("LETHE_TEST_KAFKA_SCRIPT", "kafka", more)
     }
 
-    /// An S3-compatible store; `more` are further arguments of `scripts/s3 start`.
+    /// Starts an S3-compatible store; `more` are additional arguments of `scripts/s3 start`.
     pub(crate) fn s3(more: &[&str]) -> Self {
         Self::start("LETHE_TEST_S3_SCRIPT", "s3", more)
     }
 
-    /// The table that names it as the place of output, with further keys.
+    /// Returns the table that names it as the sink, with additional keys.
     pub(crate) fn as_store(&self, prefix: &str, more: &str) -> String {
         format!(
             "[sink.store]\nkind = \"s3\"\nbucket = {:?}\nprefix = {prefix:?}\nendpoint = {:?}\nregion = {:?}\n{more}\n",
@@ -56,7 +56,7 @@ impl Server {
         }
     }
 
-    /// What the server says of itself under a key of its `env` file.
+    /// Returns a value of the server's `env` file.
     pub(crate) fn get(&self, key: &str) -> &str {
         self.env
             .get(key)
@@ -78,7 +78,7 @@ impl Drop for Server {
             .arg(&self.dir)
             .output();
         if !stopped.is_ok_and(|stopped| stopped.status.success()) {
-            // The script ends it with this process in any case (`--owner`).
+            // The script ends the server with this process in any case (`--owner`).
             eprintln!("{} was not stopped", self.dir.display());
         }
     }

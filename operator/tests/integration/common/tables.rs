@@ -1,4 +1,4 @@
-//! Tables of notes to backfill, and what came out, read by other means than the program's own.
+//! Tables of notes to backfill, and an independent reader of the output.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -16,13 +16,13 @@ use super::notes::{id, planted, text};
 use super::process::Lethe;
 use super::{Place, quoted};
 
-/// One cheap member: most of these tests are about rows.
+/// One cheap member: most of these tests check rows.
 pub(crate) const ENGINE: &str = "[engine]\nmembers = [{ kind = \"known\" }, { kind = \"pattern\" }]\n";
-/// Which of a table's columns are what.
+/// The roles of a table's columns.
 pub(crate) const COLUMNS: &str = "[backfill.columns]\ntext = [\"text\"]\nkeep = [\"ward\", \"note_id\"]\nnote_id = \"note_id\"\nidentifiers = { mrn = \
                        \"MEDICALRECORD\" }\nknown = { patient = [\"name\"], email = [\"email\"] }\n";
 
-/// A table of notes, `from` on, in row groups of 100.
+/// Writes a table of notes, starting at `from`, in row groups of 100.
 pub(crate) fn table(path: &Path, from: usize, count: usize) {
     let numbers = from..from + count;
     let strings = |of: fn(usize) -> String| -> ArrayRef {
@@ -57,7 +57,7 @@ pub(crate) fn table(path: &Path, from: usize, count: usize) {
     writer.close().unwrap();
 }
 
-/// A configuration that reads a folder, with small units and parts.
+/// Writes a configuration that reads a folder, with small units and parts.
 pub(crate) fn config(place: &Place, name: &str, input: &Path, sink: &str, more: &str) -> PathBuf {
     let backfill = format!(
         "[backfill]\ninput = {{ kind = \"folder\", path = {} }}\nunit_bytes = 20000\npart_bytes = 30000\n",
@@ -72,7 +72,7 @@ pub(crate) fn config(place: &Place, name: &str, input: &Path, sink: &str, more: 
     place.write(name, format!("{backfill}{columns}{engine}{sink}{more}"))
 }
 
-/// `lethe backfill -c CONFIG`, and more.
+/// Returns `lethe backfill -c CONFIG` with more arguments.
 pub(crate) fn backfill(config: &Path, more: &[&str]) -> Lethe {
     let arguments = [OsStr::new("backfill"), OsStr::new("-c"), config.as_os_str()];
     Lethe::new(arguments.into_iter().chain(more.iter().map(OsStr::new)))
@@ -93,7 +93,7 @@ pub(crate) type Rows = BTreeMap<
 /// Reads the output.
 ///
 /// # Panics
-/// If a row is there twice.
+/// If a row is duplicated.
 pub(crate) fn rows(folder: &Path) -> Rows {
     let mut all = Rows::new();
     for path in all_files(&folder.join("rows")) {
@@ -133,7 +133,7 @@ pub(crate) fn rows(folder: &Path) -> Rows {
     all
 }
 
-/// The manifest of all shards.
+/// Reads the manifest of all shards.
 pub(crate) fn manifest(folder: &Path) -> serde_json::Value {
     let whole: Vec<_> = std::fs::read_dir(folder.join("manifest"))
         .unwrap()
@@ -144,7 +144,7 @@ pub(crate) fn manifest(folder: &Path) -> serde_json::Value {
     serde_json::from_slice(&std::fs::read(&whole[0]).unwrap()).unwrap()
 }
 
-/// Names and bytes of all files.
+/// Reads names and bytes of all files.
 pub(crate) fn content(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let name = |path: &Path| path.strip_prefix(folder).unwrap().to_owned();
     let files = all_files(folder)

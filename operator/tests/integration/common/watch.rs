@@ -1,4 +1,5 @@
-//! A reader beside the writer: it opens every file as soon as it can be seen, so that one seen half-written is found.
+//! A concurrent reader that opens every file as soon as it is visible, to detect files that are visible
+//! before they are complete.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,13 +10,13 @@ use std::time::Duration;
 
 use super::dataset::{files, read_parquet};
 
-/// Watches an output folder until it is asked what it saw.
+/// Watches an output folder until it is ended.
 pub(crate) struct Watch {
     over: Arc<AtomicBool>,
     reader: Option<JoinHandle<Seen>>,
 }
 
-/// What a watch saw.
+/// The observations of a watch.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// Files opened and read to their end.
@@ -25,7 +26,7 @@ pub(crate) struct Seen {
 }
 
 impl Watch {
-    /// Begins to watch a folder, which need not be there yet.
+    /// Starts to watch a folder, which need not exist yet.
     pub(crate) fn over(folder: &Path) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let (flag, folder) = (Arc::clone(&over), folder.to_owned());
@@ -33,7 +34,7 @@ impl Watch {
             let mut known: HashMap<PathBuf, u64> = HashMap::new();
             let mut seen = Seen::default();
             loop {
-                // Read before the look, so that the last look comes after the last write.
+                // Read before the folder, so that the last look comes after the last write.
                 let last = flag.load(Ordering::SeqCst);
                 look(&folder, &mut known, &mut seen);
                 if last {
@@ -48,7 +49,7 @@ impl Watch {
         }
     }
 
-    /// Ends the watch.
+    /// Ends the watch and returns its observations.
     pub(crate) fn end(mut self) -> Seen {
         self.over.store(true, Ordering::SeqCst);
         self.reader.take().unwrap().join().unwrap()

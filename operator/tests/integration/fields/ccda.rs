@@ -14,7 +14,7 @@ use leaves::{Leaf, holding, leaves, written};
 
 const DOCUMENT: &str = include_str!("../../../../connectors/format/tests/integration/cda/continuity.xml");
 
-/// Attributes that say what their element is: with a value of another kind in them the rest of it would not be read.
+/// Attributes that determine the kind of their element: with another value, the rest of it would not be read.
 const DISCRIMINATORS: [&str; 10] = [
     "@xsi:type",
     "@codeSystem",
@@ -28,13 +28,13 @@ const DISCRIMINATORS: [&str; 10] = [
     "@nullFlavor",
 ];
 
-/// Which leaves of the document a value is written into.
+/// The leaves of the document that a value is written into.
 #[derive(Clone, Copy, Debug)]
 enum Into {
     Everything,
-    /// All but what says what an element is.
+    /// All except discriminators.
     Contents,
-    /// Attributes, and texts of identifiers; not narrative.
+    /// Attributes, and texts of identifiers; no narrative.
     Fields,
 }
 
@@ -54,7 +54,7 @@ fn with(value: &str, into: Into) -> String {
     written(DOCUMENT, all.iter().filter(|leaf| into.takes(leaf)), value)
 }
 
-/// The document with a value in every leaf but those that say what an element is.
+/// Returns the document with a value in every leaf except discriminators.
 pub(super) fn full_of(value: &str) -> String {
     with(value, Into::Contents)
 }
@@ -74,7 +74,7 @@ fn no_value_in_any_element_or_attribute_comes_out_unless_a_reason_is_listed() {
         ("id", "AB7741902"),
     ] {
         for into in [Into::Everything, Into::Contents, Into::Fields] {
-            // The word of a code is no identifier in narrative.
+            // In narrative, the word of a code is not an identifier.
             if what == "code" && !matches!(into, Into::Fields) {
                 continue;
             }
@@ -96,7 +96,7 @@ fn no_value_in_any_element_or_attribute_comes_out_unless_a_reason_is_listed() {
     check(&found, include_str!("ccda.tsv"));
 }
 
-/// What the independent check says of documents.
+/// Returns the violations that the independent validator finds in documents.
 fn violations(documents: &[&str]) -> Vec<String> {
     let python = std::env::var("LETHE_TEST_PYTHON").expect(
         "LETHE_TEST_PYTHON is not set: run this test with scripts/test, or under scripts/with-servers",
@@ -123,7 +123,7 @@ fn violations(documents: &[&str]) -> Vec<String> {
 fn a_redacted_document_is_valid_c_cda() {
     let out = through("cda", DOCUMENT.as_bytes()).message.unwrap();
     assert_eq!(violations(&[&out]), [""]);
-    // The check finds what is wrong.
+    // The validator must find violations.
     let broken = [
         (
             "<representedCustodianOrganization>",

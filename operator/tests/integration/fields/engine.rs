@@ -1,4 +1,5 @@
-//! The engine with its rule members under docs/policies/safe-harbor.toml, and all that it gives out of one event.
+//! The engine with its rule members under docs/policies/safe-harbor.toml, and everything that it returns for
+//! one event.
 
 use std::sync::{Arc, LazyLock};
 
@@ -28,15 +29,15 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
     engine.sweeping(policy.sweep)
 });
 
-/// What comes out of one payload.
+/// The output for one payload.
 pub(crate) struct Out {
-    /// The message, redacted; none if the payload was quarantined.
+    /// The redacted message; `None` if the payload was quarantined.
     pub(crate) message: Option<String>,
     /// Every other value of its row and of its audit rows, by column.
     pub(crate) columns: Vec<(String, String)>,
 }
 
-/// Takes a payload through a format that keeps messages, and through the engine.
+/// Passes a payload through a format that keeps messages, and through the engine.
 pub(crate) fn through(format: &str, payload: &[u8]) -> Out {
     let config: FormatConfig = toml::from_str(&format!("kind = \"{format}\"\nkeep_message = true")).unwrap();
     let at = Coordinates {
@@ -57,7 +58,7 @@ pub(crate) fn through(format: &str, payload: &[u8]) -> Out {
     Out { message, columns }
 }
 
-/// Every value as text, with the name of its column.
+/// Returns every value as text, with the name of its column.
 fn strings(record: &RecordBatch) -> Vec<(String, String)> {
     let schema = record.schema();
     let columns = schema.fields().iter().zip(record.columns());
@@ -72,7 +73,7 @@ fn value(column: &dyn Array, row: usize) -> String {
     match column.data_type() {
         DataType::Utf8 => column.as_string::<i32>().value(row).to_owned(),
         DataType::Binary => String::from_utf8_lossy(column.as_binary::<i32>().value(row)).into_owned(),
-        // Numbers, times, lists and dictionaries, as they print.
+        // Numbers, times, lists and dictionaries in their debug format.
         _ => format!("{:?}", column.slice(row, 1)),
     }
 }

@@ -37,14 +37,14 @@ static DEFINITIONS: LazyLock<BTreeMap<&str, Vec<Element>>> = LazyLock::new(|| {
     all
 });
 
-/// The types of resources.
+/// Returns the types of resources.
 fn resources() -> Vec<&'static str> {
     let table = include_str!("../../../../connectors/format/src/fhir/elements.tsv");
     let heads = table.lines().filter(|line| line.contains("\tid\tId\tR"));
     heads.map(|line| line.split('\t').next().unwrap()).collect()
 }
 
-/// The elements of a general data type (FHIR R4, datatypes.html). A name with `*` repeats.
+/// Returns the elements of a general data type (FHIR R4, datatypes.html). A name with `*` repeats.
 fn data_type(kind: &str) -> &'static [(&'static str, &'static str)] {
     match kind {
         "Reference" => &[
@@ -140,7 +140,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// A value of that type, at that path.
+    /// Returns a value of a type, at a path.
     fn of(&mut self, kind: &'static str, path: &str, within: &[&str]) -> Value {
         if DEFINITIONS.contains_key(kind) {
             return self.part(kind, path, within);
@@ -178,7 +178,7 @@ impl Writer<'_> {
         json!([{"url": value, "valueString": value, "extension": [{"url": value, "valueCode": value}]}])
     }
 
-    /// A resource's elements, or those of one of its parts. A part within itself is left out.
+    /// Returns a resource's elements, or those of one of its parts. A part within itself is left out.
     fn part(&mut self, kind: &'static str, path: &str, within: &[&str]) -> Value {
         let mut object = Map::new();
         if within.contains(&kind) || within.len() > 6 {
@@ -217,7 +217,7 @@ impl Writer<'_> {
     }
 }
 
-/// A resource of each type, with a value in every leaf.
+/// Returns a resource of each type, with a value in every leaf.
 pub(super) fn full_of(value: &str) -> Vec<Value> {
     let full = resources().into_iter().map(|kind| {
         let bound = BTreeSet::new();
@@ -228,7 +228,7 @@ pub(super) fn full_of(value: &str) -> Vec<Value> {
     full.collect()
 }
 
-/// The paths of strings, numbers and names that hold a text.
+/// Collects the paths of strings, numbers and names that contain a text.
 fn holding(value: &Value, path: &str, text: &str, out: &mut BTreeSet<String>) {
     match value {
         Value::Object(object) => {
@@ -271,7 +271,7 @@ fn no_value_in_any_element_of_any_resource_comes_out_unless_a_reason_is_listed()
             let out = through("fhir", resource.to_string().as_bytes());
             types += 1;
             for (column, text) in &out.columns {
-                // A title is narrative, in which the word is no identifier.
+                // A title is narrative, in which the word is not an identifier.
                 if what == "code" && column == "text" {
                     continue;
                 }

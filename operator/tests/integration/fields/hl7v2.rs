@@ -1,4 +1,5 @@
-//! HL7 v2: values in every component and sub-component of every field of every segment, in a message of each type.
+//! HL7 v2: values in every component and sub-component of every field of every segment, in a message of each
+//! type.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -6,7 +7,8 @@ use std::sync::LazyLock;
 use super::check;
 use super::engine::through;
 
-/// A trigger event of each type of message of HL7 table 0076. Lethe reads all of them by one allowlist of fields.
+/// A trigger event of each message type of HL7 table 0076. Lethe reads all of them with one allowlist of
+/// fields.
 pub(super) static TYPES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let tables = include_str!("../../../../connectors/format/src/hl7v2/tables.tsv");
     let codes = tables
@@ -14,9 +16,9 @@ pub(super) static TYPES: LazyLock<Vec<String>> = LazyLock::new(|| {
         .find_map(|line| line.strip_prefix("0076\t"))
         .unwrap();
     let mut types: Vec<&str> = codes.split_whitespace().collect();
-    // The first is the one that gets every value.
+    // The first type gets every value.
     types.sort_by_key(|kind| *kind != "ADT");
-    // What becomes of a document is in its event.
+    // The event determines what happens to a document.
     let event = |kind: &str| if kind == "MDM" { "T02" } else { "A01" };
     types
         .iter()
@@ -24,7 +26,7 @@ pub(super) static TYPES: LazyLock<Vec<String>> = LazyLock::new(|| {
         .collect()
 });
 
-/// What could identify somebody, or is a code of another table than most, by what it is.
+/// Values that could identify somebody, or are codes of uncommon tables, by kind.
 const VALUES: [(&str, &str); 19] = [
     ("word", "Quillfeather"),
     ("capitals", "QUILLFEATHER"),
@@ -60,7 +62,7 @@ const CODED: [&str; 37] = [
     "SCH-8", "SCH-25", "SPM-4", "TXA-2",
 ];
 
-/// Every segment of which something comes back, and some of which nothing does.
+/// Returns every segment that is kept in part, and some that are dropped.
 fn segments() -> Vec<String> {
     let mut names: Vec<String> = vec!["MSH".to_owned()];
     for (field, ..) in lethe_connectors::format::hl7v2_allowlist() {
@@ -73,7 +75,8 @@ fn segments() -> Vec<String> {
     names
 }
 
-/// A message with `field` in each field of each segment, but for those that are left out. `system` is component 3.
+/// Returns a message with `field` in each field of each segment, except for those that are left out. `system`
+/// is component 3.
 pub(super) fn full_of(kind: &str, field: &str) -> String {
     let mut message = String::new();
     for segment in segments() {
@@ -94,7 +97,7 @@ pub(super) fn full_of(kind: &str, field: &str) -> String {
     message
 }
 
-/// The fields of a message that hold a text.
+/// Returns the fields of a message that contain a text.
 pub(super) fn fields_with(message: &str, text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for segment in message.split('\r') {
@@ -113,7 +116,7 @@ pub(super) fn fields_with(message: &str, text: &str) -> BTreeSet<String> {
 
 #[test]
 fn no_value_in_any_leaf_of_any_message_comes_out_unless_a_reason_is_listed() {
-    // One of each kind, for the types after the first: they differ in nothing but their name.
+    // One value of each kind, for the types after the first, which differ only in their name.
     const SOME: [&str; 4] = ["word", "number", "date", "code of 0487"];
     let mut found = BTreeSet::new();
     for kind in TYPES.iter() {

@@ -1,5 +1,6 @@
-//! Every field accounted for: values that could identify somebody, written into each leaf of each format, come out nowhere
-//! under the Safe Harbor policy that ships. What passes by its shape is listed with a reason, in a table beside the test.
+//! Every field accounted for: values that could identify somebody are written into each leaf of each format,
+//! and none may appear in the output under the built-in Safe Harbor policy. A table next to the test lists
+//! exceptions that pass by their shape, each with a reason.
 
 #![expect(
     clippy::unwrap_used,
@@ -17,7 +18,7 @@ mod shifted;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rows of a table of reasons: what passes, and where. Every row has a reason.
+/// Parses the rows of a table of reasons: what passes, and where. Every row must have a reason.
 fn reasons(table: &str) -> BTreeMap<(String, String), String> {
     let rows = table
         .lines()
@@ -36,7 +37,7 @@ fn reasons(table: &str) -> BTreeMap<(String, String), String> {
     unique
 }
 
-/// Compares what came out with a table of reasons.
+/// Compares the findings with a table of reasons.
 fn check(found: &BTreeSet<(String, String)>, table: &str) {
     let listed: BTreeSet<(String, String)> = reasons(table).into_keys().collect();
     let leaks: Vec<_> = found.difference(&listed).collect();

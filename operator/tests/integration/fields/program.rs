@@ -1,5 +1,5 @@
-//! The same values through the whole program: searched for in rows, emitted messages, audit, footers, paths, logs, metrics
-//! and traces.
+//! The same values through the whole program: searched for in rows, emitted messages, audit, footers, paths,
+//! logs, metrics and traces.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::common::search::Search;
 use super::common::{Place, quoted};
 use super::{ccda, fhir, hl7v2};
 
-/// A word, a number of seven digits and a date: none of them passes anywhere, whatever the field.
+/// A word, a number of seven digits and a date, none of which may pass in any field.
 const VALUES: [&str; 3] = ["Quillfeather", "5550142", "20310517"];
 const FHIR_DATE: &str = "2031-05-17";
 
@@ -20,7 +20,8 @@ fn lethe(arguments: &[&str], config: &Path) -> Ended {
     Lethe::new(arguments.chain(["--log", "trace", "-c", config])).end()
 }
 
-/// Takes files, by name and content, through `run`, `emit`, `inspect` and `redact`, and searches all that they leave and print.
+/// Passes files, by name and content, through `run`, `emit`, `inspect` and `redact`, and searches all files
+/// and output.
 fn assert_nothing_comes_out(format: &str, on_command_line: &str, files: &[(&str, &str)], records: usize) {
     let place = Place::new();
     let collector = Collector::new();
@@ -79,7 +80,7 @@ fn assert_nothing_comes_out(format: &str, on_command_line: &str, files: &[(&str,
     }
     search.assert_clean();
     assert_eq!(Dataset::read(&out).rows().len(), records);
-    // The search finds what is there.
+    // The search must find words that are there.
     let mut proof = Search::new(VALUES.into_iter().chain([FHIR_DATE]));
     proof.folder(&place.at("in"));
     assert!(proof.found.len() >= VALUES.len(), "{:?}", proof.found);

@@ -1,4 +1,4 @@
-//! Messages whose values stand one field to the side, which interfaces send daily.
+//! Messages whose values are shifted by one field, as interfaces often send them.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::hl7v2::TYPES;
 /// Invented segments with a value in each field that senders fill.
 const SEGMENTS: &str = include_str!("segments.txt");
 
-/// The fields of a segment after its name, moved by one.
+/// Shifts the fields of a segment by one.
 fn moved(segment: &str, right: bool) -> String {
     let (name, fields) = segment.split_once('|').unwrap();
     if right {
@@ -24,11 +24,11 @@ fn message(kind: &str, segments: &[String]) -> String {
     format!("{head}\r{}\r", segments.join("\r"))
 }
 
-/// Whether a component says who somebody is: a name, an address, a telephone number, an address of e-mail, or an id with
-/// letters. Dates and short codes are judged by the fields that they come out in.
+/// Returns whether a component identifies somebody: a name, an address, a telephone number, an e-mail
+/// address, or an id with letters. Dates and short codes depend on the field in which they are kept.
 fn identifies(component: &str) -> bool {
     let has = |of: fn(char) -> bool| component.chars().any(of);
-    // Short codes, numbers that are not long, and the names of HL7's own tables.
+    // Short codes, short numbers, and the names of HL7's own tables.
     let is_code = component.len() <= 3
         || component.starts_with("HL7")
         || component
@@ -45,7 +45,7 @@ fn what_is_shifted_is_quarantined_or_fits_the_field_that_it_comes_out_in() {
     let (mut quarantined, mut closed) = (0, 0);
     for kind in TYPES.iter() {
         for right in [false, true] {
-            // With PID; without it; and without OBX too, whose value is no longer of the type that it says it is.
+            // With PID; without it; and without OBX too, whose value then does not have its declared type.
             for stays in [&[][..], &["PID"], &["PID", "OBX"]] {
                 let segments = SEGMENTS.lines().map(|segment| {
                     match stays.iter().any(|name| segment.starts_with(name)) {
@@ -82,10 +82,10 @@ fn what_is_shifted_is_quarantined_or_fits_the_field_that_it_comes_out_in() {
     check(&found, include_str!("shifted.tsv"));
 }
 
-/// Components of a message that came back as they were sent, in the same place: segment, field, and the component.
+/// Returns the components of a message that were kept in the same place: segment, field, and component.
 fn survivors(sent: &str, back: &str, stays: &[&str]) -> Vec<(String, usize, String)> {
     let mut found = Vec::new();
-    // Of these nothing is shifted.
+    // These segments are not shifted.
     let others = |segment: &&str| {
         !segment.is_empty()
             && !segment.starts_with("MSH")

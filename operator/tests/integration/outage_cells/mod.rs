@@ -1,12 +1,10 @@
-//! A dependency that is away for good: the program ends when it is asked to, with the exit code, log line and metric of
-//! `cells.toml`, from which `docs/outages.md` is made.
+//! A dependency that is unavailable for good: the program ends when it is asked to, with the exit code, log
+//! line and metric of `cells.toml`, from which `docs/outages.md` is generated.
 //!
-//! Twelve cells run here. `benches/outages` runs all of them by the same code, and holds the seconds against the limit.
+//! Twelve cells run here. `benches/outages` runs all of them with the same code, and compares the seconds
+//! with the limit.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests, as tests themselves, say where they fail"
-)]
+#![allow(clippy::unwrap_used, reason = "test helpers may panic, as tests may")]
 
 use crate::common;
 mod site;
@@ -27,7 +25,8 @@ use common::process::{Lethe, Running};
 use site::{Brokers, NOTES, Site};
 use table::{Cell, Dependency, Moment, cells, outages, page, page_path};
 
-/// The cells that every change must pass: each dependency, each way to be away, each moment; the worst ones that were seen.
+/// The cells that every change must pass: each dependency, each kind of outage, each moment; those with the
+/// worst known results.
 const IN_CI: [&str; 12] = [
     "broker/frozen/start",
     "broker/gone/middle",
@@ -42,23 +41,24 @@ const IN_CI: [&str; 12] = [
     "postgres/frozen/start",
     "postgres/gone/middle",
 ];
-/// How long the program may take to come to where a cell begins.
+/// How long the program may take to reach the beginning of a cell.
 const SETUP: Duration = Duration::from_secs(90);
-/// How long a process may take to end: far over the drain limit and 2 s, which a loaded machine could exceed.
+/// How long a process may take to end: far more than the drain limit and 2 s, which a loaded machine could
+/// exceed.
 const END: Duration = Duration::from_secs(45);
-/// How long an outage goes on before SIGTERM, once it was noticed: the program is in the middle of its next try then, and
-/// not in the pause before it.
+/// How long an outage lasts before SIGTERM, once it was noticed, so that the program is in the middle of its
+/// next attempt and not in the pause before it.
 const NEXT_TRY: Duration = Duration::from_secs(3);
-/// How long a metric may take to move.
+/// How long a metric may take to change.
 const COUNTED: Duration = Duration::from_secs(20);
 
-/// What a cell's process did.
+/// The result of a cell's process.
 struct Outcome {
     cell: String,
-    /// From SIGTERM to the end of the process; more than it was waited for where it did not end.
+    /// The seconds from SIGTERM to the end of the process; above the limit if it did not end.
     seconds: f64,
     code: Option<i32>,
-    /// What is not as the table has it.
+    /// The differences from the table.
     wrong: Vec<String>,
 }
 
@@ -111,7 +111,7 @@ fn a_process_ends_when_it_is_asked_to_whatever_is_away_and_for_however_long() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Adds a line to the file that `benches/outages` reads, where it asks for one.
+/// Appends a line to the file that `benches/outages` reads, if it is set.
 fn report(outcome: &Outcome) {
     if let Ok(path) = std::env::var("LETHE_OUTAGE_REPORT") {
         let line = json!({
@@ -122,7 +122,8 @@ fn report(outcome: &Outcome) {
     }
 }
 
-/// Brings the program to the cell's moment with its dependency away, asks it to stop, and says how it ended.
+/// Brings the program to the cell's moment with an unavailable dependency, asks it to stop, and returns the
+/// result.
 fn run(cell: &Cell, brokers: Option<&Brokers>) -> Outcome {
     let mut site = Site::new(cell, brokers);
     site.feed(0);
@@ -152,7 +153,8 @@ fn run(cell: &Cell, brokers: Option<&Brokers>) -> Outcome {
         let member = (moment == Moment::Rebalance).then(|| Member::new(&site));
         let revoked = |metrics: &_| sum(metrics, "lethe_rebalances_total", &["kind=\"revoked\""]) > 0.0;
         if cell.outage.dependency == Dependency::Broker {
-            // A group without a broker divides nothing: it is taken away as soon as partitions move.
+            // A group without a broker cannot rebalance, so the broker becomes unavailable as soon as
+            // partitions move.
             if let Some(member) = &member {
                 member.join();
                 pages.until("a rebalance", SETUP, revoked);
@@ -166,7 +168,7 @@ fn run(cell: &Cell, brokers: Option<&Brokers>) -> Outcome {
             wrong.push(format!("{:?} was not logged", cell.expected().log));
         }
         if moment == Moment::Buffered {
-            // An issuer is missed when the token ends, and not before.
+            // An issuer is not needed before the token expires.
             let oauth = cell.outage.dependency == Dependency::Oauth;
             noticed(&mut running, if oauth { "no new token" } else { "" });
         }
@@ -181,7 +183,7 @@ fn run(cell: &Cell, brokers: Option<&Brokers>) -> Outcome {
     end(cell, running, wrong, None)
 }
 
-/// Whether a log line is there, in the end; where none is expected, only waits a little.
+/// Waits until a log line appears, and returns whether it did; if none is expected, only waits a little.
 fn noticed(running: &mut Running, log: &str) -> bool {
     let deadline = Instant::now() + SETUP;
     // Every log contains the empty text.
@@ -192,7 +194,7 @@ fn noticed(running: &mut Running, log: &str) -> bool {
     running.err().contains(log)
 }
 
-/// What is wrong with the cell's metric, which moves before the stop only in the middle.
+/// Checks the cell's metric, which changes before the stop only in the middle.
 fn of_metric(cell: &Cell, pages: &Pages) -> Option<String> {
     if cell.outage.moment != Moment::Middle || cell.outage.metric.is_empty() {
         return None;
@@ -215,13 +217,13 @@ fn of_metric(cell: &Cell, pages: &Pages) -> Option<String> {
     }
 }
 
-/// A metric's name, `>` or `=`, and a number.
+/// Parses a metric's name, `>` or `=`, and a number.
 fn relation(metric: &str) -> (&str, &str, f64) {
     let words: Vec<&str> = metric.split(' ').collect();
     (words[0], words[1], words[2].parse().unwrap())
 }
 
-/// Asks the program to stop, and says how it ended. It never sees its dependency again.
+/// Asks the program to stop, and returns the result. Its dependency stays unavailable.
 fn end(cell: &Cell, mut running: Running, mut wrong: Vec<String>, member: Option<Member>) -> Outcome {
     let lives = running.lives();
     if !lives {
@@ -259,7 +261,8 @@ fn end(cell: &Cell, mut running: Running, mut wrong: Vec<String>, member: Option
     }
 }
 
-/// Another member of the program's group, which takes partitions from it. It reaches the brokers without the gate.
+/// Another member of the program's group, which takes partitions from it. It reaches the brokers without the
+/// gate.
 struct Member {
     client: ClientConfig,
     topic: String,
@@ -287,7 +290,7 @@ impl Member {
         std::thread::spawn(move || {
             consumer.subscribe(&[&topic]).unwrap();
             while !over.load(Ordering::SeqCst) {
-                // What it reads is nobody's concern.
+                // Its records do not matter.
                 drop(consumer.poll(Duration::from_millis(50)));
             }
         });
@@ -304,7 +307,7 @@ impl Drop for Member {
 fn a_command_that_does_not_wait_for_the_vault_says_that_a_restart_may_help() {
     let place = common::Place::new();
     let config = place.write("lethe.toml", site::policy(&place));
-    // Nobody listens at port 1.
+    // Nothing listens on port 1.
     Lethe::new(["check".as_ref(), "-c".as_ref(), config.as_os_str()])
         .env("LETHE_CELL_VAULT", "postgresql://lethe@127.0.0.1:1/lethe")
         .end()

@@ -1,4 +1,5 @@
-//! What a cell needs: a topic, a configuration, and a gate before the dependency that is to be away.
+//! The environment of a cell: a topic, a configuration, and a gate in front of the dependency that becomes
+//! unavailable.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -17,21 +18,22 @@ use crate::outage_cells::table::{Cell, Dependency, Moment};
 
 /// The drain limit of every cell.
 pub(crate) const DRAIN_SECONDS: u64 = 3;
-/// Notes before the dependency is taken away, and again after it.
+/// The number of notes before the outage, and again after it.
 pub(crate) const NOTES: usize = 40;
-/// How long a token lasts that is to end while the issuer is away, in seconds; other tokens outlast the test.
+/// The lifetime in seconds of a token that must expire during an outage of the issuer; other tokens outlast
+/// the test.
 const TOKEN_SECONDS: u32 = 10;
 const KEYS: &str = "[[keys]]\nid = \"k1\"\nstate = \"current\"\nsecret = \"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\"\n";
 
-/// A broker with a gate before it for each cell that takes brokers away. Clients must be sent back through the gate, which
-/// takes a listener of its own.
+/// A broker with a gate for each cell that makes brokers unavailable. Clients must reconnect through the
+/// gate, which requires its own listener.
 pub(crate) struct Brokers {
     server: Server,
     gates: Mutex<Vec<Gate>>,
 }
 
 impl Brokers {
-    /// Starts it with so many gates.
+    /// Starts it with this number of gates.
     pub(crate) fn start(gates: usize) -> Self {
         let mut gates: Vec<Gate> = std::iter::repeat_with(Gate::new).take(gates).collect();
         let ports: Vec<String> = gates.iter().map(|gate| gate.port().to_string()).collect();
@@ -47,21 +49,21 @@ impl Brokers {
     }
 }
 
-/// A cell's own part of the world.
+/// The environment of one cell.
 pub(crate) struct Site {
     pub(crate) config: PathBuf,
     pub(crate) env: Vec<(&'static str, String)>,
     pub(crate) gate: Gate,
     pub(crate) topic: Topic,
     payload: Box<dyn Fn(usize) -> Vec<u8>>,
-    /// Holds configuration and output, until the cell is over.
+    /// Holds configuration and output until the cell ends.
     _place: Place,
-    /// Gives the tokens.
+    /// Issues the tokens.
     _issuer: Option<Idp>,
 }
 
 impl Site {
-    /// Sets it up, with everything there.
+    /// Sets it up, with all dependencies available.
     pub(crate) fn new(cell: &Cell, brokers: Option<&Brokers>) -> Self {
         let place = Place::new();
         let stem = cell.name().replace('/', "-");
@@ -110,7 +112,7 @@ impl Site {
                     env("LETHE_TEST_REGISTRY_CA")
                 );
                 let schemas = ["Early", "Late"].map(|record| schema(&place, &stem, record));
-                // What comes later has a schema that was never asked for.
+                // Later notes have a schema that was never requested.
                 payload = Box::new(move |number| avro(schemas[number / NOTES], number));
                 gate
             }
@@ -152,14 +154,14 @@ impl Site {
         }
     }
 
-    /// Sends the notes of before (0) or after (1) the outage.
+    /// Sends the notes from before (0) or after (1) the outage.
     pub(crate) fn feed(&self, lot: usize) {
         let numbers = lot * NOTES..(lot + 1) * NOTES;
         self.topic.fill(numbers.map(|number| (self.payload)(number)));
     }
 }
 
-/// `HOST:PORT` of an address, with the host as a number: what listens does so at 127.0.0.1.
+/// Returns `HOST:PORT` of an address, with a numeric host: the servers listen on 127.0.0.1.
 fn authority(url: &str) -> String {
     let rest = url.split("://").nth(1).unwrap();
     let host = rest.split(['/', '?']).next().unwrap();
@@ -167,14 +169,14 @@ fn authority(url: &str) -> String {
     format!("127.0.0.1:{port}")
 }
 
-/// The same address with the gate's port.
+/// Returns the same address with the gate's port.
 fn through(url: &str, gate: &Gate) -> String {
     let of = authority(url);
     let port = of.rsplit(':').next().unwrap();
     url.replacen(&format!(":{port}"), &format!(":{}", gate.port()), 1)
 }
 
-/// A value of a server's `env` file.
+/// Returns a value of a server's `env` file.
 fn value(file: &Path, key: &str) -> String {
     let text = std::fs::read_to_string(file).unwrap();
     let found = text
@@ -193,7 +195,7 @@ fn security(place: &Place, url: &str) -> String {
     )
 }
 
-/// A policy whose vault is at the connection of `LETHE_CELL_VAULT`.
+/// Writes a policy whose vault is at the connection of `LETHE_CELL_VAULT`.
 pub(crate) fn policy(place: &Place) -> String {
     let keys = place.write("keys.toml", KEYS);
     std::fs::set_permissions(&keys, std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -204,9 +206,9 @@ pub(crate) fn policy(place: &Place) -> String {
     )
 }
 
-/// Registers a schema of notes, and gives its id.
+/// Registers a schema of notes, and returns its id.
 fn schema(place: &Place, stem: &str, record: &str) -> u32 {
-    // Of another name each: equal schemas would share an id.
+    // Each has its own name: equal schemas would share an id.
     let own = format!("{record}{}", stem.replace('-', "_"));
     let text = json!({"type": "record", "name": own, "fields": [
         {"name": "note_id", "type": "string"}, {"name": "text", "type": "string"}]});
@@ -225,7 +227,7 @@ fn schema(place: &Place, stem: &str, record: &str) -> u32 {
     u32::try_from(answer["id"].as_u64().unwrap()).unwrap()
 }
 
-/// A note as Avro writes it (a string is its length, as a zigzag varint, and its bytes), in Confluent's frame.
+/// Encodes a note as Avro (a string is its length, as a zigzag varint, and its bytes), in Confluent's frame.
 fn avro(schema: u32, number: usize) -> Vec<u8> {
     let mut bytes = vec![0];
     bytes.extend(schema.to_be_bytes());
@@ -233,7 +235,7 @@ fn avro(schema: u32, number: usize) -> Vec<u8> {
         format!("note-{number}"),
         format!("Seen by Dr. Voss, MRN {}.", 40_000_000 + number),
     ] {
-        // Below 64 bytes: one byte of length.
+        // Below 64 bytes the length takes one byte.
         bytes.push(u8::try_from(2 * text.len()).unwrap());
         bytes.extend(text.bytes());
     }

@@ -1,4 +1,5 @@
-//! Every message becomes one row or one coded quarantine, at least 95 % are accepted, and what comes back parses elsewhere.
+//! Every message becomes one row or one coded quarantine, at least 95 % are accepted, and other parsers read
+//! the output.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +16,9 @@ struct Rows {
     kinds: BTreeSet<&'static str>,
     accepted: usize,
     withdrawn: usize,
-    /// What was quarantined: kind and code.
+    /// Quarantined messages: kind and code.
     refused: Vec<(&'static str, String)>,
-    /// Lines for the independent readers.
+    /// Lines for the independent parsers.
     lines: String,
 }
 
@@ -64,7 +65,7 @@ fn rows(format: &str) -> Rows {
 
 #[expect(
     clippy::print_stdout,
-    reason = "figures for docs/messages.md, with --nocapture"
+    reason = "prints figures for docs/messages.md, with --nocapture"
 )]
 fn check(format: &str, at_least_kinds: usize) {
     let rows = rows(format);

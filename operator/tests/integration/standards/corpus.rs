@@ -1,4 +1,4 @@
-//! The corpus, written once for all tests by `corpus/generate.py`, and the readers of `corpus/parse.py`.
+//! The corpus, written once for all tests by `corpus/generate.py`, and the parsers of `corpus/parse.py`.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub(crate) struct Message {
     /// Version of the standard.
     pub(crate) version: String,
     pub(crate) payload: String,
-    /// Its narratives: their pieces in order, each with whether it identifies; none if it has no narrative.
+    /// Its narratives as pieces in order, each with whether it identifies; `None` without narrative.
     pub(crate) gold: Option<Vec<Vec<(String, bool)>>>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) static MESSAGES: LazyLock<Vec<Message>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The Python that `scripts/setup` prepares.
+/// Returns the Python that `scripts/setup` prepares.
 fn interpreter() -> PathBuf {
     let named = std::env::var_os("LETHE_TEST_PYTHON").map(PathBuf::from);
     let here = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/venv/bin/python");
@@ -44,7 +44,7 @@ fn interpreter() -> PathBuf {
     python
 }
 
-/// What a script of the folder `corpus` prints.
+/// Returns the output of a script in the folder `corpus`.
 pub(crate) fn python(script: &str, arguments: &[&str], input: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/integration/standards/corpus");
     let mut child = Command::new(interpreter())

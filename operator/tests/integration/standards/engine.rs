@@ -1,4 +1,4 @@
-//! The engine with the bundle that runs by default under docs/policies/safe-harbor.toml, as `lethe run` makes it.
+//! The engine with the default bundle under docs/policies/safe-harbor.toml, as `lethe run` builds it.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,10 +8,10 @@ use lethe_dictionaries::{Dictionary, exemption};
 use lethe_ensemble::Bundle;
 use lethe_policy::{Policy, PolicyFile, carried_by_default};
 
-/// As it runs.
+/// The engine as it runs.
 pub(crate) static ENGINE: LazyLock<Engine> =
     LazyLock::new(|| build().exempting(Some(exemption(&Dictionary::builtin()))));
-/// As it would run if narrative were read without its structure.
+/// The engine without structure information for narrative.
 pub(crate) static BLIND: LazyLock<Engine> = LazyLock::new(build);
 
 fn build() -> Engine {
@@ -38,7 +38,7 @@ fn build() -> Engine {
     .sweeping(policy.sweep)
 }
 
-/// A batch of payloads of one format, which keeps its messages.
+/// Returns a batch of payloads of one format, which keeps its messages.
 pub(crate) fn batch<'p>(format: &str, payloads: impl IntoIterator<Item = &'p str>) -> NoteBatch {
     let config: FormatConfig = toml::from_str(&format!("kind = \"{format}\"\nkeep_message = true")).unwrap();
     let format = config.build().unwrap();

@@ -1,4 +1,4 @@
-//! Names that stand where a heading, a display or a unit is expected do not come out.
+//! Names in the position of a heading, a display or a unit are redacted.
 
 use arrow_array::cast::AsArray as _;
 use lethe_dictionaries::{Dictionary, exemption};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::engine::{BLIND, ENGINE, batch};
 
-/// Names of nobody in the structure: people, and words that are names too.
+/// Invented names for the structure: people, and words that are also names.
 const NAMES: [&str; 8] = [
     "Quillfeather",
     "Ngozi Okafor",
@@ -18,7 +18,7 @@ const NAMES: [&str; 8] = [
     "Dr Rose Field",
 ];
 
-/// What comes out of a resource, as text and as message.
+/// Returns the redacted text and message of a resource.
 fn out(engine: &lethe_core::Engine, resource: &Value) -> String {
     let done = engine
         .process(&batch("fhir", [resource.to_string().as_str()]))
@@ -82,7 +82,7 @@ fn a_name_in_a_display_a_heading_or_a_unit_is_redacted_no_less_than_without_stru
 
 #[test]
 fn what_the_structure_knows_of_the_patient_is_redacted_where_it_looks_like_a_heading() {
-    // Surnames that are names of elements and codes too.
+    // Surnames that are also names of elements and codes.
     for name in ["Page", "Case", "Kind", "Reason", "Weight"] {
         let person = json!({
             "resourceType": "Person",

@@ -1,5 +1,5 @@
-//! Messages that a generator writes from the standards' tables, without Lethe's: what is accepted, what comes back, and what of
-//! generated narrative is redacted.
+//! Messages generated from the standards' tables without Lethe's code: which are accepted, what is kept, and
+//! what is redacted in generated narrative.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 

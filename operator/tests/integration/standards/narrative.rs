@@ -1,23 +1,23 @@
-//! Narrative that is generated from structure: how much of what is redacted identifies nobody, and what is missed.
+//! Narrative generated from structure: the share of false positives, and the missed identifiers.
 
 use lethe_core::{Decision, Engine, NoteBatch};
 
 use super::corpus::{MESSAGES, Message};
 use super::engine::{BLIND, ENGINE, batch};
 
-/// What an engine made of the narratives.
+/// The result of an engine on the narratives.
 #[derive(Debug, Default)]
 struct Counts {
-    /// Narratives that are read.
+    /// The number of narratives.
     narratives: usize,
-    /// Spans that it redacts.
+    /// The number of redacted spans.
     redacted: usize,
-    /// Those that touch no piece that identifies.
+    /// The redacted spans that touch no identifying piece.
     false_positives: usize,
-    /// Letters and digits that identify, and those of them that stand.
+    /// Identifying letters and digits, and those that remain.
     identifying: usize,
     left: usize,
-    /// Some of each, for a failed test. The corpus is invented.
+    /// Examples for a failed test. The corpus is invented.
     examples: Vec<String>,
 }
 
@@ -66,8 +66,8 @@ impl Counts {
     }
 }
 
-/// Where the pieces of the narratives that identify stand, and how many of the narratives are in the text: those of patients,
-/// practitioners and places are not read, nor those of a message that is withdrawn.
+/// Returns the positions of the identifying pieces, and the number of narratives in the text: those of
+/// patients, practitioners and places are not read, nor those of a withdrawn message.
 fn placed(text: &str, narratives: &[Vec<(String, bool)>]) -> (Vec<std::ops::Range<usize>>, usize) {
     let (mut from, mut read, mut all) = (0, 0, Vec::new());
     for narrative in narratives {
