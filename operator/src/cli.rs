@@ -200,7 +200,7 @@ impl Shard {
             .and_then(|(this, of)| Some((this.parse().ok()?, of.parse().ok()?)));
         match parts {
             Some((this, of)) if this < of => Ok(Self { this, of }),
-            _ => Err("give it as I/N, I from 0 to N - 1, as in `0/4`".to_owned()),
+            _ => Err("expected I/N with I from 0 to N - 1, such as `0/4`".to_owned()),
         }
     }
 }

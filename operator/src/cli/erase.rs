@@ -56,7 +56,9 @@ pub(crate) struct EraseArgs {
 fn reason(text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.is_empty() || text.chars().count() > LONGEST || text.chars().any(char::is_control) {
-        return Err(format!("give 1 to {LONGEST} printable characters on one line"));
+        return Err(format!(
+            "expected 1 to {LONGEST} printable characters on one line"
+        ));
     }
     Ok(text.to_owned())
 }

@@ -231,7 +231,8 @@ fn report(outcome: &Outcome, json: bool) -> anyhow::Result<()> {
     if outcome.is_mostly_quarantined() {
         return Err(Coded(
             Failure::Quarantined,
-            "more than half of the records are quarantined again; docs/quarantine.md says what to do about each code".to_owned(),
+            "more than half of the records are quarantined again; docs/quarantine.md explains each code"
+                .to_owned(),
         )
         .into());
     }

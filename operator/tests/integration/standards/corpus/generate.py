@@ -1,9 +1,8 @@
-"""Writes the corpus: a JSON object a line, `{"format", "kind", "version", "payload", "gold"}`. The same seed gives the same bytes.
+"""Writes the corpus: one JSON object per line, `{"format", "kind", "version", "payload", "gold"}`. The same seed gives the same bytes.
 
     python generate.py [SEED]
 
-`gold` lists the narratives, and the pieces of each in their order, each with whether it identifies somebody; null where there is
-no narrative.
+`gold` lists the narratives as pieces in order, each with whether it identifies somebody; null without narrative.
 """
 
 import json

@@ -1,7 +1,7 @@
 """HL7 v2 messages from the message structures, segments, data types and tables of `hl7apy`, for versions 2.3 to 2.6.
 
-Each required segment, field and component has a value, each optional one has with some probability. Two are left out:
-DSC and ADD, which say that the message is a piece of one, with MSH-14, which says the same.
+Every required segment, field and component has a value, and each optional one with some probability. DSC, ADD and MSH-14
+are left out, since they mark the message as a fragment.
 """
 
 import importlib
@@ -9,7 +9,7 @@ import importlib
 import invent
 
 VERSIONS = ["2.3", "2.3.1", "2.4", "2.5", "2.5.1", "2.6"]
-# Trigger events and the structure that each has (HL7 v2.5.1, appendix A, table 0354).
+# Trigger events by structure (HL7 v2.5.1, appendix A, table 0354).
 EVENTS = """ADT_A01:A01,A04,A08,A13 ADT_A02:A02 ADT_A03:A03 ADT_A05:A05,A14,A28,A31 ADT_A06:A06,A07 ADT_A09:A09,A10,A11
 ADT_A12:A12 ADT_A15:A15 ADT_A16:A16 ADT_A17:A17 ADT_A18:A18 ADT_A20:A20 ADT_A21:A21,A22,A23,A25,A26,A27,A29 ADT_A24:A24 ADT_A30:A34
 ADT_A37:A37 ADT_A38:A38 ADT_A39:A39,A40,A41,A42 ADT_A43:A43 ADT_A45:A45 ADT_A50:A50,A51 ADT_A54:A54 ADT_A60:A60 ADT_A61:A61,A62
@@ -23,7 +23,7 @@ VXU_V04:V04 VXQ_V01:V01 REF_I12:I12,I13,I14,I15 RRI_I12:I12 PPR_PC1:PC1,PC2,PC3 
 MFN_M02:M02 MFN_M04:M04 MFN_M05:M05 MFK_M01:M02 PMU_B01:B01 QBP_Q21:Q22,Q23,K22 RSP_K21:K22 RSP_K23:K23 QRY_A19:A19 ADR_A19:A19
 QRY_R02:R02 ORF_R04:R04 ACK:A01 CRM_C01:C01 CSU_C09:C09"""
 IN_PIECES = {"DSC", "ADD"}
-# Stands for whatever segment the sites agree on.
+# A placeholder for a segment that the sites agree on.
 ANY_SEGMENT = {"ANYHL7SEGMENT", "ANYZSEGMENT", "Hxx", "HXX", "ZXX", "Zxx", "MF", "anyHL7Segment", "anyZSegment"}
 LEFT_OUT = {"MSH_14", "MSH_18", "MSH_20"}
 TABLES = importlib.import_module("hl7apy.v2_5_1.tables").TABLES
@@ -43,7 +43,7 @@ def escaped(text):
 
 
 class Message:
-    """One message being written."""
+    """A message under construction."""
 
     def __init__(self, rng, version, code, trigger, structure):
         self.rng, self.version, self.code, self.trigger, self.structure = rng, version, code, trigger, structure
@@ -52,7 +52,7 @@ class Message:
         self.lines = []
 
     def code_of(self, table):
-        """A code of the table; of one that sites define, an invented code."""
+        """Returns a code of the table; an invented one for a table that sites define."""
         codes = TABLES.get(table, ("", ()))[1]
         codes = [one for one in codes if one.isascii() and len(one) <= 12 and "..." not in one]
         return escaped(self.rng.choice(codes)) if codes else f"S{self.rng.randrange(1, 9)}"
@@ -90,7 +90,7 @@ class Message:
         return escaped(rng.choice(["Routine", "Ward 4", "See chart", "Left", "A7", "Morning"]))
 
     def value(self, node, depth, required):
-        """A field or a component: `(shape, children, data type, long name, table, length)` in the tables of hl7apy."""
+        """Returns a field or a component: `(shape, children, data type, long name, table, length)` in the tables of hl7apy."""
         rng = self.rng
         children, kind, name, table = node[1], node[2], node[3], node[4]
         if kind in ("CX", "CK") and depth == 0:
@@ -126,7 +126,7 @@ class Message:
         return ("^" if depth == 0 else "&").join(parts)
 
     def field(self, name, node, low, high):
-        """A field's repetitions."""
+        """Returns a field's repetitions."""
         rng = self.rng
         fixed = {"MSH_3": "SCRIBE", "MSH_4": "NORTHGATE", "MSH_5": "STORE", "MSH_6": "NORTHGATE", "MSH_7": self.stamp(),
                  "MSH_10": "C" + invent.number(rng, 7), "MSH_11": "P", "MSH_12": self.version, "EVN_1": self.trigger,
@@ -195,7 +195,7 @@ class Message:
 
 
 def events():
-    """Each trigger event: message code, event, structure."""
+    """Returns each trigger event: message code, event, structure."""
     for entry in EVENTS.split():
         structure, triggers = entry.split(":")
         for trigger in triggers.split(","):
@@ -203,7 +203,7 @@ def events():
 
 
 def messages(rng, rounds):
-    """Messages of every event, in as many versions as have its structure; in each round other values."""
+    """Returns messages of every event, in all versions that have its structure; each round has other values."""
     for _ in range(rounds):
         for code, trigger, structure in events():
             versions = [one for one in VERSIONS if structure in structures(one)]

@@ -40,7 +40,7 @@ UNITS = [("mm[Hg]", "mmHg"), ("mg/dL", "mg/dL"), ("kg", "kg"), ("cm", "cm"), ("/
 
 
 def person(rng):
-    """A given name, a middle initial and a family name."""
+    """Returns a given name, a middle initial and a family name."""
     return rng.choice(GIVEN), rng.choice("ABCDEFGHJKLMNPRSTVW"), rng.choice(FAMILY)
 
 

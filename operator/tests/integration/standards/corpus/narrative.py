@@ -1,7 +1,7 @@
-"""Generated narrative (`Narrative.status` generated) in the styles of servers, with what of it identifies somebody.
+"""Generated narrative (`Narrative.status` generated) in the styles of servers, with its identifying pieces.
 
-Each style renders rows of a label and values. A piece of a value is a pair of its text and whether it identifies: names, ids,
-dates, addresses, telephones. Everything else is a heading, a code's display, a unit, a number, or a sentence.
+Each style renders rows of a label and values. A piece of a value is a pair of its text and whether it identifies somebody:
+names, ids, dates, addresses, telephone numbers. Everything else is a heading, a code's display, a unit, a number, or a sentence.
 """
 
 import html
@@ -13,13 +13,13 @@ DATE = re.compile(r"^\d{4}-\d{2}-\d{2}")
 
 
 def words(name):
-    """An element's name as a heading: birthDate is "Birth Date"."""
+    """Returns an element's name as a heading: birthDate is "Birth Date"."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z0-9])", " ", name)
     return spaced[:1].upper() + spaced[1:]
 
 
 def pieces(name, value, kind):
-    """How a value is written: pieces of text, each with whether it identifies."""
+    """Renders a value as pieces of text, each with whether it identifies."""
     if isinstance(value, bool):
         return [(str(value).lower(), False)]
     if isinstance(value, (int, float)):
@@ -78,20 +78,20 @@ def pieces(name, value, kind):
 
 
 def named(value):
-    """A name, without the title before it, which says nothing of who it is."""
+    """Renders a name; its title does not identify."""
     title, _, rest = value.partition(" ")
     return [(title + " ", None), (rest, True)] if title in ("Dr.", "Ms.") else [(value, True)]
 
 
 def looks_named(value):
-    """Whether a string element holds the name of somebody, as the generator writes it."""
+    """Returns whether the generator writes a person's name into a string element."""
     first = value.split(" ")[0]
     return first in invent.GIVEN and value.split(" ")[-1] in invent.FAMILY or value.startswith(("r", "N")) and value[1:].isdigit() or (
         len(value) == 36 and value.count("-") == 4)
 
 
 def rows(resource):
-    """What is shown of a resource: headings and values."""
+    """Returns the shown parts of a resource: headings and values."""
     shown = []
     for name, value in resource.items():
         if name in ("resourceType", "meta", "text", "language", "contained"):
@@ -112,7 +112,7 @@ def written(some):
 
 
 def table(resource, shown):
-    """A table of two columns with a caption, as HAPI's templates write it."""
+    """Renders a table of two columns with a caption, as HAPI's templates do."""
     body = "".join(f"<tr><td>{words(name)}</td><td>{written(some)}</td></tr>" for name, some in shown)
     head = f'<div class="hapiHeaderText">{words(resource["resourceType"])}</div>'
     gold = [(words(resource["resourceType"]), False)]
@@ -120,32 +120,32 @@ def table(resource, shown):
 
 
 def bold(resource, shown):
-    """Paragraphs with headings in bold, as the examples of the standard have them."""
+    """Renders paragraphs with bold headings, as in the standard's examples."""
     body = "".join(f"<p><b>{name}</b>: {written(some)}</p>" for name, some in shown)
     return f"<p><b>Generated Narrative with Details</b></p>{body}", [("Generated Narrative with Details", False)]
 
 
 def definitions(resource, shown):
-    """A list of terms."""
+    """Renders a list of terms."""
     body = "".join(f"<dt>{words(name)}</dt><dd>{written(some)}</dd>" for name, some in shown)
     return f"<h2>{words(resource['resourceType'])}</h2><dl>{body}</dl>", [(words(resource["resourceType"]), False)]
 
 
 def grid(resource, shown):
-    """A table with a row of headings, and a row of values."""
+    """Renders a table with a row of headings and a row of values."""
     head = "".join(f"<th>{words(name)}</th>" for name, _ in shown)
     body = "".join(f"<td>{written(some)}</td>" for _, some in shown)
     return f"<table><thead><tr>{head}</tr></thead><tbody><tr>{body}</tr></tbody></table>", []
 
 
 def items(resource, shown):
-    """A list of items with a colon after each heading."""
+    """Renders a list of items with a colon after each heading."""
     body = "".join(f"<li>{words(name)}: {written(some)}</li>" for name, some in shown)
     return f"<h3>{words(resource['resourceType'])} Summary</h3><ul>{body}</ul>", [(words(resource["resourceType"]) + " Summary", False)]
 
 
 def linked(resource, shown):
-    """A line with a link to the resource."""
+    """Renders a line with a link to the resource."""
     link = f'<a href="{resource["resourceType"]}/{resource["id"]}">{words(resource["resourceType"])}</a>'
     body = "<br/>".join(f"{words(name)}: {written(some)}" for name, some in shown)
     return f"<p>{link}</p><div>{body}</div>", [(words(resource["resourceType"]), False)]
@@ -155,7 +155,7 @@ STYLES = [table, bold, definitions, grid, items, linked]
 
 
 def of(rng, resource):
-    """The `div` of a resource, and its pieces in order: text and whether it identifies."""
+    """Returns the `div` of a resource, and its pieces in order: text and whether it identifies."""
     shown = rows(resource)
     style = rng.choice(STYLES)
     body, gold = style(resource, shown)

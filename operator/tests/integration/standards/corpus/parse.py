@@ -1,8 +1,8 @@
-"""Reads what comes out with parsers that are not ours: `hl7apy` and `hl7` for HL7 v2, the strict models of `fhir.resources` for FHIR.
+"""Reads Lethe's output with independent parsers: `hl7apy` and `hl7` for HL7 v2, the strict models of `fhir.resources` for FHIR.
 
     python parse.py < LINES
 
-Each line is a JSON object `{"format", "kind", "message"}`. Prints each failure, then how many messages of each format were read.
+Each line is a JSON object `{"format", "kind", "message"}`. Prints each failure, then the number of messages read per format.
 """
 
 import collections
@@ -36,14 +36,14 @@ def segments(parsed):
 
 
 MASKED = {"extension": [{"url": "http://hl7.org/fhir/StructureDefinition/data-absent-reason", "valueCode": "masked"}]}
-# What a choice of that type may be.
+# The elements of a choice type.
 STAND_INS = {"String": "x", "Markdown": "x", "Code": "x", "Uri": "urn:x", "Url": "urn:x", "Canonical": "urn:x", "DateTime": "2000",
              "Date": "2000", "Instant": "2000-01-01T00:00:00Z", "Time": "00:00:00", "Boolean": True, "PositiveInt": 1, "Integer": 1,
              "UnsignedInt": 1, "Decimal": 1, "Base64Binary": "eA=="}
 
 
 def with_choices(value):
-    """The resource with values for masked choices. A choice may have an extension for its value (FHIR R4, section 2.6.2), which
+    """Returns the resource with values for masked choices. A choice may have an extension for its value (FHIR R4, section 2.6.2), which
     the models accept of other required elements but not of these."""
     if isinstance(value, list):
         return [with_choices(one) for one in value]
@@ -70,7 +70,7 @@ def read_fhir(line):
 
 
 def every(value):
-    """Each coding of security labels."""
+    """Returns each coding of security labels."""
     if isinstance(value, dict):
         yield from (value.get("meta") or {}).get("security", [])
         for inner in value.values():

@@ -1,7 +1,7 @@
 """FHIR R4B resources from the models of `fhir.resources`: every resource type, with values in the elements of its model.
 
-Each element that the model requires has a value, each other one with some probability. Each resource is read by its strict
-model before it is used.
+Every required element has a value, and each optional one with some probability. The strict model of each resource reads it
+before it is used.
 """
 
 import importlib
@@ -15,7 +15,7 @@ from fhir_core import types as fhirtypes
 import invent
 import narrative
 
-# Base classes, and resources that are no record of anything.
+# Base classes, and resources that record nothing.
 ABSTRACT = {"DomainResource", "Resource"}
 SKIPPED = {"fhir_comments", "extension", "modifierExtension", "implicitRules", "text", "contained", "id", "resource_type", "meta"}
 SYSTEMS = {"loinc": "http://loinc.org", "snomed": "http://snomed.info/sct", "rxnorm": "http://www.nlm.nih.gov/research/umls/rxnorm",
@@ -23,12 +23,12 @@ SYSTEMS = {"loinc": "http://loinc.org", "snomed": "http://snomed.info/sct", "rxn
 CODES = {"loinc": invent.LOINC, "snomed": invent.SNOMED, "rxnorm": invent.RXNORM, "cvx": invent.CVX, "icd10": invent.ICD10}
 PHRASES = ["Taken with food", "Repeat in two weeks", "Stable since the last visit", "Left side", "No complications",
            "As agreed at discharge", "Fasting"]
-# Enumerations that the models list with "+" for what is left out.
+# Enumerations that the models list in part, with "+" for the rest.
 INCOMPLETE = {"+", "..."}
 
 
 def classes():
-    """The model of each type of resource, by its name."""
+    """Returns the model of each resource type by name."""
     found = {}
     for module in pkgutil.iter_modules(r4b.__path__):
         if module.name.startswith(("test", "fhirtypes")):
@@ -40,7 +40,7 @@ def classes():
 
 
 def parts(annotation):
-    """The type within `Optional` and `List`, and whether it is a list."""
+    """Returns the type within `Optional` and `List`, and whether it is a list."""
     repeats = False
     while True:
         origin = typing.get_origin(annotation)
@@ -55,7 +55,7 @@ def parts(annotation):
 
 
 class Resource:
-    """One resource being written, about a patient whom it may name."""
+    """A resource under construction, about a patient whom it may name."""
 
     def __init__(self, rng, kind, cls, patient, full=0.5):
         self.rng, self.kind, self.cls, self.patient, self.full = rng, kind, cls, patient, full
@@ -108,7 +108,7 @@ class Resource:
         return made
 
     def pick(self, names):
-        """One choice of a type, for instance of `value[x]`; those that a server writes often come more often."""
+        """Returns one choice of a type, for instance of `value[x]`; common ones are more frequent."""
         usual = [name for name in names if name.endswith(("Quantity", "CodeableConcept", "DateTime", "Boolean", "String", "Reference",
                                                           "Period"))]
         return self.rng.choice(usual if usual and self.rng.random() < 0.7 else names)
@@ -130,7 +130,7 @@ class Resource:
         return self.object(cls, depth, path) or self.one_element(cls, depth, path)
 
     def one_element(self, cls, depth, path):
-        """An object that must not be empty although none of its elements is required: it has a primitive one."""
+        """Returns an object without required elements that must not be empty, with a primitive element."""
         for name, field in cls.model_fields.items():
             kind, repeats = parts(field.annotation)
             primitive = typing.get_origin(kind) is typing.Annotated or kind is bool
@@ -264,7 +264,7 @@ class Resource:
 
 
 def a_patient(rng):
-    """Whom resources are about."""
+    """Returns an invented patient, the subject of resources."""
     given, middle, family = invent.person(rng)
     city, state, code = rng.choice(invent.CITIES)
     birth, line, phone, mrn = invent.date(rng, 1940, 2010), invent.street(rng), invent.phone(rng), "M" + invent.number(rng, 7)
@@ -282,13 +282,13 @@ def a_patient(rng):
 
 
 def checked(cls, resource):
-    """The resource, once its strict model has read it."""
+    """Returns the resource after its strict model has read it."""
     cls.model_validate(resource)
     return resource
 
 
 def resource(rng, kind, cls, patient, full=0.5):
-    """A resource of that type that its model accepts."""
+    """Returns a resource of a type that its model accepts."""
     for _ in range(30):
         try:
             return checked(cls, Resource(rng, kind, cls, patient, full).make())
@@ -298,7 +298,7 @@ def resource(rng, kind, cls, patient, full=0.5):
 
 
 def with_text(rng, resource):
-    """The resource with generated narrative, and what of it is an identifier."""
+    """Returns the resource with generated narrative, and its identifying pieces."""
     div, gold = narrative.of(rng, resource)
     return {**resource, "text": {"status": "generated", "div": div}}, gold
 
@@ -325,18 +325,18 @@ def bundle(rng, kind, resources, gold):
 
 
 def all_of(rng, rounds):
-    """Resources of each type, alone and in bundles: name, resource, gold of its narrative."""
+    """Returns resources of each type, alone and in bundles: name, resource, gold of its narrative."""
     all_classes = classes()
     for at in range(rounds):
         for kind, cls in all_classes.items():
             one = resource(rng, kind, cls, a_patient(rng), (0.5, 0.15, 0.85)[at % 3])
-            # The second of each is without narrative, as servers of bulk data write them.
+            # The second of each has no narrative, like the output of bulk data servers.
             if at % 2:
                 yield kind, one, None
             else:
                 one, gold = with_text(rng, one)
                 yield kind, one, [gold]
-    # No model of these is a domain resource: a document, and what an operation takes.
+    # These are not domain resources: a document, and the input of an operation.
     yield "Binary", {"resourceType": "Binary", "id": "b1", "contentType": "text/plain", "data": "U2Vlbi4="}, None
     yield "Parameters", {"resourceType": "Parameters", "parameter": [{"name": "count", "valueInteger": 5}]}, None
     clinical = ["Patient", "Encounter", "Condition", "Observation", "MedicationRequest", "Immunization", "AllergyIntolerance", "Procedure"]
