@@ -1,4 +1,4 @@
-//! Where notes come from and where they go: note formats, sources and sinks.
+//! Sources and sinks of notes, and their formats.
 
 mod authority;
 pub mod emit;

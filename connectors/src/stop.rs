@@ -1,4 +1,4 @@
-//! The request to stop: set once, heard by everything that waits.
+//! The stop request: set once, noticed by everything that waits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// How often a thread that waits looks for a stop.
+/// How often a waiting thread checks for a stop.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A stop that may be requested, and the drain limit that counts from the request. Clones share it.
+/// A stop that may be requested, and the drain limit that starts with the request. Clones share it.
 ///
-/// Instants are those of tokio's clock, so that a test can pause it.
+/// Instants use tokio's clock, so that a test can pause it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -29,7 +29,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// A stop that nobody has requested yet. Work in hand may go on for `drain` after the request.
+    /// Returns a stop that is not requested yet. Work in progress may continue for `drain` after the request.
     #[must_use]
     pub fn new(drain: Duration) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Stop {
         }
     }
 
-    /// The same stop with another drain limit.
+    /// Returns the same stop with another drain limit.
     #[must_use]
     pub fn with_drain(&self, drain: Duration) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Stop {
         }
     }
 
-    /// Requests the stop. A later request changes nothing.
+    /// Requests the stop. Later requests have no effect.
     pub fn request(&self) {
         self.requested.send_if_modified(|requested| {
             let first = requested.is_none();
@@ -56,12 +56,12 @@ impl Stop {
         });
     }
 
-    /// Whether the stop was requested.
+    /// Returns whether the stop was requested.
     pub fn is_requested(&self) -> bool {
         self.requested.borrow().is_some()
     }
 
-    /// When work in hand must be given up; `None` before the request.
+    /// Returns when work in progress must be abandoned; `None` before the request.
     pub fn deadline(&self) -> Option<Instant> {
         self.requested.borrow().map(|requested| requested + self.drain)
     }
@@ -80,7 +80,7 @@ impl Stop {
         }
     }
 
-    /// Runs a future to its end, or until the stop is requested; `None` then.
+    /// Runs a future until it completes, or until the stop is requested; then returns `None`.
     pub async fn or<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
@@ -89,7 +89,7 @@ impl Stop {
         }
     }
 
-    /// Blocks the thread for `time`, or until the stop is requested; true then.
+    /// Blocks the thread for `time`, or until the stop is requested; then returns true.
     pub fn sleep(&self, time: Duration) -> bool {
         let until = std::time::Instant::now() + time;
         while !self.is_requested() {

@@ -338,7 +338,7 @@ fn parse(bytes: &[u8], number: u32) -> Result<Record, String> {
         serde_json::from_slice(bytes).map_err(|_| "it is not a valid erasure record".to_owned())?;
     if record.format != FORMAT {
         return Err(format!(
-            "it has format {}, and this program reads {FORMAT}",
+            "it has format {}, but this program reads {FORMAT}",
             record.format
         ));
     }

@@ -177,7 +177,7 @@ impl FileReport {
         let named = ChainId::parse_notes(&self.file);
         if named.is_some_and(|(chain, first)| chain != footer.chain || first != footer.first) {
             self.unreadable(&format!(
-                "the footer is of {} from offset {}",
+                "the footer belongs to {} from offset {}",
                 footer.chain, footer.first
             ));
         }

@@ -1,25 +1,25 @@
-//! What a registry answers, as Confluent's protocol has it.
+//! The responses of a registry in Confluent's protocol.
 
 use serde::Deserialize;
 
-/// "There is no such schema": the only refusal that is an answer about a schema. Others speak of the address, the login
-/// or the server.
+/// "Schema not found": the only error code that is about a schema. Others concern the URL, the login or the
+/// server.
 pub(super) const NO_SCHEMA: u32 = 40403;
-/// "There is no such subject", "no such version of it".
+/// "Subject not found" and "version not found".
 pub(super) const NO_SUBJECT: [u32; 2] = [40401, 40402];
 
-/// A schema.
+/// A schema in a response.
 #[derive(Deserialize)]
 pub(super) struct Found {
     pub(super) schema: String,
-    /// Left out for Avro.
+    /// Absent for Avro.
     #[serde(rename = "schemaType", default = "avro")]
     pub(super) language: String,
     #[serde(default)]
     pub(super) references: Vec<Named>,
 }
 
-/// A schema that another refers to: under which name, and where the registry has it.
+/// A reference to another schema: its name, and where the registry has it.
 #[derive(Clone, Deserialize)]
 pub(super) struct Named {
     pub(super) name: String,
@@ -27,7 +27,7 @@ pub(super) struct Named {
     pub(super) version: u32,
 }
 
-/// A refusal.
+/// An error response.
 #[derive(Deserialize)]
 pub(super) struct Refused {
     pub(super) error_code: u32,

@@ -1,7 +1,7 @@
 //! A client of a schema registry that speaks Confluent's protocol.
 //!
-//! Requests are made by a thread of the client's own, one after the other: schemas are few and asked for once, and a
-//! lane that waits for one must not need a runtime, nor be inside one.
+//! The client's own thread makes the requests one after another: schemas are few and fetched once, and a lane
+//! that waits for one must not need a runtime, nor run inside one.
 
 use std::collections::HashSet;
 use std::sync::{Arc, mpsc};
@@ -18,31 +18,31 @@ use super::answer::{Found, NO_SCHEMA, NO_SUBJECT, Named, Refused};
 use crate::authority;
 use crate::secret::Secret;
 
-/// The largest answer that is read.
+/// Maximum size of a response.
 const MAX_ANSWER: usize = 4 << 20;
 
-/// How many times the limit of one request a schema may take with those that it refers to.
+/// Limit for one schema with its references, as a multiple of the limit of one request.
 const SCHEMA_REQUESTS: u64 = 3;
 
-/// The most schemas that one refers to, directly and through others.
+/// Maximum number of schemas that one refers to, directly and indirectly.
 const MAX_REFERENCES: usize = 64;
 
-/// A schema that is asked for, until when somebody waits for it, and how they get the answer.
+/// A requested schema id, the deadline of the caller, and the channel for the result.
 type Question = (u32, Instant, mpsc::SyncSender<Result<Schema, SchemaError>>);
 
 /// A schema registry.
 pub struct Registry {
     questions: mpsc::Sender<Question>,
     address: String,
-    /// How long one schema may take with its references, its turn included.
+    /// Limit for one schema with its references, including the time in the queue.
     limit: Duration,
 }
 
 impl Registry {
-    /// Sets a client up. The registry is not asked before the first schema.
+    /// Creates a client. The registry is not contacted before the first schema is needed.
     ///
     /// # Errors
-    /// [`FormatError::Registry`] for settings that cannot be.
+    /// [`FormatError::Registry`] for invalid settings.
     pub fn open(config: &RegistryConfig) -> Result<Self, FormatError> {
         let asker = Asker::new(config)?;
         let address = asker.base.to_string();
@@ -50,7 +50,7 @@ impl Registry {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| bad("url", format!("no client: {error}")))?;
+            .map_err(|error| bad("url", format!("cannot create a client: {error}")))?;
         std::thread::Builder::new()
             .name("schema-registry".to_owned())
             .spawn(move || {
@@ -58,12 +58,12 @@ impl Registry {
                     let left = until.saturating_duration_since(Instant::now());
                     let asking = async { tokio::time::timeout(left, asker.schema(id)).await };
                     if let Ok(answer) = runtime.block_on(asking) {
-                        // Nobody waits any more if the program is ending.
+                        // The receiver is gone if the program is ending.
                         drop(reply.send(answer));
                     }
                 }
             })
-            .map_err(|error| bad("url", format!("no thread for its client: {error}")))?;
+            .map_err(|error| bad("url", format!("cannot start a thread for the client: {error}")))?;
         let limit = Duration::from_secs(config.timeout_seconds.saturating_mul(SCHEMA_REQUESTS));
         Ok(Self {
             questions,
@@ -81,7 +81,7 @@ impl Schemas for Registry {
         self.questions.send((id, until, reply)).map_err(|_| gone())?;
         let late = |_| {
             Unavailable::new(format!(
-                "schema registry {}: does not answer in time",
+                "schema registry {}: does not respond in time",
                 self.address
             ))
         };
@@ -99,14 +99,14 @@ fn bad(key: &'static str, why: impl Into<String>) -> FormatError {
     FormatError::Registry { key, why: why.into() }
 }
 
-/// How a request shows who asks.
+/// The login of a request.
 enum Login {
     None,
     Password(String, Secret),
     Token(Secret),
 }
 
-/// Makes the requests.
+/// Sends the requests.
 struct Asker {
     client: Client,
     base: Url,
@@ -117,10 +117,10 @@ impl Asker {
     fn new(config: &RegistryConfig) -> Result<Self, FormatError> {
         let mut base = Url::parse(&config.url).map_err(|error| bad("url", error.to_string()))?;
         if !base.username().is_empty() || base.password().is_some() {
-            return Err(bad("url", "write the login as `user` and `password`"));
+            return Err(bad("url", "set the login with `user` and `password`"));
         }
         if base.query().is_some() || base.fragment().is_some() {
-            return Err(bad("url", "give the address up to its path, without `?` and `#`"));
+            return Err(bad("url", "set the URL without `?` and `#`"));
         }
         match base.scheme() {
             "https" => {}
@@ -140,15 +140,12 @@ impl Asker {
             (None, None, None) => Login::None,
             (Some(user), Some(password), None) => Login::Password(user, password),
             (None, None, Some(token)) => Login::Token(token),
-            (_, _, Some(_)) => return Err(bad("token", "is instead of `user` and `password`")),
+            (_, _, Some(_)) => return Err(bad("token", "cannot be combined with `user` and `password`")),
             _ => {
-                return Err(bad(
-                    "user",
-                    "`user` and `password` go together and may not be empty",
-                ));
+                return Err(bad("user", "set both `user` and `password`, not empty"));
             }
         };
-        // So that what is appended follows the last part and does not replace it.
+        // An appended path must follow the last part instead of replacing it.
         if let Ok(mut path) = base.path_segments_mut() {
             path.pop_if_empty();
         }
@@ -158,7 +155,7 @@ impl Asker {
         let mut client = Client::builder()
             .user_agent("lethe")
             .default_headers(headers)
-            // A login must not follow to another address.
+            // A redirect must not send the login to another address.
             .redirect(redirect::Policy::none())
             .connect_timeout(Duration::from_secs(config.connect_timeout_seconds))
             .timeout(Duration::from_secs(config.timeout_seconds));
@@ -173,17 +170,17 @@ impl Asker {
         Ok(Self { client, base, login })
     }
 
-    /// The schema of that id, with what it refers to.
+    /// Fetches the schema with that id and its references.
     async fn schema(&self, id: u32) -> Result<Schema, SchemaError> {
         let found = match self.ask(&["schemas", "ids", &id.to_string()]).await? {
             Ok(found) => found,
             Err(NO_SCHEMA) => return Err(SchemaError::NotFound),
-            Err(code) => return Err(self.away(format!("refuses with error {code}")).into()),
+            Err(code) => return Err(self.away(format!("responds with error {code}")).into()),
         };
         let mut references = Vec::new();
         let mut met = HashSet::new();
-        // Depth first, each before those that need it: `open` holds what is still to be asked for, and what was and
-        // waits for its own references to come first.
+        // Depth first, each schema before those that need it: `open` holds references still to be fetched,
+        // and schemas that wait for their own references.
         let mut open: Vec<Step> = found.references.into_iter().rev().map(Step::Ask).collect();
         while let Some(step) = open.pop() {
             let named = match step {
@@ -193,13 +190,13 @@ impl Asker {
                 }
                 Step::Ask(named) => named,
             };
-            // The same name twice is the same schema, by whichever way it is reached.
+            // The same name means the same schema, however it is reached.
             if !met.insert(named.name.clone()) {
                 continue;
             }
             if met.len() > MAX_REFERENCES {
                 return Err(SchemaError::Unusable(format!(
-                    "it refers to over {MAX_REFERENCES} others"
+                    "it refers to more than {MAX_REFERENCES} others"
                 )));
             }
             let inner = self.reference(&named).await?;
@@ -231,19 +228,19 @@ impl Asker {
                 "it refers to version {version} of {}, which the registry does not have",
                 named.subject
             ))),
-            Err(code) => Err(self.away(format!("refuses with error {code}")).into()),
+            Err(code) => Err(self.away(format!("responds with error {code}")).into()),
         }
     }
 
-    /// Asks for what lies at a path. The inner error is the code of an answer that says that it is not there.
+    /// Requests a path. The inner error is the code of a "not found" response.
     async fn ask(&self, path: &[&str]) -> Result<Result<Found, u32>, SchemaError> {
         let mut url = self.base.clone();
-        // Cannot fail: http and https addresses have paths.
+        // Cannot fail: http and https URLs have paths.
         if let Ok(mut parts) = url.path_segments_mut() {
             parts.extend(path);
         }
         if path.first() == Some(&"subjects") {
-            // A subject that was deleted still has the schemas that records were written with.
+            // A deleted subject still has the schemas that records were written with.
             url.set_query(Some("deleted=true"));
         }
         let sent = self.signed(self.client.get(url)).send().await;
@@ -253,8 +250,12 @@ impl Asker {
         while let Some(part) = response.chunk().await.map_err(|error| self.away(cause(error)))? {
             if body.len() + part.len() > MAX_ANSWER {
                 return match status {
-                    StatusCode::OK => Err(SchemaError::Unusable(format!("it is over {MAX_ANSWER} bytes"))),
-                    _ => Err(self.away(format!("answers {status} at great length")).into()),
+                    StatusCode::OK => Err(SchemaError::Unusable(format!(
+                        "it has more than {MAX_ANSWER} bytes"
+                    ))),
+                    _ => Err(self
+                        .away(format!("responds {status} with more than {MAX_ANSWER} bytes"))
+                        .into()),
                 };
             }
             body.extend_from_slice(&part);
@@ -262,18 +263,19 @@ impl Asker {
         match status {
             StatusCode::OK => serde_json::from_slice(&body)
                 .map(Ok)
-                .map_err(|_| self.away("answers what is no schema: check `url`").into()),
+                .map_err(|_| self.away("responds without a schema; check `url`").into()),
             StatusCode::NOT_FOUND => match serde_json::from_slice::<Refused>(&body) {
                 Ok(Refused { error_code }) if error_code == NO_SCHEMA || NO_SUBJECT.contains(&error_code) => {
                     Ok(Err(error_code))
                 }
-                // Whoever answers so is no registry, or not at this path: no schema's fault.
+                // Such a response does not come from a registry at this path, so it does not concern the
+                // schema.
                 _ => Err(self
-                    .away("answers 404, not as a registry does: check `url`")
+                    .away("responds 404, but not as a registry does; check `url`")
                     .into()),
             },
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                let why = format!("refuses the login ({status}): check `user` and `password`, or `token`");
+                let why = format!("refuses the login ({status}); check `user` and `password`, or `token`");
                 Err(self.away(why).into())
             }
             _ => Err(self.away(format!("answers {status}")).into()),
@@ -293,16 +295,16 @@ impl Asker {
     }
 }
 
-/// What is left to be done for a schema's references.
+/// A step in resolving a schema's references.
 enum Step {
     Ask(Named),
     Done(Reference),
 }
 
-/// The innermost cause, which is what helps: outer ones say that a request failed.
+/// Returns the innermost cause, since outer ones only say that a request failed.
 fn cause(error: reqwest::Error) -> String {
     if error.is_timeout() {
-        return "does not answer in time".to_owned();
+        return "does not respond in time".to_owned();
     }
     let error = error.without_url();
     let mut innermost: &dyn std::error::Error = &error;

@@ -1,4 +1,4 @@
-//! The schemas of a registry, over HTTP: what a note format of [`lethe_format`] asks for by id.
+//! Fetches the schemas that a note format of [`lethe_format`] requests by id from a registry over HTTP.
 
 mod answer;
 mod client;
@@ -10,11 +10,11 @@ use lethe_format::{Format, FormatConfig, FormatError};
 
 pub use client::Registry;
 
-/// The decoder that a configuration asks for, with a client of its registry if it names one. The registry is not asked
-/// before the first record.
+/// Returns the decoder for a configuration, with a client of its registry if it has one. The registry is not
+/// contacted before the first record.
 ///
 /// # Errors
-/// What is wrong with the configuration.
+/// The error in the configuration.
 pub fn build(config: &FormatConfig) -> Result<Box<dyn Format>, FormatError> {
     config.build_with(&open)
 }

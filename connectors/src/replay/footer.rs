@@ -1,4 +1,4 @@
-//! What a replayed part says of itself: key-value pairs in its Parquet footer.
+//! The footer of a replayed part: key-value pairs in its Parquet file.
 
 use std::collections::HashMap;
 
@@ -8,47 +8,48 @@ use super::ReplayName;
 use crate::sink::{ChainError, ChainId, FORMAT, Fingerprints, is_digest, read_metadata};
 use crate::store::Store;
 
-/// All that the footer of a replayed part says.
+/// The fields of a replayed part's footer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayFooter {
-    /// Which part it is.
+    /// The part's name.
     pub name: ReplayName,
-    /// Identifies this attempt to write the part among all others.
+    /// Uniquely identifies this attempt to write the part.
     pub commit: String,
-    /// SHA-256 of the notes file, hex, as it was when its records were run again.
+    /// SHA-256 of the notes file when its records were replayed, hex.
     pub original_digest: String,
-    /// SHA-256 of the part before it, hex; none in the first part of a notes file.
+    /// SHA-256 of the previous part, hex; `None` in the first part of a notes file.
     pub previous: Option<String>,
-    /// Digest of the configuration: what is quarantined again under it need not be tried again under it.
+    /// Digest of the configuration: records that are quarantined again under it need not be replayed under it
+    /// again.
     pub attempt: String,
     /// Offset of the first row.
     pub first: i64,
     /// The offset after the last row.
     pub next: i64,
-    /// Rows that are notes now.
+    /// Number of rows that are notes now.
     pub notes: u64,
-    /// Rows that are tombstones now.
+    /// Number of rows that are tombstones now.
     pub tombstones: u64,
-    /// Rows that are messages without narrative now.
+    /// Number of rows that are messages without narrative now.
     pub structured: u64,
-    /// Rows that are quarantined again.
+    /// Number of rows that are quarantined again.
     pub quarantined: u64,
-    /// Rows that an erasure emptied.
+    /// Number of rows that an erasure emptied.
     pub erased: u64,
-    /// Notes that a human should look at.
+    /// Number of notes flagged for review.
     pub review: u64,
     /// The audit file and its SHA-256, hex, unless nothing was redacted.
     pub audit: Option<(String, String)>,
-    /// Rows of the audit file.
+    /// Number of rows of the audit file.
     pub audit_rows: u64,
-    /// Rows of the audit file that are of fields of messages, not of redacted spans.
+    /// Number of audit rows that belong to fields of messages, not to redacted spans.
     pub audit_fields: u64,
-    /// What the content follows from.
+    /// The fingerprints of the content.
     pub fingerprints: Fingerprints,
 }
 
 impl ReplayFooter {
-    /// A footer that counts nothing, of the first part of a chain without a name.
+    /// Returns a footer without counts, for the first part of an unnamed chain.
     pub(super) fn empty() -> Self {
         Self {
             name: ReplayName {
@@ -75,17 +76,17 @@ impl ReplayFooter {
         }
     }
 
-    /// Rows of the part.
+    /// Returns the number of rows.
     pub const fn rows(&self) -> u64 {
         self.replayed() + self.quarantined + self.erased
     }
 
-    /// Rows that are quarantined no longer.
+    /// Returns the number of rows that are no longer quarantined.
     pub const fn replayed(&self) -> u64 {
         self.notes + self.tombstones + self.structured
     }
 
-    /// The pairs to be written.
+    /// Returns the pairs to write.
     pub(super) fn to_pairs(&self) -> Vec<KeyValue> {
         let pair = |key: &str, value: String| KeyValue::new(format!("lethe.{key}"), value);
         let mut pairs = vec![
@@ -132,7 +133,7 @@ impl ReplayFooter {
         ]
     }
 
-    /// Reads the pairs of the part of that name and checks them against one another.
+    /// Reads the pairs of the part with that name and checks their consistency.
     fn from_metadata(name: ReplayName, metadata: &ParquetMetaData) -> Result<Self, String> {
         let file = metadata.file_metadata();
         let pairs: HashMap<&str, &str> = file
@@ -142,7 +143,7 @@ impl ReplayFooter {
             .filter_map(|pair| Some((pair.key.strip_prefix("lethe.")?, pair.value.as_deref()?)))
             .collect();
         let find = |key: &str| pairs.get(key).map(|value| (*value).to_owned());
-        let text = |key: &str| find(key).ok_or_else(|| format!("the footer has no lethe.{key}"));
+        let text = |key: &str| find(key).ok_or_else(|| format!("the footer lacks lethe.{key}"));
         let count = |key: &str| {
             let number = text(key)?.parse::<u64>();
             number.map_err(|_| format!("lethe.{key} of the footer is not a count"))
@@ -158,7 +159,7 @@ impl ReplayFooter {
         };
         let format = count("format")?;
         if format != u64::from(FORMAT) {
-            return Err(format!("it has format {format}, and this program reads {FORMAT}"));
+            return Err(format!("it has format {format}, but this program reads {FORMAT}"));
         }
         let footer = Self {
             commit: text("commit")?,
@@ -193,10 +194,10 @@ impl ReplayFooter {
         let counted = kinds.into_iter().try_fold(0_u64, u64::checked_add);
         let rows = u64::try_from(file.num_rows()).ok();
         let checks = [
-            (is_named, "the footer is of another notes file or number"),
+            (is_named, "the footer belongs to another notes file or number"),
             (
                 counted.is_some() && counted == rows && rows == Some(count("rows")?),
-                "its rows do not add up to what its footer counts",
+                "its rows do not add up to the counts in its footer",
             ),
             (
                 footer.name.first <= footer.first && footer.first < footer.next,
@@ -204,19 +205,22 @@ impl ReplayFooter {
             ),
             (
                 footer.previous.is_some() == (footer.name.number > 0),
-                "the first part names a part before it, or a later one does not",
+                "the first part refers to a previous part, or a later one does not",
             ),
             (
                 // An erasure may leave an audit file without rows.
                 footer.audit.is_some() == (footer.audit_rows > 0)
                     || (footer.erased > 0 && footer.audit_rows == 0),
-                "audit rows without an audit file, or the reverse",
+                "it has audit rows without an audit file, or the reverse",
             ),
             (
                 footer.audit_fields <= footer.audit_rows,
-                "more audit rows of fields than audit rows",
+                "it has more audit rows of fields than audit rows",
             ),
-            (footer.review <= footer.notes, "more notes to review than notes"),
+            (
+                footer.review <= footer.notes,
+                "it has more notes to review than notes",
+            ),
         ];
         match checks.into_iter().find(|(sound, _)| !sound) {
             Some((_, why)) => Err(why.to_owned()),
@@ -228,8 +232,8 @@ impl ReplayFooter {
 /// Reads the footer of a replayed part.
 ///
 /// # Errors
-/// [`ChainError::Stray`] if it is not named as one, [`ChainError::Footer`] if its footer cannot be read or contradicts its
-/// name, or the store's error.
+/// [`ChainError::Stray`] if its name is not that of a part, [`ChainError::Footer`] if its footer cannot be
+/// read or contradicts its name, or the store's error.
 pub async fn read_replay(store: &dyn Store, path: &str) -> Result<ReplayFooter, ChainError> {
     let name = ReplayName::parse(path).ok_or_else(|| ChainError::Stray { name: path.into() })?;
     let metadata = read_metadata(store, path).await?.0;

@@ -2,10 +2,10 @@
 
 use crate::sink::ChainId;
 
-/// What stands before the folders of a chain.
+/// The prefix of a chain's folders.
 const PREFIX: &str = "replayed/";
 
-/// Which replayed part of which notes file.
+/// Identifies a replayed part of a notes file.
 ///
 /// ```
 /// use lethe_connectors::replay::ReplayName;
@@ -33,17 +33,17 @@ impl ReplayName {
     /// The folder of the audit files of all replayed parts.
     pub const AUDIT_FOLDER: &str = "replayed/audit";
 
-    /// The folder of the replayed parts of a chain.
+    /// Returns the folder of a chain's replayed parts.
     pub fn folder(chain: &ChainId) -> String {
         format!("{PREFIX}{}", chain.notes_folder())
     }
 
-    /// The notes file that the part belongs to.
+    /// Returns the notes file that the part belongs to.
     pub fn original(&self) -> String {
         self.chain.notes_name(self.first)
     }
 
-    /// The name of the part.
+    /// Returns the part's file name.
     pub fn path(&self) -> String {
         format!(
             "{}/{:020}-{:06}.parquet",
@@ -53,7 +53,7 @@ impl ReplayName {
         )
     }
 
-    /// The name of the audit file of that attempt to write the part.
+    /// Returns the name of the audit file for that attempt to write the part.
     pub fn audit_path(&self, commit: uuid::Uuid) -> String {
         let folder = self.chain.audit_folder();
         format!(
@@ -62,11 +62,11 @@ impl ReplayName {
         )
     }
 
-    /// The part of this name; the opposite of [`ReplayName::path`], and of nothing else.
+    /// Parses a part's file name; the inverse of [`ReplayName::path`].
     pub fn parse(path: &str) -> Option<Self> {
         let (folder, file) = path.strip_prefix(PREFIX)?.rsplit_once('/')?;
         let (first, number) = file.strip_suffix(".parquet")?.split_once('-')?;
-        // The name of the notes file tells chain and offset, and checks both.
+        // The name of the notes file contains chain and offset, and its parser checks both.
         let (chain, first) = ChainId::parse_notes(&format!("{folder}/{first}.parquet"))?;
         let name = Self {
             chain,
@@ -76,7 +76,7 @@ impl ReplayName {
         (name.path() == path).then_some(name)
     }
 
-    /// The part that an audit file was written for; the opposite of [`ReplayName::audit_path`].
+    /// Parses an audit file's name; the inverse of [`ReplayName::audit_path`].
     pub fn parse_audit(path: &str) -> Option<Self> {
         let (folder, file) = path.strip_prefix(PREFIX)?.rsplit_once('/')?;
         let mut words = file.strip_suffix(".parquet")?.splitn(3, '-');

@@ -1,4 +1,4 @@
-//! A replayed part under construction, and the part that is encoded and not yet written.
+//! Builds and writes replayed parts.
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Int32Type, Int64Type};
@@ -16,7 +16,7 @@ use crate::store::{Store, StoreError, crash};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// A row that is not of the notes file, or not after the row before it. The caller has a fault.
+    /// A row does not belong to the notes file, or does not follow the previous row: a bug of the caller.
     #[error("{part}: offset {offset} does not belong there")]
     OutOfPlace {
         /// The part.
@@ -24,17 +24,17 @@ pub enum ReplayError {
         /// The row's offset.
         offset: i64,
     },
-    /// The rows could not be encoded. The library's own words are left out: they could quote a value.
-    #[error("{part}: Parquet refuses the rows ({why})")]
+    /// The rows could not be encoded. The library's message is dropped, since it could quote a value.
+    #[error("{part}: cannot encode the rows as Parquet ({why})")]
     Encode {
         /// The part.
         part: String,
         /// The kind of the library's error.
         why: &'static str,
     },
-    /// Another replay wrote a part of this name.
+    /// Another replay wrote a part with this name.
     #[error(
-        "{part} was written by another replay at the same time; run this one again, which skips what the other did"
+        "{part} was written by a concurrent replay; run this one again, which skips the records of the other"
     )]
     Lost {
         /// The part.
@@ -52,28 +52,29 @@ impl From<StoreError> for ReplayError {
 }
 
 impl ReplayError {
-    /// Whether the store cannot answer now, so that the same call may succeed later.
+    /// Returns whether the store is unavailable, so that the same call may succeed later.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Chain(ChainError::Store(error)) if error.is_transient())
     }
 }
 
-/// Writes the replayed parts of one notes file, in the order of their numbers.
+/// Writes the replayed parts of one notes file in the order of their numbers.
 pub struct ReplayWriter {
     footer: ReplayFooter,
     rows: Sheet,
     audit: Sheet,
-    /// The least offset that may come next.
+    /// The smallest offset that may follow.
     next: i64,
-    /// The offset after the last of the notes file.
+    /// The offset after the notes file's last.
     end: i64,
 }
 
 impl ReplayWriter {
-    /// A writer that goes on after the parts that the notes file has already. `attempt` is the digest of the configuration.
+    /// Returns a writer that continues after the existing parts of the notes file. `attempt` is the digest of
+    /// the configuration.
     ///
     /// # Errors
-    /// If the notes file or its last part cannot be read.
+    /// An error if the notes file or its last part cannot be read.
     pub async fn open(
         store: &dyn Store,
         candidates: &Candidates,
@@ -104,7 +105,7 @@ impl ReplayWriter {
         })
     }
 
-    /// Takes rows, with the audit of what was redacted in them.
+    /// Adds rows with their audit.
     ///
     /// # Errors
     /// [`ReplayError::OutOfPlace`] or [`ReplayError::Encode`]; the writer must be dropped after either.
@@ -119,17 +120,17 @@ impl ReplayWriter {
         Ok(())
     }
 
-    /// Rows that the next part would have.
+    /// Returns the number of rows of the next part.
     pub const fn rows(&self) -> u64 {
         self.rows.rows()
     }
 
-    /// Size in bytes that the next part would have, nearly.
+    /// Returns the approximate size of the next part in bytes.
     pub fn encoded_bytes(&self) -> u64 {
         self.rows.encoded()
     }
 
-    /// Makes a part of what is held, and goes on with the next number; `None` if nothing is held.
+    /// Seals the buffered rows as a part and continues with the next number; `None` if there are none.
     ///
     /// # Errors
     /// [`ReplayError::Encode`], after which the writer must be dropped.
@@ -165,7 +166,7 @@ impl ReplayWriter {
         Ok(Some(SealedReplay { footer, rows, audit }))
     }
 
-    /// Checks that rows are of the notes file, and come after those before them.
+    /// Checks that rows belong to the notes file and follow the earlier ones.
     fn check(&mut self, record: &RecordBatch) -> Result<(), ReplayError> {
         let chain = &self.footer.name.chain;
         let topics = record.column(0).as_string::<i32>();
@@ -225,7 +226,7 @@ impl std::fmt::Debug for ReplayWriter {
     }
 }
 
-/// A part that is encoded and not yet written.
+/// An encoded part that is not written yet.
 pub struct SealedReplay {
     footer: ReplayFooter,
     rows: Bytes,
@@ -233,24 +234,24 @@ pub struct SealedReplay {
 }
 
 impl SealedReplay {
-    /// What its footer says.
+    /// Returns its footer.
     pub const fn footer(&self) -> &ReplayFooter {
         &self.footer
     }
 
-    /// Its size in bytes, with its audit file.
+    /// Returns its size in bytes, including its audit file.
     pub fn size(&self) -> u64 {
         (self.rows.len() + self.audit.as_ref().map_or(0, |(_, bytes)| bytes.len())) as u64
     }
 
-    /// Writes the audit file, then the part. May be called again after a transient error.
+    /// Writes the audit file, then the part. A caller may retry after a transient error.
     ///
     /// # Errors
-    /// [`ReplayError::Lost`] if another replay wrote a part of this name, or the store's error.
+    /// [`ReplayError::Lost`] if another replay wrote a part with this name, or the store's error.
     pub async fn create(&self, store: &dyn Store) -> Result<(), ReplayError> {
         if let Some((path, bytes)) = &self.audit {
             match store.create(path, bytes.clone()).await {
-                // The name has this attempt's id: what is there was written by it.
+                // The name contains this attempt's id, so an existing file was written by it.
                 Ok(()) | Err(StoreError::Exists(_)) => {}
                 Err(error) => return Err(error.into()),
             }

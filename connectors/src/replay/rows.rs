@@ -1,4 +1,4 @@
-//! What became of the quarantined rows of one notes file, over its replayed parts.
+//! Tracks the quarantined rows of one notes file over its replayed parts.
 
 use std::collections::BTreeMap;
 
@@ -11,33 +11,33 @@ use crate::inspect::columns::{Batches, Wanted};
 use crate::sink::ChainError;
 use crate::store::Store;
 
-/// The quarantined rows of a notes file, in the order of offsets. Holds 32 bytes a row.
+/// The quarantined rows of a notes file in the order of offsets. Holds 32 bytes per row.
 pub(crate) struct Rows {
     states: Vec<State>,
-    /// Distinct codes, which are few.
+    /// The distinct codes, which are few.
     codes: Vec<String>,
 }
 
 struct State {
     offset: i64,
-    /// The place of its code in the list of codes.
+    /// Index of its code in the list of codes.
     code: usize,
-    /// Whether it was run again.
+    /// Whether it was replayed.
     ran: bool,
-    /// Whether the last attempt was made under the present configuration.
+    /// Whether the last attempt was made under the current configuration.
     tried: bool,
-    /// Whether it is quarantined no longer.
+    /// Whether it is no longer quarantined.
     done: bool,
 }
 
 /// A row that is still quarantined.
 pub(crate) struct Waiting<'a> {
     pub(crate) offset: i64,
-    /// Its code, as the last attempt said it.
+    /// Its code in the last attempt.
     pub(crate) code: &'a str,
-    /// Whether it was run again.
+    /// Whether it was replayed.
     pub(crate) ran: bool,
-    /// Whether the last attempt was made under the present configuration.
+    /// Whether the last attempt was made under the current configuration.
     pub(crate) tried: bool,
 }
 
@@ -67,8 +67,8 @@ impl Rows {
         Ok(rows)
     }
 
-    /// Takes in a row of a replayed part: what it says if it is quarantined again, and whether that was under the present
-    /// configuration. False if no quarantined row of this offset was left.
+    /// Adds a row of a replayed part: its error if it is quarantined again, and whether that was under the
+    /// current configuration. Returns false if no quarantined row with this offset was left.
     #[must_use]
     pub(crate) fn update(&mut self, offset: i64, error: Option<&str>, tried: bool) -> bool {
         let found = self.states.binary_search_by_key(&offset, |state| state.offset);
@@ -86,7 +86,7 @@ impl Rows {
         true
     }
 
-    /// The rows that are still quarantined.
+    /// Returns the rows that are still quarantined.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = Waiting<'_>> {
         let states = self.states.iter().filter(|state| !state.done);
         states.map(|state| Waiting {
@@ -108,7 +108,7 @@ impl Rows {
     }
 }
 
-/// Counts one more.
+/// Increments a count.
 pub(crate) fn count(counts: &mut BTreeMap<String, u64>, code: &str) {
     match counts.get_mut(code) {
         Some(count) => *count += 1,
@@ -118,7 +118,7 @@ pub(crate) fn count(counts: &mut BTreeMap<String, u64>, code: &str) {
     }
 }
 
-/// Calls `see` with the offset of each row of a file, and with what the row says if it is quarantined.
+/// Calls `see` with the offset of each row of a file, and with its error if it is quarantined.
 pub(crate) async fn each(
     store: &dyn Store,
     path: &str,
@@ -137,7 +137,7 @@ pub(crate) async fn each(
     Ok(())
 }
 
-/// As [`each`], of a batch that has the columns `offset`, `row_kind` and `error`.
+/// Does the same as [`each`] for a batch with the columns `offset`, `row_kind` and `error`.
 pub(crate) fn each_row(batch: &RecordBatch, see: &mut impl FnMut(i64, Option<&str>)) {
     let offsets = batch["offset"].as_primitive::<Int64Type>().values();
     let kinds = batch["row_kind"].as_string::<i32>();

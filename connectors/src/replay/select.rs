@@ -1,4 +1,4 @@
-//! Which quarantined rows of a dataset are to be run again: by code, by age, and by what became of them before.
+//! Selects the quarantined rows to replay: by code, by age, and by earlier replays.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use super::{ReplayName, read_replay};
 use crate::sink::{ChainError, ChainId, read_link};
 use crate::store::{Store, StoreError};
 
-/// Which rows by what their column `error` says: a code with all its details, or with one field, or one expectation.
+/// Matches rows by their column `error`: by a code with all details, with one field, or with one expectation.
 ///
 /// ```
 /// use lethe_connectors::replay::Code;
@@ -26,7 +26,7 @@ use crate::store::{Store, StoreError};
 pub struct Code(String);
 
 impl Code {
-    /// Whether a row that says this is one.
+    /// Returns whether an error matches.
     pub fn has(&self, error: &str) -> bool {
         let rest = error.strip_prefix(self.0.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
@@ -41,26 +41,23 @@ impl FromStr for Code {
         if names.contains(&Quarantine::code_of(text)) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(format!(
-                "there is no such code; the codes are {}",
-                names.join(", ")
-            ))
+            Err(format!("unknown code; the codes are {}", names.join(", ")))
         }
     }
 }
 
-/// Which quarantined rows are to be run again.
+/// The quarantined rows to replay.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Rows of any of these codes; of every code if there are none.
+    /// Rows with any of these codes; all codes if empty.
     pub codes: Vec<Code>,
-    /// Chains of these topics; of every topic if there are none.
+    /// Chains of these topics; all topics if empty.
     pub topics: Vec<String>,
-    /// Files that were written then or later, by the store's clock.
+    /// Files that were written at or after this time, by the store's clock.
     pub since: Option<SystemTime>,
-    /// Digest of the configuration: rows that were quarantined again under it are left out.
+    /// Digest of the configuration: rows that were quarantined again under it are skipped.
     pub attempt: String,
-    /// Whether these rows are run again all the same.
+    /// Whether to replay those rows all the same.
     pub again: bool,
 }
 
@@ -70,19 +67,19 @@ impl Selection {
     }
 }
 
-/// A notes file and its replayed parts, by their names.
+/// A notes file and its replayed parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotesFile {
     /// The chain.
     pub chain: ChainId,
     /// The first offset.
     pub first: i64,
-    /// The numbers of its replayed parts, ascending.
+    /// The sorted numbers of its replayed parts.
     pub parts: Vec<u32>,
 }
 
 impl NotesFile {
-    /// The part of that number.
+    /// Returns the name of the part with that number.
     pub fn part(&self, number: u32) -> ReplayName {
         ReplayName {
             chain: self.chain.clone(),
@@ -92,22 +89,22 @@ impl NotesFile {
     }
 }
 
-/// The quarantined rows of one notes file that are to be run again.
+/// The quarantined rows of one notes file to replay.
 #[derive(Clone, Debug)]
 pub struct Candidates {
     /// The file.
     pub file: NotesFile,
-    /// The offset after the last of the file.
+    /// The offset after the file's last.
     pub next: i64,
-    /// Their offsets, ascending.
+    /// Their sorted offsets.
     pub offsets: Vec<i64>,
-    /// How many there are by code, as the last attempt said it.
+    /// Their number by the code of the last attempt.
     pub codes: BTreeMap<String, u64>,
-    /// Rows that were quarantined again under the present configuration, and so are left out.
+    /// Number of rows that were quarantined again under the current configuration, and are skipped.
     pub tried: u64,
 }
 
-/// The notes files of a dataset that a selection looks at, by chain and offset.
+/// Returns the selected notes files of a dataset, by chain and offset.
 ///
 /// # Errors
 /// The store's error.
@@ -126,12 +123,12 @@ pub async fn notes_files(store: &dyn Store, selection: &Selection) -> Result<Vec
             first: of.1,
         })
         .collect();
-    // By number rather than by name: `partition=10` sorts before `partition=9`.
+    // By number, since the name `partition=10` sorts before `partition=9`.
     files.sort_by(|a, b| (&a.chain, a.first).cmp(&(&b.chain, b.first)));
     Ok(files)
 }
 
-/// The numbers of the replayed parts of each notes file, which is named by its chain and first offset.
+/// Returns the numbers of the replayed parts of each notes file, by chain and first offset.
 pub(crate) async fn parts(store: &dyn Store) -> Result<BTreeMap<(ChainId, i64), Vec<u32>>, StoreError> {
     let mut parts: BTreeMap<(ChainId, i64), Vec<u32>> = BTreeMap::new();
     for object in store.list(ReplayName::NOTES_FOLDER).await? {
@@ -146,7 +143,7 @@ pub(crate) async fn parts(store: &dyn Store) -> Result<BTreeMap<(ChainId, i64), 
     Ok(parts)
 }
 
-/// The quarantined rows of a notes file that are to be run again. Holds a few bytes a quarantined row.
+/// Returns the quarantined rows of a notes file to replay. Holds a few bytes per quarantined row.
 ///
 /// # Errors
 /// [`ChainError`] if the notes file or one of its replayed parts cannot be read.
@@ -173,7 +170,7 @@ pub async fn candidates(
         let footer = read_replay(store, &path).await?;
         let tried = footer.attempt == selection.attempt;
         let update = |offset, error: Option<&str>| {
-            // A row that has no place is for an inspection to report.
+            // Inspection reports a row without a match.
             let _is_due = rows.update(offset, error, tried);
         };
         each(store, &path, update).await?;

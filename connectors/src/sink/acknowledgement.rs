@@ -1,5 +1,5 @@
-//! Weaker protection that a configuration must ask for by name, so that no setting opens a hole in silence. What was asked for
-//! stands in the footer of every file.
+//! Weaker protection, which a configuration must acknowledge by name so that no setting weakens it silently.
+//! The footer of every file holds the acknowledgements.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,18 +10,18 @@ use super::Fingerprints;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Acknowledgement {
-    /// The rule members alone decide, in the place of the built-in bundle.
+    /// Only the rule members decide, instead of the built-in bundle.
     RulesOnly,
-    /// Nothing decides: notes come out as they went in.
+    /// Nothing is redacted: notes pass unchanged.
     NotRedacted,
-    /// The dataset goes on under a policy that protects less than that of its last file.
+    /// The dataset continues under a policy that protects less than that of its last file.
     WeakerMode,
     /// Codes, surrogates and shifted dates differ from those of the dataset's earlier files.
     NewSurrogates,
 }
 
 impl Acknowledgement {
-    /// The name as it is written.
+    /// Returns the name as it is written.
     pub const fn name(self) -> &'static str {
         match self {
             Self::RulesOnly => "rules-only",
@@ -31,7 +31,7 @@ impl Acknowledgement {
         }
     }
 
-    /// Several as a footer has them: sorted, each once, with commas between. `None` if there are none.
+    /// Formats acknowledgements for a footer: sorted, unique, separated by commas. `None` if there are none.
     pub fn written(several: &[Self]) -> Option<String> {
         let mut several = several.to_vec();
         several.sort_unstable();
@@ -40,14 +40,14 @@ impl Acknowledgement {
         (!names.is_empty()).then(|| names.join(","))
     }
 
-    /// Whether it is among those of a footer.
+    /// Returns whether a footer contains it.
     pub fn is_in(self, fingerprints: &Fingerprints) -> bool {
         let written = fingerprints.acknowledged.as_deref().unwrap_or_default();
         written.split(',').any(|name| name == self.name())
     }
 }
 
-/// How much a mode of 45 CFR 164.514 takes away: the more the higher.
+/// Returns how much a mode of 45 CFR 164.514 removes; a higher number means more.
 pub(super) fn strictness(mode: Option<&str>) -> u8 {
     match mode {
         Some("safe-harbor") => 3,

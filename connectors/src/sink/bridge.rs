@@ -1,4 +1,4 @@
-//! A file without rows that stands for offsets that nobody read, because somebody decided so.
+//! Writes a file without rows for offsets that are given up by decision.
 
 use lethe_core::RedactedBatch;
 
@@ -12,12 +12,13 @@ use crate::store::Store;
 
 const ATTEMPTS: u32 = 5;
 
-/// Bridges the offsets from `from` up to, not including, `to`, for the reason given: the log no longer has them, or
-/// an operator gives them up. The reason stands in the file's footer.
+/// Bridges the offsets from `from` up to and excluding `to`: the log no longer has them, or an operator gives
+/// them up. The file's footer holds the reason.
 ///
 /// # Errors
-/// [`ChainError::Gap`] unless the chain goes on at `from` and `to` lies after it; [`ChainError::WeakerMode`] or
-/// [`ChainError::NewSurrogates`] if the policy departs from the last file's and that is not acknowledged; else as [`SealedFile::upload`].
+/// [`ChainError::Gap`] unless the chain ends at `from` and `to` lies after it; [`ChainError::WeakerMode`] or
+/// [`ChainError::NewSurrogates`] if the policy differs from the last file's without acknowledgement;
+/// otherwise as [`SealedFile::upload`].
 pub async fn bridge(
     store: &dyn Store,
     chain: &ChainId,
@@ -38,7 +39,7 @@ pub async fn bridge(
     }
     let previous = match &tail {
         Some(tail) => {
-            // The file after this one is compared with this one alone.
+            // The next file is compared only with this one.
             tail.check_policy(fingerprints)?;
             Some(digest_whole(store, &tail.file).await?)
         }
@@ -77,8 +78,8 @@ pub async fn bridge(
     loop {
         attempts += 1;
         match sealed.upload(store).await {
-            // The caller has no buffer to keep, and a later call would not know this attempt's file for its own.
-            // Stores wait between their own attempts; this only asks again for an answer that was lost.
+            // The caller has no buffer to keep, and a later call would not recognise this attempt's file.
+            // Stores wait between their own attempts, so this only retries after a lost response.
             Err(CommitError::Transient(_)) if attempts < ATTEMPTS => {}
             done => return done,
         }

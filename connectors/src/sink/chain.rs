@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// The output of one partition of one topic.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct ChainId {
-    /// Topic, or name of an input file.
+    /// Topic, or the name of an input file.
     #[serde(serialize_with = "as_str")]
     pub topic: Arc<str>,
     /// Partition, 0 or more.
@@ -14,7 +14,7 @@ pub struct ChainId {
 }
 
 impl ChainId {
-    /// The chain of a topic's partition.
+    /// Returns the chain of a topic's partition.
     pub fn new(topic: impl Into<Arc<str>>, partition: i32) -> Self {
         Self {
             topic: topic.into(),
@@ -22,34 +22,35 @@ impl ChainId {
         }
     }
 
-    /// The folder of its notes files: `notes/topic=T/partition=P`.
+    /// Returns the folder of its notes files: `notes/topic=T/partition=P`.
     pub fn notes_folder(&self) -> String {
         self.folder("notes")
     }
 
-    /// The folder of its audit files.
+    /// Returns the folder of its audit files.
     pub fn audit_folder(&self) -> String {
         self.folder("audit")
     }
 
-    /// The name of the notes file that begins at this offset.
+    /// Returns the name of the notes file that begins at this offset.
     pub fn notes_name(&self, first: i64) -> String {
         format!("{}/{first:020}.parquet", self.notes_folder())
     }
 
-    /// The name of the audit file of that notes file and that attempt to write it.
+    /// Returns the name of the audit file of that notes file and write attempt.
     pub fn audit_name(&self, first: i64, commit: uuid::Uuid) -> String {
         format!("{}/{first:020}-{commit}.parquet", self.audit_folder())
     }
 
-    /// Chain and first offset of a notes file's name. The opposite of [`ChainId::notes_name`], and of nothing else.
+    /// Parses chain and first offset from a notes file's name; the inverse of [`ChainId::notes_name`].
     pub fn parse_notes(name: &str) -> Option<(Self, i64)> {
         let (chain, file) = Self::parse_folder(name, "notes/")?;
         let first = parse_offset(file.strip_suffix(".parquet")?)?;
         Some((chain, first))
     }
 
-    /// Chain, first offset and attempt of an audit file's name. The opposite of [`ChainId::audit_name`].
+    /// Parses chain, first offset and attempt from an audit file's name; the inverse of
+    /// [`ChainId::audit_name`].
     pub fn parse_audit(name: &str) -> Option<(Self, i64, uuid::Uuid)> {
         let (chain, file) = Self::parse_folder(name, "audit/")?;
         let (first, commit) = file.strip_suffix(".parquet")?.split_once('-')?;
@@ -86,14 +87,14 @@ fn as_str<S: serde::Serializer>(topic: &Arc<str>, serializer: S) -> Result<S::Ok
     serializer.serialize_str(topic)
 }
 
-/// Exactly twenty digits.
+/// Parses exactly twenty digits.
 fn parse_offset(digits: &str) -> Option<i64> {
     let plain = digits.len() == 20 && digits.bytes().all(|b| b.is_ascii_digit());
     plain.then(|| digits.parse().ok()).flatten()
 }
 
-/// Percent-encodes (RFC 3986, section 2.1) all but letters, digits, `.`, `_` and `-`, which are what a Kafka topic's
-/// name may have.
+/// Percent-encodes (RFC 3986, section 2.1) everything except letters, digits, `.`, `_` and `-`, the
+/// characters of Kafka topic names.
 fn encode(topic: &str) -> String {
     use std::fmt::Write as _;
     let mut encoded = String::with_capacity(topic.len());

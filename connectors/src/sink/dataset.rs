@@ -1,4 +1,4 @@
-//! All chains of a dataset, compared with the policy that is to write the next file of one of them.
+//! Compares all chains of a dataset with the policy that will write the next file of one of them.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,19 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use super::{ChainError, ChainId, Fingerprints, read_link};
 use crate::store::Store;
 
-/// Footers that are read at a time.
+/// Number of footers read concurrently.
 const AT_ONCE: usize = 8;
 
-/// Checks that a policy goes on as readers of the dataset expect, against the last file of every chain: a topic or partition
-/// that is new has no file of its own to compare with.
+/// Checks the policy against the last file of every chain, since a new topic or partition has no file of its
+/// own to compare with.
 ///
-/// Files whose footers cannot be read are passed over: `lethe inspect` reports them, and the lane that owns one halts.
+/// Skips files whose footers cannot be read: `lethe inspect` reports them, and the lane of such a chain
+/// halts.
 ///
 /// # Errors
-/// [`ChainError::WeakerMode`] or [`ChainError::NewSurrogates`], unless the configuration acknowledges it, or the store's error.
+/// [`ChainError::WeakerMode`] or [`ChainError::NewSurrogates`] without acknowledgement, or the store's error.
 pub async fn check_dataset(store: &dyn Store, now: &Fingerprints) -> Result<(), ChainError> {
-    // Names are sorted, so the last of each chain stays.
+    // Names are sorted, so the last of each chain remains.
     let names = store.list("notes").await?.into_iter().map(|object| object.name);
     let last: BTreeMap<ChainId, String> = names
         .filter_map(|name| Some((ChainId::parse_notes(&name)?.0, name)))

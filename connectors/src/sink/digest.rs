@@ -1,25 +1,25 @@
-//! What ties a chain's files together: the SHA-256 (FIPS 180-4) of a whole file, as `sha256sum` prints it.
+//! Digests that link a chain's files: the SHA-256 (FIPS 180-4) of a whole file, as `sha256sum` prints it.
 //!
-//! A notes file's footer holds the digest of its audit file and of the notes file before it. So who changes, drops or swaps
-//! an audit file, or any notes file but the last, leaves a chain that contradicts itself; the digest of the last, kept
-//! elsewhere, answers for that one too.
+//! A notes file's footer holds the digests of its audit file and of the previous notes file. So a change,
+//! removal or swap of an audit file, or of any notes file except the last, leaves a chain that contradicts
+//! itself. The digest of the last file, stored elsewhere, covers that one too.
 
 use lethe_core::hex;
 use sha2::{Digest as _, Sha256};
 
 use crate::store::{At, Op, Store, StoreError};
 
-/// Bytes that are asked for at a time.
+/// Bytes per request.
 const CHUNK: u64 = 4 << 20;
-/// Bytes that are hashed before others on the thread get their turn: a third of a millisecond.
+/// Bytes to hash before the task yields: a third of a millisecond.
 const SLICE: usize = 256 << 10;
 
-/// The digest of these bytes, hex.
+/// Returns the digest of these bytes, hex.
 pub(crate) fn digest_of(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// The digest of a file of `size` bytes, read in parts.
+/// Returns the digest of a file of `size` bytes, read in parts.
 ///
 /// # Errors
 /// The store's error; [`StoreError::Other`] if the file is shorter than that.
@@ -31,8 +31,8 @@ pub(crate) async fn digest_file(store: &dyn Store, name: &str, size: u64) -> Res
         if part.is_empty() {
             return Err(StoreError::Other {
                 at: At::new(Op::Read, store.describe(), name),
-                detail: format!("it ends at byte {at} of {size}"),
-                hint: "only an erasure changes files of a chain; if none is at work, find out who changed it"
+                detail: format!("the file ends at byte {at} of {size}"),
+                hint: "only an erasure changes files of a chain; if none is running, find out who changed the file"
                     .into(),
             });
         }
@@ -45,15 +45,15 @@ pub(crate) async fn digest_file(store: &dyn Store, name: &str, size: u64) -> Res
     Ok(hex(&hash.finalize()))
 }
 
-/// The SHA-256 of a file of any size, hex.
+/// Returns the SHA-256 of a file of any size, hex.
 ///
 /// # Errors
-/// The store's error; [`StoreError::Other`] if the file is shorter than its size says.
+/// The store's error; [`StoreError::Other`] if the file is shorter than its size.
 pub async fn digest_whole(store: &dyn Store, name: &str) -> Result<String, StoreError> {
     loop {
         let before = store.look(name).await?;
         let digest = digest_file(store, name, before.size).await;
-        // An erasure may have replaced it between two parts: then these are parts of two files.
+        // If an erasure replaced it between two reads, these are parts of two files.
         if store.look(name).await?.version == before.version {
             return digest;
         }

@@ -1,4 +1,4 @@
-//! Rows to Parquet: how the files are laid out, and what must not stand in their metadata.
+//! Encodes rows as Parquet: the layout of files, and the metadata that they must not contain.
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -16,9 +16,10 @@ use parquet::schema::types::ColumnPath;
 pub struct Encoding {
     /// Zstandard level, 1 to 22; 0 leaves the files uncompressed.
     pub zstd_level: i32,
-    /// Size of a row group's rows in memory, before they are encoded, in bytes. A lane holds so much raw at most.
+    /// Size of a row group's rows in memory before encoding, in bytes. A lane holds at most this much
+    /// unencoded.
     pub row_group_bytes: usize,
-    /// Rows of a row group.
+    /// Number of rows of a row group.
     pub row_group_rows: usize,
 }
 
@@ -34,10 +35,11 @@ impl Default for Encoding {
 }
 
 impl Encoding {
-    /// Statistics would put the least and the greatest value of a column into the file's metadata, where tools show
-    /// them and catalogues copy them. So there are none, but for the columns that only number rows.
+    /// Returns the writer's properties. Statistics would put the minimum and maximum of a column into the
+    /// file's metadata, where tools display and catalogues copy them. So only columns of row numbers have
+    /// them.
     ///
-    /// Columns of free text and of ids get no dictionary: nearly every value is another.
+    /// Columns of free text and ids have no dictionary, since nearly all values differ.
     fn properties(&self, schema: &SchemaRef) -> WriterProperties {
         let compression = match ZstdLevel::try_new(self.zstd_level.min(22)) {
             Ok(level) if self.zstd_level > 0 => Compression::ZSTD(level),
@@ -48,7 +50,7 @@ impl Encoding {
             .set_compression(compression)
             .set_statistics_enabled(EnabledStatistics::None)
             .set_max_row_group_row_count(Some(self.row_group_rows.max(1)))
-            // A page is closed only between such slices of rows: notes can be long.
+            // The writer closes a page only between such slices of rows, and notes can be long.
             .set_write_batch_size(256);
         for name in ["offset", "partition"] {
             builder = builder.set_column_statistics_enabled(ColumnPath::from(name), EnabledStatistics::Page);
@@ -70,10 +72,11 @@ impl Encoding {
     }
 }
 
-/// One Parquet file under construction, in memory.
+/// A Parquet file under construction, in memory.
 ///
-/// Rows are held as they come and encoded a row group at a time. An open row group costs megabytes of compressors and
-/// pages whether it holds much or little, so none stays open: with many lanes that would be most of the memory.
+/// Rows are buffered and encoded one row group at a time. An open row group takes megabytes for compressors
+/// and pages whether it holds much or little, so none stays open: with many lanes they would take most of the
+/// memory.
 pub(crate) struct Sheet {
     schema: SchemaRef,
     encoding: Encoding,
@@ -81,12 +84,12 @@ pub(crate) struct Sheet {
     pending: Vec<RecordBatch>,
     pending_bytes: usize,
     pending_rows: usize,
-    /// The row groups before it.
+    /// The earlier row groups.
     writer: Option<ArrowWriter<Vec<u8>>>,
     rows: u64,
 }
 
-/// How much smaller rows get by encoding, to guess a file's size before it is there.
+/// Assumed compression ratio, to estimate a file's size in advance.
 const SHRINKS: usize = 3;
 
 impl Sheet {
@@ -118,12 +121,12 @@ impl Sheet {
         Ok(())
     }
 
-    /// Rows written.
+    /// Returns the number of rows.
     pub(crate) const fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Bytes of memory held.
+    /// Returns the memory held, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.pending_bytes
             + self
@@ -132,12 +135,12 @@ impl Sheet {
                 .map_or(0, |writer| writer.inner().capacity() + writer.memory_size())
     }
 
-    /// Size that the file would have if it ended here, nearly, less its footer.
+    /// Returns the approximate size of the file if it ended here, without its footer.
     pub(crate) fn encoded(&self) -> u64 {
         (self.pending_bytes / SHRINKS + self.writer.as_ref().map_or(0, ArrowWriter::bytes_written)) as u64
     }
 
-    /// Ends the file with these pairs in its footer, and begins anew.
+    /// Finishes the file with these pairs in its footer, and starts the next one.
     pub(crate) fn finish(&mut self, pairs: Vec<KeyValue>) -> Result<Bytes, ParquetError> {
         self.close_row_group()?;
         let mut writer = match self.writer.take() {
@@ -151,7 +154,7 @@ impl Sheet {
         Ok(writer.into_inner()?.into())
     }
 
-    /// Ends the row group under construction.
+    /// Finishes the current row group.
     pub(crate) fn flush(&mut self) -> Result<(), ParquetError> {
         self.close_row_group()
     }
@@ -179,7 +182,7 @@ impl Sheet {
     }
 }
 
-/// The kind of error alone: the library's text could quote a value.
+/// Returns only the kind of error, since the library's message could quote a value.
 pub(crate) const fn kind(error: &ParquetError) -> &'static str {
     match error {
         ParquetError::NYI(_) => "not supported",

@@ -1,4 +1,4 @@
-//! What can go wrong with a chain. Errors carry names and offsets, never a note's content.
+//! Errors of chains. They carry names and offsets, never a note's content.
 
 use super::Tail;
 use crate::store::StoreError;
@@ -10,23 +10,23 @@ pub enum ChainError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A file among the chain's that is none of them.
-    #[error("{name} is not named as a file of a chain: move it out of the output folder")]
+    /// A file in the chain's folder has another kind of name.
+    #[error("{name} does not have the name of a chain's file; move it out of the output folder")]
     Stray {
         /// The file.
         name: String,
     },
-    /// A file whose footer cannot be read.
+    /// A file's footer cannot be read.
     #[error(
-        "{name}: {why}: not written by this program, or damaged; restore it or ask for help before going on"
+        "{name}: {why}: not written by this program, or damaged; restore it or ask for help before you continue"
     )]
     Footer {
         /// The file.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
-    /// A file that does not begin where the one before it ends.
+    /// A file does not begin at the end of the previous one.
     #[error(
         "the chain is broken: {file} ends before offset {next}, but the file after it is {found}; \
          do not go on before it is known how that came about (`lethe inspect` shows the whole chain)"
@@ -49,15 +49,15 @@ pub enum ChainError {
         file: String,
         /// The identifier that differs.
         field: &'static str,
-        /// As the file has it.
+        /// Its value in the file.
         theirs: String,
-        /// As it is now.
+        /// Its current value.
         ours: String,
     },
     /// The chain was written under a stricter mode than the policy's.
     #[error(
         "{file} was written under mode `{before}`, and the policy's is now `{now}`, which protects less: give the output a new \
-         place, or say `engine.acknowledge = [\"weaker-mode\"]` if readers of the dataset know"
+         place, or set `engine.acknowledge = [\"weaker-mode\"]` if readers of the dataset know"
     )]
     WeakerMode {
         /// The chain's last file.
@@ -67,7 +67,7 @@ pub enum ChainError {
         /// The policy's.
         now: String,
     },
-    /// The chain's codes, surrogates and shifted dates were made in another way, by the same policy.
+    /// The same policy derives the chain's codes, surrogates and shifted dates in another way now.
     #[error(
         "{file} was written by a version of this program whose codes, surrogates and shifted dates differ from this one's under \
          the same policy: give the output a new place and write it again from the start, or set \
@@ -77,86 +77,86 @@ pub enum ChainError {
         /// The chain's last file.
         file: String,
     },
-    /// A gap file that does not fit the chain.
-    #[error("a gap from offset {from} to {to} does not fit: the chain {chain} goes on at {next}")]
+    /// A gap file does not fit the chain.
+    #[error("a gap from offset {from} to {to} does not fit: the chain {chain} continues at {next}")]
     Gap {
         /// The chain.
         chain: String,
-        /// Where it goes on.
+        /// The chain's end.
         next: i64,
-        /// First offset of the gap asked for.
+        /// First offset of the requested gap.
         from: i64,
-        /// Offset after it.
+        /// The offset after it.
         to: i64,
     },
     /// Encoding to Parquet failed.
-    #[error("{chain}: Parquet refuses the rows from offset {first} on ({why})")]
+    #[error("{chain}: cannot encode the rows from offset {first} as Parquet ({why})")]
     Encode {
         /// The chain.
         chain: String,
         /// First offset of the file under construction.
         first: i64,
-        /// The library's error kind.
+        /// The kind of the library's error.
         why: &'static str,
     },
-    /// A file was sealed and there is no receipt for it yet.
-    #[error("{chain}: the file before this one has no receipt yet")]
+    /// A sealed file has no receipt yet.
+    #[error("{chain}: the previous file has no receipt yet")]
     NoReceipt {
         /// The chain.
         chain: String,
     },
 }
 
-/// Why rows were not taken. The caller has a fault: the rows do not belong after those before them.
+/// Why rows were rejected. This is a bug of the caller: the rows do not follow the earlier ones.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PushError {
-    /// Rows of another topic or partition.
-    #[error("{chain}: row {row} is of another topic or partition")]
+    /// The rows belong to another topic or partition.
+    #[error("{chain}: row {row} belongs to another topic or partition")]
     WrongChain {
         /// The chain.
         chain: String,
-        /// The row of the batch.
+        /// The row's index in the batch.
         row: usize,
     },
-    /// Offsets that do not increase, or lie before the next one expected.
-    #[error("{chain}: offset {found} where {expected} or a later one is due")]
+    /// The offsets do not increase, or lie before the expected one.
+    #[error("{chain}: offset {found} instead of {expected} or a later one")]
     OutOfOrder {
         /// The chain.
         chain: String,
-        /// Least offset that could come.
+        /// The smallest acceptable offset.
         expected: i64,
-        /// Offset that came.
+        /// The actual offset.
         found: i64,
     },
-    /// An audit row of an offset that is not in the batch.
-    #[error("{chain}: an audit row is of offset {offset}, which is not in its batch")]
+    /// An audit row has an offset that is not in the batch.
+    #[error("{chain}: an audit row has offset {offset}, which is not in its batch")]
     StrayAudit {
         /// The chain.
         chain: String,
         /// The offset.
         offset: i64,
     },
-    /// Encoding failed. The buffer is of no more use: drop the writer and open the chain again.
+    /// Encoding failed. The buffer is unusable: drop the writer and reopen the chain.
     #[error(transparent)]
     Encode(ChainError),
 }
 
-/// Why a commit gave no receipt.
+/// Why a commit returned no receipt.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {
-    /// Another writer's file has the name. Drop the writer with its buffer and open the chain again: nothing is lost,
-    /// the offsets were never released.
+    /// Another writer's file has the name. Drop the writer with its buffer and reopen the chain: nothing is
+    /// lost, since the offsets were never released.
     #[error("{} was committed by another writer, up to offset {}", tail.file, tail.next)]
     Lost {
-        /// The chain's tail as it is now.
+        /// The current tail of the chain.
         tail: Box<Tail>,
     },
-    /// The store cannot now. The buffer is kept: commit again.
+    /// The store is unavailable. The buffer is kept: retry the commit.
     #[error(transparent)]
     Transient(StoreError),
-    /// Trying again does not help.
+    /// A retry does not help.
     #[error(transparent)]
     Fatal(ChainError),
 }

@@ -1,25 +1,26 @@
-//! What the rows of a file follow from, besides the notes: settings, bundle, policy, program.
+//! Fingerprints of everything that determines a file's rows in addition to the notes: settings, bundle,
+//! policy, program.
 
 use std::collections::HashMap;
 
 use super::is_digest;
 
-/// What the content of a file follows from, besides the notes.
+/// Everything that determines the content of a file in addition to the notes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Fingerprints {
     /// The Kafka cluster's id, if the notes came from one.
     pub cluster: Option<String>,
-    /// The topic's id, if the broker tells: a topic that was deleted and recreated has another.
+    /// The topic's id, if the broker provides one: a topic that was deleted and recreated has another id.
     pub topic_id: Option<String>,
     /// SHA-256 of the configuration, hex.
     pub config: String,
-    /// Which policy redacted: its digest.
+    /// Digest of the policy.
     pub policy: String,
-    /// The rule of 45 CFR 164.514 that the policy is under, if it is under one: `safe-harbor` and so on.
+    /// The rule of 45 CFR 164.514 that applies to the policy, if any: `safe-harbor` and so on.
     pub mode: Option<String>,
-    /// The bundle that decided, by its digest, if one did.
+    /// Digest of the bundle, if one was used.
     pub bundle: Option<String>,
-    /// The members that voted.
+    /// The voting members.
     pub members: String,
     /// The label set and its version.
     pub labels: String,
@@ -29,21 +30,21 @@ pub struct Fingerprints {
     pub tokenizer: String,
     /// Version of the program.
     pub program: String,
-    /// Weaker protection that the configuration acknowledges ([`Acknowledgement`](super::Acknowledgement) names, with commas
-    /// between), if any.
+    /// Acknowledged weaker protection (comma-separated [`Acknowledgement`](super::Acknowledgement) names), if
+    /// any.
     pub acknowledged: Option<String>,
-    /// Metadata of the sender's that the policy keeps, with its reasons, if any.
+    /// The sender's metadata that the policy keeps, with the reasons, if any.
     pub kept: Option<String>,
-    /// The version of how keys make codes, surrogates and shifted dates, if the policy makes any; none in files from before
-    /// there was a second version.
+    /// Version of the derivation of codes, surrogates and shifted dates from keys, if the policy uses any;
+    /// `None` in files from before the second version.
     pub derivation: Option<String>,
-    /// The version of how settings are digested ([`lethe_core::FINGERPRINT_SCHEME`]): `config`, and `policy` where there is no policy
-    /// file. None in files of version 1.
+    /// Version of the digest of settings ([`lethe_core::FINGERPRINT_SCHEME`]): `config`, and `policy` without
+    /// a policy file. `None` in files of version 1.
     pub scheme: Option<String>,
 }
 
 impl Fingerprints {
-    /// What each is called.
+    /// The names of the fingerprints.
     pub const NAMES: [&'static str; 15] = [
         "cluster",
         "topic_id",
@@ -62,7 +63,7 @@ impl Fingerprints {
         "scheme",
     ];
 
-    /// The same with the id of a topic.
+    /// Returns the same fingerprints with a topic's id.
     #[must_use]
     pub fn of_topic(&self, id: Option<&str>) -> Self {
         Self {
@@ -71,7 +72,7 @@ impl Fingerprints {
         }
     }
 
-    /// Name and value of each that is known.
+    /// Returns name and value of each known fingerprint.
     pub fn entries(&self) -> Vec<(&'static str, &str)> {
         let values: [&str; Self::NAMES.len()] = [
             self.cluster.as_deref().unwrap_or_default(),
@@ -97,15 +98,17 @@ impl Fingerprints {
             .collect()
     }
 
-    /// Whether the settings of both were digested in the same way, so that different digests mean different settings.
+    /// Returns whether both digests of settings use the same scheme, so that different digests mean different
+    /// settings.
     pub fn is_comparable(&self, other: &Self) -> bool {
         self.scheme == other.scheme
     }
 
-    /// Describes what differs from the fingerprints of an earlier file, for a log line; `None` if nothing does.
+    /// Describes the differences from the fingerprints of an earlier file for a log line; `None` if there are
+    /// none.
     ///
-    /// Digests are cut to 12 digits. Digests of settings that were made in another way are not compared; the description says so
-    /// instead.
+    /// Digests are abbreviated to 12 digits. Digests of settings with different schemes are not compared; the
+    /// description says so.
     pub fn changes_since(&self, then: &Self) -> Option<String> {
         let comparable = self.is_comparable(then);
         let (now, then): (HashMap<_, _>, HashMap<_, _>) = (

@@ -1,4 +1,4 @@
-//! What a notes file says of itself: key-value pairs in its Parquet footer, readable with any Parquet tool.
+//! The footer of a notes file: key-value pairs in its Parquet footer, readable with any Parquet tool.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,63 +10,66 @@ use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader};
 use super::{ChainError, ChainId, Fingerprints};
 use crate::store::Store;
 
-/// Version of the layout: names, columns and footer. Raised when a reader of the last one would misread it.
+/// Version of the layout: names, columns and footer. Raised if a reader of the previous version would misread
+/// it.
 pub const FORMAT: u32 = 1;
 
-/// All that a notes file's footer says.
+/// The fields of a notes file's footer.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Footer {
     /// The chain it belongs to.
     pub chain: ChainId,
-    /// Identifies this attempt to write the file among all others: how a writer knows its own.
+    /// Uniquely identifies this write attempt, so that a writer recognises its own file.
     pub commit: String,
     /// Identifies the writer.
     pub writer: String,
     /// First offset.
     pub first: i64,
-    /// Offset after the last: the next file's name.
+    /// Offset after the last: the name of the next file.
     pub next: i64,
-    /// Rows that are notes.
+    /// Number of notes.
     pub notes: u64,
-    /// Rows that are tombstones.
+    /// Number of tombstones.
     pub tombstones: u64,
-    /// Rows that are quarantined events.
+    /// Number of quarantined events.
     pub quarantined: u64,
-    /// Rows that are messages without narrative; 0 in files from before there were any.
+    /// Number of messages without narrative; 0 in files of earlier versions.
     pub structured: u64,
     /// The audit file, unless nothing was redacted.
     pub audit: Option<String>,
-    /// Rows that an erasure emptied.
+    /// Number of rows that an erasure emptied.
     pub erased: u64,
-    /// Rows of the audit file.
+    /// Number of rows of the audit file.
     pub audit_rows: u64,
-    /// Rows of the audit file that are of fields of messages, not of redacted spans.
+    /// Number of audit rows that belong to fields of messages, not to redacted spans.
     pub audit_fields: u64,
-    /// SHA-256 of the audit file, hex; none in files from before chains had digests.
+    /// SHA-256 of the audit file, hex; `None` in files from before chains had digests.
     pub audit_digest: Option<String>,
-    /// SHA-256 of the notes file before it, hex; none in a chain's first file, and in files from before chains had digests.
+    /// SHA-256 of the previous notes file, hex; `None` in a chain's first file, and in files from before
+    /// chains had digests.
     pub previous: Option<String>,
-    /// Notes that a human should look at.
+    /// Number of notes flagged for review.
     pub review: u64,
-    /// What the content follows from.
+    /// The fingerprints of the content.
     pub fingerprints: Fingerprints,
-    /// Why the file stands for offsets that nobody read. Such a file has no rows.
+    /// Why the file bridges offsets that were never read. Such a file has no rows.
     pub gap: Option<String>,
 }
 
 impl Footer {
-    /// Rows of the file.
+    /// Returns the number of rows.
     pub const fn rows(&self) -> u64 {
         self.notes + self.tombstones + self.quarantined + self.structured + self.erased
     }
 
-    /// Offsets of the file that have no row: transaction markers, aborted and compacted records; all, in a gap.
+    /// Returns the number of offsets without a row: transaction markers, aborted and compacted records; all,
+    /// in a gap.
     pub const fn skipped(&self) -> u64 {
-        // Next is never before first plus rows: checked when read, and by the writer.
+        // Next is never before first plus rows: the reader and the writer check it.
         ((self.next - self.first) as u64).saturating_sub(self.rows())
     }
 
-    /// The pairs to be written.
+    /// Returns the pairs to write.
     pub(crate) fn to_pairs(&self) -> Vec<KeyValue> {
         let mut pairs = Vec::new();
         let mut put = |key: &str, value: String| pairs.push(KeyValue::new(format!("lethe.{key}"), value));
@@ -107,10 +110,10 @@ impl Footer {
         pairs
     }
 
-    /// Reads the pairs and holds them against one another.
+    /// Reads the pairs and checks their consistency.
     ///
     /// # Errors
-    /// What is missing or does not add up.
+    /// The missing or inconsistent fields.
     pub(crate) fn from_metadata(metadata: &ParquetMetaData) -> Result<Self, String> {
         let file = metadata.file_metadata();
         let mut pairs: HashMap<&str, &str> = HashMap::new();
@@ -121,11 +124,11 @@ impl Footer {
         }
         let text = |key: &str| {
             let found = pairs.get(key).map(|value| (*value).to_owned());
-            found.ok_or_else(|| format!("the footer has no lethe.{key}"))
+            found.ok_or_else(|| format!("the footer lacks lethe.{key}"))
         };
         let number = |key: &str| {
             let parsed = text(key)?.parse::<i64>().ok().filter(|number| *number >= 0);
-            parsed.ok_or_else(|| format!("lethe.{key} of the footer is no count"))
+            parsed.ok_or_else(|| format!("lethe.{key} of the footer is not a count"))
         };
         // Earlier versions wrote fewer counts.
         let count = |key: &str| match text(key) {
@@ -134,12 +137,12 @@ impl Footer {
         };
         let digest = |key: &str| match text(key) {
             Ok(digest) if is_digest(&digest) => Ok(Some(digest)),
-            Ok(_) => Err(format!("lethe.{key} of the footer is no digest")),
+            Ok(_) => Err(format!("lethe.{key} of the footer is not a digest")),
             Err(_) => Ok(None),
         };
         let format = number("format")?;
         if format != i64::from(FORMAT) {
-            return Err(format!("it has format {format}, and this program reads {FORMAT}"));
+            return Err(format!("it has format {format}, but this program reads {FORMAT}"));
         }
         let footer = Self {
             chain: ChainId {
@@ -180,28 +183,31 @@ impl Footer {
             ),
             (
                 rows == file.num_rows(),
-                "it has not the rows that its footer counts",
+                "it has another number of rows than its footer counts",
             ),
             (
                 rows.checked_add(skipped) == Some(span),
                 "its rows and its skipped offsets do not add up to its offsets",
             ),
-            (footer.gap.is_none() || rows == 0, "it is a gap and has rows"),
+            (footer.gap.is_none() || rows == 0, "it is a gap but has rows"),
             (
                 // An erasure may leave an audit file without rows.
                 footer.audit.is_some() == (footer.audit_rows > 0)
                     || (footer.erased > 0 && footer.audit_rows == 0),
-                "audit rows without an audit file, or the reverse",
+                "it has audit rows without an audit file, or the reverse",
             ),
             (
                 footer.audit_digest.is_none() || footer.audit.is_some(),
-                "a digest of an audit file, and no audit file",
+                "it has a digest of an audit file, but no audit file",
             ),
             (
                 footer.audit_fields <= footer.audit_rows,
-                "more audit rows of fields than audit rows",
+                "it has more audit rows of fields than audit rows",
             ),
-            (footer.review <= footer.notes, "more notes to review than notes"),
+            (
+                footer.review <= footer.notes,
+                "it has more notes to review than notes",
+            ),
         ];
         match sound.into_iter().find(|(sound, _)| !sound) {
             Some((_, why)) => Err(why.to_owned()),
@@ -210,7 +216,7 @@ impl Footer {
     }
 }
 
-/// Whether these are the 64 small hexadecimal digits of a SHA-256.
+/// Returns whether the text has the 64 lower-case hexadecimal digits of a SHA-256.
 pub(crate) fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
@@ -218,7 +224,7 @@ pub(crate) fn is_digest(text: &str) -> bool {
 /// Reads the footer of a notes file.
 ///
 /// # Errors
-/// [`ChainError::Footer`] if it is not one of this program's, or the store's error.
+/// [`ChainError::Footer`] if this program did not write it, or the store's error.
 pub async fn read_footer(store: &dyn Store, name: &str) -> Result<Footer, ChainError> {
     read_footer_at(store, name).await
 }
@@ -231,12 +237,12 @@ pub(crate) async fn read_footer_at(store: &dyn Store, name: &str) -> Result<Foot
     })
 }
 
-/// Reads a Parquet file's metadata, and its size.
+/// Reads a Parquet file's metadata and its size.
 pub(crate) async fn read_metadata(
     store: &dyn Store,
     name: &str,
 ) -> Result<(ParquetMetaData, u64), ChainError> {
-    /// Holds all of most footers, so that one request does.
+    /// Covers most footers, so that one request suffices.
     const GUESS: u64 = 64 << 10;
     /// Metadata length and magic number, at the end of every Parquet file.
     const TRAILER: usize = 8;
@@ -245,18 +251,18 @@ pub(crate) async fn read_metadata(
         why: why.into(),
     };
     let mut end = store.read_tail(name, GUESS).await?;
-    let length = trailer(&end.bytes).ok_or_else(|| damaged("it is no Parquet file"))?;
+    let length = trailer(&end.bytes).ok_or_else(|| damaged("it is not a Parquet file"))?;
     if length + TRAILER > end.bytes.len() {
         if (length + TRAILER) as u64 > end.size {
-            return Err(damaged("its metadata are cut off"));
+            return Err(damaged("its metadata is truncated"));
         }
         end = store.read_tail(name, (length + TRAILER) as u64).await?;
     }
     let to = end.bytes.len() - TRAILER;
     let from = to
         .checked_sub(length)
-        .ok_or_else(|| damaged("its metadata are cut off"))?;
-    // The bytes may be anybody's: a panic of the library is a damaged file like any other.
+        .ok_or_else(|| damaged("its metadata is truncated"))?;
+    // The bytes are untrusted: a panic of the library means a damaged file.
     let decode = || ParquetMetaDataReader::decode_metadata(&end.bytes[from..to]);
     let metadata = catch_unwind(AssertUnwindSafe(decode)).ok().and_then(Result::ok);
     let metadata = metadata.ok_or_else(|| damaged("its metadata cannot be decoded"))?;
@@ -279,7 +285,7 @@ mod tests {
         let store = Memory::default();
         for (name, bytes) in [
             ("short", "PAR1"),
-            ("text", "a text, no Parquet file"),
+            ("text", "a text, not a Parquet file"),
             ("cut", "\u{1}\0\0\u{1}PAR1"),
         ] {
             store

@@ -1,8 +1,9 @@
-//! The manifest of a backfill: which parts its units have, the digest of each, and the sums of rows in and out.
+//! The manifest of a backfill: the parts of its units with their digests, and the totals of rows in and out.
 //!
-//! A shard writes its manifest when all of its units are durable, and the manifest of all shards is written last. That one holds
-//! the digests of the others, so that its own digest answers for every file of the backfill: manifests, parts, and, through the
-//! parts' footers, audit files. Manifests of earlier versions list no files and hold no digests; they still read.
+//! A shard writes its manifest when all of its units are durable, and the manifest of all shards is written
+//! last. It holds the digests of the others, so that its own digest covers every file of the backfill:
+//! manifests, parts, and, through the parts' footers, audit files. Manifests of earlier versions list no
+//! files and no digests; they can still be read.
 
 use std::collections::BTreeMap;
 
@@ -15,39 +16,39 @@ use super::PartFooter;
 
 /// The folder of manifests.
 pub(crate) const MANIFESTS: &str = "manifest";
-/// What a dataset says of the configuration that began it.
+/// The description of the configuration that began the dataset.
 pub const BEGUN: &str = "backfill.json";
 
-/// Sums over units.
+/// Totals over units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Units.
+    /// Number of units.
     pub units: u64,
-    /// Files of rows.
+    /// Number of files of rows.
     pub files: u64,
-    /// Rows that the units' files say they stand for, one after the other without a gap: rows in.
+    /// Number of rows in: the rows that the units' files cover, one after another without a gap.
     pub rows_in: u64,
-    /// Rows in the files: rows out.
+    /// Number of rows in the files: rows out.
     pub rows_out: u64,
-    /// Rows that were redacted.
+    /// Number of redacted rows.
     pub redacted: u64,
-    /// Rows that were quarantined.
+    /// Number of quarantined rows.
     pub quarantined: u64,
-    /// Texts that were redacted.
+    /// Number of redacted texts.
     pub texts: u64,
-    /// Bytes of those texts before.
+    /// Bytes of those texts before redaction.
     pub text_bytes: u64,
-    /// Values that were replaced whole.
+    /// Number of values that were replaced whole.
     pub identifiers: u64,
-    /// Spans that were replaced.
+    /// Number of replaced spans.
     pub spans: u64,
-    /// Rows that a human should look at.
+    /// Number of rows flagged for review.
     pub review: u64,
 }
 
 impl Totals {
-    /// Adds other sums. What anybody may have written could be more than a number holds; such sums stay at its largest, and do not
-    /// add up to what is there.
+    /// Adds other totals. Untrusted counts could overflow; such totals saturate, and then contradict the
+    /// actual counts.
     pub fn add(&mut self, other: &Self) {
         let pairs = [
             (&mut self.units, other.units),
@@ -85,43 +86,44 @@ impl Totals {
     }
 }
 
-/// One object, as far as a shard has it.
+/// A shard's entry of one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The object's version, as its store had it.
+    /// The object's version in its store.
     pub version: String,
-    /// Sums over its units.
+    /// Totals over its units.
     #[serde(flatten)]
     pub totals: Totals,
-    /// SHA-256 of each of its parts, by their names. Empty in manifests of earlier versions.
+    /// SHA-256 of each of its parts by name. Empty in manifests of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, String>,
 }
 
-/// What one shard did.
+/// The manifest of one shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardManifest {
-    /// Stands for the units of all shards.
+    /// Identifies the set of units of all shards.
     pub plan: String,
-    /// Which shard, from 0.
+    /// The shard's index, from 0.
     pub shard: usize,
-    /// Of how many.
+    /// Number of shards.
     pub shards: usize,
-    /// Sums over its units.
+    /// Totals over its units.
     pub totals: Totals,
-    /// Objects that could not be read to their ends, and why. What was read of them before is out, and counted.
+    /// Objects that could not be read to the end, with the reason. The rows before the error are written and
+    /// counted.
     pub broken: BTreeMap<String, String>,
     /// Every object of which the shard has units.
     pub objects: BTreeMap<String, Entry>,
 }
 
 impl ShardManifest {
-    /// Its name.
+    /// Returns its name.
     pub fn path(&self) -> String {
         shard_path(&self.plan, self.shard, self.shards)
     }
 
-    /// What a version without digests would have written.
+    /// Returns the manifest that a version without digests would have written.
     #[must_use]
     pub fn without_digests(&self) -> Self {
         let mut bare = self.clone();
@@ -130,24 +132,25 @@ impl ShardManifest {
     }
 }
 
-/// What all shards did.
+/// The manifest of all shards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WholeManifest {
-    /// Stands for the units of all shards.
+    /// Identifies the set of units of all shards.
     pub plan: String,
-    /// How many shards there were.
+    /// Number of shards.
     pub shards: usize,
-    /// Sums over all units.
+    /// Totals over all units.
     pub totals: Totals,
-    /// Objects that could not be read to their ends, and why.
+    /// Objects that could not be read to the end, with the reason.
     pub broken: BTreeMap<String, String>,
-    /// SHA-256 of the shards' manifests and of the dataset's description, by their names. Empty in manifests of earlier versions.
+    /// SHA-256 of the shards' manifests and of the dataset's description by name. Empty in manifests of
+    /// earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
 }
 
 impl WholeManifest {
-    /// The sum of all shards. `files` are left out.
+    /// Returns the sum of all shards, without `files`.
     pub fn of<'a>(plan: &str, shards: impl IntoIterator<Item = &'a ShardManifest>) -> Self {
         let mut whole = Self {
             plan: plan.to_owned(),
@@ -161,12 +164,12 @@ impl WholeManifest {
         whole
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn path(&self) -> String {
         whole_path(&self.plan)
     }
 
-    /// What a version without digests would have written.
+    /// Returns the manifest that a version without digests would have written.
     #[must_use]
     pub fn without_digests(&self) -> Self {
         Self {
@@ -176,39 +179,39 @@ impl WholeManifest {
     }
 }
 
-/// The name of one shard's manifest.
+/// Returns the name of one shard's manifest.
 pub fn shard_path(plan: &str, shard: usize, shards: usize) -> String {
     format!("{MANIFESTS}/{plan}/shard-{shard}-of-{shards}.json")
 }
 
-/// The name of the manifest of all shards.
+/// Returns the name of the manifest of all shards.
 pub(crate) fn whole_path(plan: &str) -> String {
     format!("{MANIFESTS}/{plan}.json")
 }
 
-/// A manifest as it is written: the same manifest always has the same bytes.
+/// Encodes a manifest; equal manifests have equal bytes.
 ///
 /// # Errors
-/// What the library says; a manifest has nothing that it cannot write.
+/// The library's error, which does not occur for a manifest.
 pub fn encode_manifest(manifest: &impl Serialize) -> serde_json::Result<Bytes> {
     let mut bytes = serde_json::to_vec_pretty(manifest)?;
     bytes.push(b'\n');
     Ok(bytes.into())
 }
 
-/// Stands for an object, or for a unit, in the names of parts: 16 hexadecimal digits.
+/// Returns the id of an object or a unit in the names of parts: 16 hexadecimal digits.
 fn short(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes())).chars().take(16).collect()
 }
 
-/// Stands for an object in the names of its parts. It derives from the name that the output gives the object, so from a code where
-/// objects have codes (45 CFR 164.514(c)).
+/// Returns the id of an object in the names of its parts. It derives from the object's name in the output,
+/// and so from its code if objects have codes (45 CFR 164.514(c)).
 pub fn object_id(object: &str) -> String {
     short(object)
 }
 
-/// Stands for a unit in the names of its parts: an object in one version, row groups of it (empty for all), and the digest of the
-/// configuration.
+/// Returns the id of a unit in the names of its parts. It covers an object in one version, its row groups
+/// (empty for all), and the digest of the configuration.
 pub fn unit_id(object: &str, version: &str, groups: &str, configuration: &str) -> String {
     short(&format!("{object}\n{version}\n{groups}\n{configuration}"))
 }

@@ -1,17 +1,19 @@
 //! The sink: "the file is the commit".
 //!
-//! A lane's output is a chain of Parquet files, each named by its first offset and created once. A file's footer holds
-//! the next offset, which is the next file's name. So the chain itself says where to go on after a crash, and of two
-//! writers that both believe a partition is theirs the first to commit wins and the other finds the name taken.
+//! A lane's output is a chain of Parquet files, each named by its first offset and created once. A file's
+//! footer holds the next offset, which is the name of the next file. So the chain itself determines where to
+//! continue after a crash. If two writers both believe that they own a partition, the first commit wins, and
+//! the other writer finds the name taken.
 //!
-//! Every chain begins at offset 0: where a log begins later, the first file is one without rows that says so.
-//! Without that, two writers that begin at different offsets would start two chains.
+//! Every chain begins at offset 0: if a log begins later, the first file has no rows and says so. Otherwise
+//! two writers that begin at different offsets would start two chains.
 //!
-//! A file's footer also holds the digests of its audit file and of the file before it, so that nobody can change, drop or
-//! swap one unseen.
+//! A file's footer also holds the digests of its audit file and of the previous file, so that a change,
+//! removal or swap is detected.
 //!
-//! Invariants: a file is never changed but by an erasure, which is recorded ([`crate::erase`]). [`Receipt`]s come only from a durable write. The notes file is written after
-//! its audit. No text of a note stands in a footer, a statistic or an error.
+//! Invariants: only an erasure changes a file, and it is recorded ([`crate::erase`]). Only a durable write
+//! returns a [`Receipt`]. The notes file is written after its audit file. No footer, statistic or error
+//! contains text of a note.
 
 mod acknowledgement;
 mod bridge;

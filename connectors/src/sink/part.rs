@@ -1,10 +1,11 @@
-//! The sink of a backfill: parts of tables, each a file that is created once, under a name that follows from what it was made of.
+//! The sink of a backfill: parts of tables, each created once as a file under a name that is derived from its
+//! input.
 //!
-//! So what is there need not be made, what is not there is, and nobody has to know who else is at it. A unit's parts are numbered;
-//! the last says that it is, in its name.
+//! So a run skips existing parts and writes missing ones, without coordination between processes. A unit's
+//! parts are numbered, and the name of the last one marks it as the last.
 //!
-//! Invariants: as of chains. A file is never changed; rows are written after their audit; no text of a note stands in a footer or
-//! a statistic.
+//! Invariants: a file is never changed, rows are written after their audit, and no footer or statistic
+//! contains text of a note, as in chains.
 
 use std::collections::HashMap;
 
@@ -19,16 +20,16 @@ use super::encode::{Sheet, kind};
 use super::{ChainError, Encoding, FORMAT, Fingerprints, read_metadata};
 use crate::store::{Store, StoreError};
 
-/// Where rows lie, and where their audit does.
+/// Folders of rows and of their audit.
 const ROWS: &str = "rows";
 const AUDIT: &str = "audit";
 
-/// Which part of which unit a file is.
+/// Identifies a part of a unit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PartName {
-    /// Stands for the object's name: 16 hexadecimal digits.
+    /// Id of the object: 16 hexadecimal digits.
     pub object: String,
-    /// Stands for all that the rows were made of and by: 16 more.
+    /// Id of everything that determines the rows: 16 more digits.
     pub unit: String,
     /// Its number, from 0.
     pub part: u32,
@@ -37,7 +38,7 @@ pub struct PartName {
 }
 
 impl PartName {
-    /// The folder of all such files.
+    /// Returns the folder of all parts.
     pub const fn folder() -> &'static str {
         ROWS
     }
@@ -47,12 +48,12 @@ impl PartName {
         format!("{}-{}-{:06}{last}", self.object, self.unit, self.part)
     }
 
-    /// The file's name.
+    /// Returns the file's name.
     pub fn path(&self) -> String {
         format!("{ROWS}/{}.parquet", self.stem())
     }
 
-    /// The name that a file has, if it is of a part.
+    /// Parses a part's file name.
     pub fn parse(path: &str) -> Option<Self> {
         let stem = path
             .strip_prefix(ROWS)?
@@ -66,11 +67,11 @@ impl PartName {
             part: part.parse().ok()?,
             last: words.next() == Some("last"),
         };
-        // What does not come out the same was not made here.
+        // A name that does not round-trip was not written by this program.
         (name.path() == path).then_some(name)
     }
 
-    /// The part that an audit file is of, by its name.
+    /// Parses an audit file's name to its part.
     pub fn parse_audit(path: &str) -> Option<Self> {
         let stem = path
             .strip_prefix(AUDIT)?
@@ -82,41 +83,41 @@ impl PartName {
     }
 }
 
-/// What a part's file says of itself in its footer.
+/// The fields of a part's footer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartFooter {
     /// The object's name.
     pub object: String,
-    /// Its version, as its store had it.
+    /// The object's version in its store.
     pub version: String,
-    /// Its row groups that the unit has, as `FROM..TO`; empty for all.
+    /// The unit's row groups of the object, as `FROM..TO`; empty for all.
     pub groups: String,
-    /// Rows of the unit before those of this file.
+    /// Number of the unit's rows before this file.
     pub first: u64,
-    /// Rows of the unit up to the end of this file.
+    /// Number of the unit's rows up to the end of this file.
     pub next: u64,
-    /// Rows that were redacted.
+    /// Number of redacted rows.
     pub redacted: u64,
-    /// Rows that were quarantined.
+    /// Number of quarantined rows.
     pub quarantined: u64,
-    /// Texts that were redacted: a row has several, where several columns or lists hold text.
+    /// Number of redacted texts; a row has several if several columns or lists hold text.
     pub texts: u64,
-    /// Bytes of those texts before.
+    /// Bytes of those texts before redaction.
     pub text_bytes: u64,
-    /// Values that were replaced whole.
+    /// Number of values that were replaced whole.
     pub identifiers: u64,
-    /// Spans that were replaced: rows of the audit.
+    /// Number of replaced spans, which equals the audit rows.
     pub spans: u64,
-    /// Rows that a human should look at.
+    /// Number of rows flagged for review.
     pub review: u64,
     /// The audit file and its SHA-256, unless nothing was replaced.
     pub audit: Option<(String, String)>,
-    /// What the content follows from.
+    /// The fingerprints of the content.
     pub fingerprints: Fingerprints,
 }
 
 impl PartFooter {
-    /// The counts, with their names.
+    /// Returns the counts with their names.
     fn counts(&self) -> [(&'static str, u64); 9] {
         [
             ("first_row", self.first),
@@ -160,12 +161,12 @@ impl PartFooter {
             .collect();
         let text = |key: &str| {
             let found = pairs.get(key).map(|value| (*value).to_owned());
-            found.ok_or_else(|| format!("the footer has no lethe.{key}"))
+            found.ok_or_else(|| format!("the footer lacks lethe.{key}"))
         };
         let count = |key: &str| {
             text(key)?
                 .parse::<u64>()
-                .map_err(|_| format!("lethe.{key} of the footer is no count"))
+                .map_err(|_| format!("lethe.{key} of the footer is not a count"))
         };
         let footer = Self {
             object: text("object")?,
@@ -187,7 +188,7 @@ impl PartFooter {
         let next = footer.first.checked_add(rows);
         let counted = footer.redacted.checked_add(footer.quarantined);
         if next != Some(footer.next) || counted != Some(rows) {
-            return Err("its rows do not add up to what its footer counts".to_owned());
+            return Err("its rows do not add up to the counts in its footer".to_owned());
         }
         Ok(footer)
     }
@@ -196,7 +197,7 @@ impl PartFooter {
 /// Reads the footer of a part's file.
 ///
 /// # Errors
-/// [`ChainError::Footer`] if it is not one of this program's, or the store's error.
+/// [`ChainError::Footer`] if this program did not write it, or the store's error.
 pub async fn read_part(store: &dyn Store, path: &str) -> Result<PartFooter, ChainError> {
     let metadata = read_metadata(store, path).await?.0;
     PartFooter::from_metadata(&metadata).map_err(|why| ChainError::Footer {
@@ -211,7 +212,7 @@ pub struct Part {
     audit: Sheet,
 }
 
-/// A part that is made, and lies nowhere yet.
+/// An encoded part that is not written yet.
 #[derive(Debug)]
 pub struct SealedPart {
     path: String,
@@ -220,7 +221,7 @@ pub struct SealedPart {
     audit: Option<(String, Bytes)>,
 }
 
-/// A part could not be encoded. The library's own words are left out: they could quote a value.
+/// A part could not be encoded. The library's message is dropped, since it could quote a value.
 #[derive(Debug, thiserror::Error)]
 #[error("a part could not be encoded: {0}")]
 pub struct EncodeError(&'static str);
@@ -232,7 +233,7 @@ impl From<ParquetError> for EncodeError {
 }
 
 impl Part {
-    /// An empty one of these columns.
+    /// Returns an empty part with these columns.
     pub fn new(rows: SchemaRef, audit: SchemaRef, encoding: Encoding) -> Self {
         Self {
             rows: Sheet::new(rows, encoding),
@@ -240,7 +241,7 @@ impl Part {
         }
     }
 
-    /// Takes rows, with the audit of what was replaced in them.
+    /// Adds rows with their audit.
     ///
     /// # Errors
     /// [`EncodeError`], after which the part must be dropped.
@@ -249,12 +250,12 @@ impl Part {
         Ok(self.audit.write(audit)?)
     }
 
-    /// Rows of it.
+    /// Returns the number of rows.
     pub const fn rows(&self) -> u64 {
         self.rows.rows()
     }
 
-    /// Makes the files. The footer's audit is filled in.
+    /// Encodes the files and sets the footer's audit.
     ///
     /// # Errors
     /// [`EncodeError`].
@@ -263,7 +264,7 @@ impl Part {
         if self.audit.rows() > 0 {
             let bytes = self.audit.finish(footer.to_pairs())?;
             let digest = digest_of(&bytes);
-            // Its name follows from its bytes too, so that one of a run that was cut off is in nobody's way.
+            // The name also depends on the bytes, so that the file of an interrupted run does not collide.
             let short: String = digest.chars().take(16).collect();
             let path = format!("{AUDIT}/{}-{short}.parquet", name.stem());
             footer.audit = Some((path.clone(), digest));
@@ -280,17 +281,17 @@ impl Part {
 }
 
 impl SealedPart {
-    /// The SHA-256 of its file of rows, hex.
+    /// Returns the SHA-256 of its file of rows, hex.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// Its size in bytes, audit and all.
+    /// Returns its size in bytes, including the audit.
     pub fn size(&self) -> u64 {
         (self.rows.len() + self.audit.as_ref().map_or(0, |(_, bytes)| bytes.len())) as u64
     }
 
-    /// Writes it, unless it is there: whether it was not. May be tried again after any error.
+    /// Writes the part unless it exists, and returns whether it did. A caller may retry after any error.
     ///
     /// # Errors
     /// The store's error.
@@ -364,7 +365,7 @@ mod tests {
         assert!(!make(&mut footer.clone()).create(&store).await.unwrap());
         assert_eq!(read_part(&store, &name(true).path()).await.unwrap(), footer);
         footer.next = 14;
-        // Counts that are three if what does not fit in a number is left away.
+        // Counts that would add up if overflow were ignored.
         let overflowing = PartFooter {
             next: 13,
             redacted: u64::MAX,

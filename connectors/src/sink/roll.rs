@@ -1,21 +1,21 @@
-//! When a lane's buffer becomes a file.
+//! Decides when a lane's buffer becomes a file.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 
-/// Limits of a file under construction: it is written as soon as one of them is reached.
+/// Limits of a file under construction: it is written as soon as it reaches one of them.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Roll {
     /// Expected size of the notes file in bytes.
     pub max_bytes: u64,
-    /// Rows.
+    /// Number of rows.
     pub max_rows: u64,
-    /// Seconds since the first row: how late a note may become readable.
+    /// Seconds since the first row: the maximum delay of a note.
     #[serde(rename = "max_age_seconds", deserialize_with = "seconds")]
     pub max_age: Duration,
-    /// Seconds since the last row: when a burst is over, its end need not wait for `max_age`.
+    /// Seconds since the last row, so that the end of a burst need not wait for `max_age`.
     #[serde(rename = "max_idle_seconds", deserialize_with = "seconds")]
     pub max_idle: Duration,
 }
@@ -32,22 +32,22 @@ impl Default for Roll {
     }
 }
 
-/// What a lane holds that is not durable yet.
+/// A lane's records that are not durable yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Held {
     /// Expected size of the notes file in bytes.
     pub bytes: u64,
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Offsets passed over that have no row.
+    /// Number of skipped offsets without a row.
     pub skipped: u64,
-    /// Time since the first of it came.
+    /// Time since the first of them arrived.
     pub age: Duration,
-    /// Time since the last of it came.
+    /// Time since the last of them arrived.
     pub idle: Duration,
 }
 
-/// Which limit a file has reached.
+/// The limit that a file has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Due {
     /// [`Roll::max_bytes`].
@@ -58,12 +58,12 @@ pub enum Due {
     Age,
     /// [`Roll::max_idle`].
     Idle,
-    /// [`Roll::max_age`], with offsets passed over and no row.
+    /// [`Roll::max_age`], with skipped offsets and no row.
     Skipped,
 }
 
 impl Due {
-    /// The name in metrics.
+    /// Returns the name in metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bytes => "bytes",
@@ -76,7 +76,7 @@ impl Due {
 }
 
 impl Roll {
-    /// The limit for which what is held should be written now, if there is one. Nothing held is never due.
+    /// Returns the limit that requires a write now, if there is one. An empty buffer never requires one.
     pub fn due(&self, held: &Held) -> Option<Due> {
         let limits = [
             (held.bytes >= self.max_bytes, Due::Bytes),
@@ -88,8 +88,8 @@ impl Roll {
         if held.rows > 0 {
             return reached.map(|(_, due)| due);
         }
-        // Offsets without rows, such as transaction markers, release nothing that anybody waits for: they ride along,
-        // or go at the age limit, so that lag does not seem to grow.
+        // Offsets without rows, such as transaction markers, release nothing that anybody waits for. They are
+        // written with other rows, or at the age limit, so that lag does not seem to grow.
         (held.skipped > 0 && held.age >= self.max_age).then_some(Due::Skipped)
     }
 }

@@ -1,4 +1,4 @@
-//! A file that is encoded, and the receipt for it once it is durable.
+//! An encoded file, and the receipt for it once it is durable.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::footer::read_footer_at;
 use super::{ChainError, ChainId, CommitError, Footer, read_tail};
 use crate::store::{Store, StoreError, crash};
 
-/// Proof that everything of a chain before [`Receipt::next`] is durable. Only a durable write gives one.
+/// Proof that everything of a chain before [`Receipt::next`] is durable. Only a durable write returns one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
     file: String,
@@ -19,44 +19,44 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// The chain.
+    /// Returns the chain.
     pub fn chain(&self) -> &ChainId {
         &self.footer.chain
     }
 
-    /// First offset of the file.
+    /// Returns the file's first offset.
     pub fn first(&self) -> i64 {
         self.footer.first
     }
 
-    /// Offset after the file's last: what may be released to the source.
+    /// Returns the offset after the file's last, up to which the source may release.
     pub fn next(&self) -> i64 {
         self.footer.next
     }
 
-    /// The notes file.
+    /// Returns the notes file.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// Size of the notes file in bytes.
+    /// Returns the size of the notes file in bytes.
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// SHA-256 of the notes file, hex: the chain's head until the next file. Kept elsewhere it tells later whether this file
-    /// and all before it are what they were.
+    /// Returns the SHA-256 of the notes file, hex: the chain's head until the next file. Stored elsewhere, it
+    /// later proves that this file and all earlier ones are unchanged.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// All that its footer says: rows by kind, audit file, fingerprints.
+    /// Returns the footer: rows by kind, audit file, fingerprints.
     pub fn footer(&self) -> &Footer {
         &self.footer
     }
 }
 
-/// A file that is encoded and not yet written.
+/// An encoded file that is not written yet.
 pub struct SealedFile {
     name: String,
     notes: Bytes,
@@ -77,38 +77,38 @@ impl SealedFile {
         }
     }
 
-    /// SHA-256 of the notes file, hex.
+    /// Returns the SHA-256 of the notes file, hex.
     pub(super) const fn digest(&self) -> &Arc<str> {
         &self.digest
     }
 
-    /// First offset.
+    /// Returns the first offset.
     pub fn first(&self) -> i64 {
         self.footer.first
     }
 
-    /// Offset after the last.
+    /// Returns the offset after the last.
     pub fn next(&self) -> i64 {
         self.footer.next
     }
 
-    /// Bytes of memory held: notes and audit.
+    /// Returns the memory held for notes and audit, in bytes.
     pub fn memory(&self) -> usize {
         self.notes.len() + self.audit.as_ref().map_or(0, |(_, bytes)| bytes.len())
     }
 
-    /// Writes the audit file, then the notes file. May be called again after [`CommitError::Transient`]: whatever an
-    /// earlier attempt left behind is recognised, because no other attempt has its commit id.
+    /// Writes the audit file, then the notes file. May be called again after [`CommitError::Transient`]: it
+    /// recognises files of an earlier attempt by their commit id.
     ///
     /// # Errors
-    /// [`CommitError::Lost`] if another writer's file has the name, [`CommitError::Transient`] if trying again may
+    /// [`CommitError::Lost`] if another writer's file has the name, [`CommitError::Transient`] if a retry may
     /// help, [`CommitError::Fatal`] otherwise.
     pub async fn upload(&self, store: &dyn Store) -> Result<Receipt, CommitError> {
         crash::point("sealed");
         if let Some((name, bytes)) = &self.audit {
             match store.create(name, bytes.clone()).await {
                 Ok(()) => {}
-                // The name is unique: if something is there, it is ours.
+                // The name is unique, so an existing file is ours.
                 Err(StoreError::Exists(at)) => match store.read_tail(name, 1).await {
                     Ok(_) => {}
                     Err(StoreError::NotFound(_)) => return Err(said_taken(StoreError::Exists(at))),
@@ -134,7 +134,7 @@ impl SealedFile {
         Ok(receipt)
     }
 
-    /// The name is taken: by ourselves, when an answer was lost, or by another writer.
+    /// Finds out whether this writer took the name, after a lost response, or another writer did.
     async fn whose(&self, store: &dyn Store, taken: StoreError) -> Result<(), CommitError> {
         match read_footer_at(store, &self.name).await {
             Ok(footer) if footer.commit == self.footer.commit => return Ok(()),
@@ -149,12 +149,12 @@ impl SealedFile {
     }
 }
 
-/// S3 answers 409 while another PUT of the name is under way, and that one may yet fail: then the name is said to be
-/// taken, and nothing is there.
+/// S3 responds 409 while another PUT of the name is in progress, which may still fail. Then the name is
+/// reported as taken although there is no object.
 fn said_taken(error: StoreError) -> CommitError {
     CommitError::Transient(StoreError::Transient {
         at: error.at().clone(),
-        detail: "the name was said to be taken, and nothing is there".into(),
+        detail: "the name was reported as taken, but there is no object".into(),
     })
 }
 

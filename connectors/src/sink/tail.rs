@@ -1,4 +1,4 @@
-//! Where a chain ends.
+//! Finds the end of a chain.
 
 use super::acknowledgement::strictness;
 use super::footer::read_footer_at;
@@ -10,20 +10,20 @@ use crate::store::Store;
 pub struct Tail {
     /// Its first offset.
     pub first: i64,
-    /// The offset after its last: where the chain goes on.
+    /// The offset after its last, where the chain continues.
     pub next: i64,
     /// Its name.
     pub file: String,
-    /// All that its footer says.
+    /// Its footer.
     pub footer: Footer,
 }
 
 impl Tail {
-    /// Whether offsets still mean what they meant when the file was written.
+    /// Checks that offsets still refer to the same log as when the file was written.
     ///
     /// # Errors
-    /// [`ChainError::AnotherLog`] if cluster or topic are known, then and now, and are not the same;
-    /// else [`ChainError::WeakerMode`] or [`ChainError::NewSurrogates`], unless the configuration acknowledges it.
+    /// [`ChainError::AnotherLog`] if the cluster or topic is known in both and differs; otherwise
+    /// [`ChainError::WeakerMode`] or [`ChainError::NewSurrogates`] without acknowledgement.
     pub fn check_log(&self, now: &Fingerprints) -> Result<(), ChainError> {
         self.check_policy(now)?;
         let then = &self.footer.fingerprints;
@@ -45,12 +45,12 @@ impl Tail {
         Ok(())
     }
 
-    /// Checks that rows go on as readers of the chain's last file expect: the policy's mode protects no less, and the same
-    /// policy makes the same codes.
+    /// Checks that new rows meet the expectations of readers: the policy's mode protects at least as much as
+    /// in the chain's last file, and the same policy derives the same codes.
     ///
     /// # Errors
-    /// Unless the configuration acknowledges it, [`ChainError::WeakerMode`] if the mode protects less, and
-    /// [`ChainError::NewSurrogates`] if the same policy makes other codes now.
+    /// Without acknowledgement, [`ChainError::WeakerMode`] if the mode protects less, and
+    /// [`ChainError::NewSurrogates`] if the same policy derives other codes now.
     pub(super) fn check_policy(&self, now: &Fingerprints) -> Result<(), ChainError> {
         let then = &self.footer.fingerprints;
         let weaker = strictness(now.mode.as_deref()) < strictness(then.mode.as_deref());
@@ -61,7 +61,7 @@ impl Tail {
                 now: now.mode.clone().unwrap_or_else(|| "none".to_owned()),
             });
         }
-        // Another policy is a decision to redact otherwise from here on.
+        // Another policy is a decision to redact differently from here on.
         let differs = now.policy == then.policy && now.derivation != then.derivation;
         if differs && !Acknowledgement::NewSurrogates.is_in(now) {
             return Err(ChainError::NewSurrogates {
@@ -72,12 +72,12 @@ impl Tail {
     }
 }
 
-/// Finds where a chain ends. `None` if it has no file yet.
+/// Finds the end of a chain. `None` if it has no file yet.
 ///
 /// # Errors
-/// [`ChainError::Broken`] if the last file does not begin where the one before it ends, [`ChainError::Stray`] or
-/// [`ChainError::Footer`] if one of them is not a chain's file, or the store's error. The rest of the chain is not
-/// looked at: that is the work of `inspect`.
+/// [`ChainError::Broken`] if the last file does not begin at the end of the previous one,
+/// [`ChainError::Stray`] or [`ChainError::Footer`] if one of them is not a file of the chain, or the store's
+/// error. Earlier files are not checked; `inspect` does that.
 pub async fn read_tail(store: &dyn Store, chain: &ChainId) -> Result<Option<Tail>, ChainError> {
     let Some(end) = find_end(store, chain, PAGE).await? else {
         return Ok(None);
@@ -106,28 +106,28 @@ pub async fn read_tail(store: &dyn Store, chain: &ChainId) -> Result<Option<Tail
     Ok(Some(tail))
 }
 
-/// Names that are asked for at a time: as many as S3 gives at most.
+/// Names per request: the maximum of S3.
 const PAGE: usize = 1000;
 
-/// The last names of a chain's folder.
+/// The last names in a chain's folder.
 #[derive(Debug, PartialEq, Eq)]
 struct End {
     last: String,
-    /// The one before it, if the same page of names had it.
+    /// The previous name, if it was in the same page.
     before: Option<String>,
-    /// Whether there is none before it.
+    /// Whether it has no previous name.
     is_first: bool,
 }
 
-/// Finds the last name without listing the whole folder: a lane that writes a file every five minutes has a hundred
-/// thousand within a year, and every assignment begins here.
+/// Finds the last name without listing the whole folder: a lane that writes a file every five minutes has a
+/// hundred thousand within a year, and every assignment begins here.
 ///
-/// Between a file that is known and an offset after which nothing is known to be, it asks for a page of names after
-/// the file, which ends the search if it is not full, and for one after the middle, which halves what is left.
+/// Between a known file and an offset after which no file is known, it requests a page of names after the
+/// file, which ends the search if the page is not full, and a page after the middle, which halves the range.
 async fn find_end(store: &dyn Store, chain: &ChainId, page: usize) -> Result<Option<End>, ChainError> {
     let folder = chain.notes_folder();
     let mut last: Option<String> = None;
-    // Nothing lies after this offset.
+    // No file lies after this offset.
     let mut above = i64::MAX;
     loop {
         let names = store.list_page(&folder, last.as_deref(), page).await?;
@@ -156,7 +156,7 @@ async fn find_end(store: &dyn Store, chain: &ChainId, page: usize) -> Result<Opt
         let Some((_, from)) = ChainId::parse_notes(known) else {
             return Err(ChainError::Stray { name: known.into() });
         };
-        // By doubling first: offsets are small against all that there could be.
+        // Doubles first, since offsets are small compared with their range.
         let middle = match above {
             i64::MAX => from.max(page as i64).saturating_mul(2),
             above => from + (above - from) / 2,
@@ -169,14 +169,14 @@ async fn find_end(store: &dyn Store, chain: &ChainId, page: usize) -> Result<Opt
             .await?
             .pop()
         {
-            // A file of exactly that name would not be listed after it.
+            // A file with exactly that name would not be listed after it.
             Some(beyond) => last = Some(beyond.name),
             None => above = middle + 1,
         }
     }
 }
 
-/// One file of a chain, its name held against its footer.
+/// Reads one file of a chain and checks its name against its footer.
 pub(crate) async fn read_link(store: &dyn Store, chain: &ChainId, name: &str) -> Result<Tail, ChainError> {
     let Some((named, first)) = ChainId::parse_notes(name) else {
         return Err(ChainError::Stray { name: name.into() });
@@ -185,7 +185,10 @@ pub(crate) async fn read_link(store: &dyn Store, chain: &ChainId, name: &str) ->
     if named != *chain || footer.chain != *chain || footer.first != first {
         return Err(ChainError::Footer {
             name: name.into(),
-            why: format!("the footer is of {} from offset {}", footer.chain, footer.first),
+            why: format!(
+                "the footer belongs to {} from offset {}",
+                footer.chain, footer.first
+            ),
         });
     }
     Ok(Tail {

@@ -1,4 +1,4 @@
-//! The writer of one chain: takes rows, makes files of them, and gives a receipt for what is durable.
+//! The writer of one chain: buffers rows, seals them as files, and returns receipts for durable ones.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::{
 use crate::id::new_id;
 use crate::store::Store;
 
-/// Rows by kind.
+/// Number of rows by kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     notes: u64,
@@ -30,10 +30,10 @@ struct Counts {
 
 /// Appends to one chain.
 ///
-/// Encoding ([`LaneWriter::push`], [`LaneWriter::seal`]) is plain computation for a thread that computes; writing
-/// ([`SealedFile::upload`]) is asynchronous and waits for the store. While a sealed file is being uploaded the writer
-/// takes more rows, but seals no further file before [`LaneWriter::committed`] has seen the receipt: a file after one
-/// that was lost would break the chain.
+/// Encoding ([`LaneWriter::push`], [`LaneWriter::seal`]) computes and belongs on a worker thread; writing
+/// ([`SealedFile::upload`]) is asynchronous and waits for the store. During the upload of a sealed file the
+/// writer accepts rows, but seals no further file before [`LaneWriter::committed`] has seen the receipt: a
+/// file after a lost one would break the chain.
 pub struct LaneWriter {
     chain: ChainId,
     writer: String,
@@ -43,24 +43,24 @@ pub struct LaneWriter {
     counts: Counts,
     first: i64,
     next: i64,
-    /// Digest of the file before the one under construction.
+    /// Digest of the previous file.
     previous: Option<Arc<str>>,
     /// The offset after a sealed file that has no receipt yet.
     awaited: Option<i64>,
     /// That file, if this writer commits it itself.
     pending: Option<SealedFile>,
-    /// Set when encoding failed half-way.
+    /// Set if encoding failed half-way.
     spoilt: bool,
 }
 
 impl LaneWriter {
-    /// Opens a chain where it ends; [`LaneWriter::next`] says where that is, and the source must go on from there.
-    /// `start` counts only for a chain without files: then the chain begins there, and if that is not 0 a file
-    /// without rows is written at once that says so.
+    /// Opens a chain at its end; the source must continue at [`LaneWriter::next`]. `start` applies only to a
+    /// chain without files, which then begins there. If it is not 0, a file without rows that says so is
+    /// written at once.
     ///
     /// # Errors
-    /// [`ChainError::AnotherLog`] if the chain is of another cluster or topic than the fingerprints', or what
-    /// [`read_tail`] finds.
+    /// [`ChainError::AnotherLog`] if the chain belongs to a cluster or topic other than the fingerprints', or
+    /// an error of [`read_tail`].
     pub async fn open(
         store: &dyn Store,
         chain: ChainId,
@@ -72,7 +72,7 @@ impl LaneWriter {
             if let Some(tail) = read_tail(store, &chain).await? {
                 tail.check_log(&fingerprints)?;
                 if let Some(changes) = fingerprints.changes_since(&tail.footer.fingerprints) {
-                    tracing::info!(%chain, file = tail.file, "the next file is written under other settings than the last: {changes}");
+                    tracing::info!(%chain, file = tail.file, "the next file is written under settings that differ from the last file's: {changes}");
                 }
                 break (tail.next, Some(digest_whole(store, &tail.file).await?.into()));
             }
@@ -82,7 +82,7 @@ impl LaneWriter {
             let why = "the log began here when the chain was begun";
             match bridge(store, &chain, 0, start, why, &fingerprints).await {
                 Ok(receipt) => break (receipt.next(), Some(receipt.digest().into())),
-                // Another writer began it: see where.
+                // Another writer began it: read its end.
                 Err(CommitError::Lost { .. } | CommitError::Fatal(ChainError::Gap { .. })) => {}
                 Err(CommitError::Transient(error)) => return Err(error.into()),
                 Err(CommitError::Fatal(error)) => return Err(error),
@@ -104,59 +104,60 @@ impl LaneWriter {
         })
     }
 
-    /// The chain.
+    /// Returns the chain.
     pub const fn chain(&self) -> &ChainId {
         &self.chain
     }
 
-    /// The offset that comes next: one that is greater is taken too, one that is less is refused.
+    /// Returns the next offset: greater ones are accepted, smaller ones rejected.
     pub const fn next(&self) -> i64 {
         self.next
     }
 
-    /// First offset of the file under construction.
+    /// Returns the first offset of the current file.
     pub const fn first(&self) -> i64 {
         self.first
     }
 
-    /// Rows of the file under construction.
+    /// Returns the number of rows of the current file.
     pub const fn rows(&self) -> u64 {
         self.notes.rows()
     }
 
-    /// Offsets of the file under construction that have no row.
+    /// Returns the number of offsets of the current file without a row.
     pub const fn skipped(&self) -> u64 {
         ((self.next - self.first) as u64).saturating_sub(self.rows())
     }
 
-    /// Bytes of memory held by what is not durable: encoded, in encoding, and pending.
+    /// Returns the memory of everything not durable, in bytes: encoded, in encoding, and pending.
     pub fn buffered_bytes(&self) -> usize {
         let pending = self.pending.as_ref().map_or(0, SealedFile::memory);
         self.notes.memory() + self.audit.memory() + pending
     }
 
-    /// Size in bytes that the notes file would have if it were sealed now, nearly.
+    /// Returns the approximate size of the notes file if it were sealed now, in bytes.
     pub fn encoded_bytes(&self) -> u64 {
         self.notes.encoded()
     }
 
-    /// Says what the content of files follows from, from here on.
+    /// Sets the fingerprints of the following files.
     ///
     /// # Errors
-    /// [`ChainError::Encode`] if rows are held: a file follows from one thing alone, so they must be committed before.
+    /// [`ChainError::Encode`] if rows are buffered: a file has one set of fingerprints, so they must be
+    /// committed first.
     pub fn follow(&mut self, fingerprints: Fingerprints) -> Result<(), ChainError> {
         if self.next != self.first {
-            return Err(self.encode_error("rows of another edition are held"));
+            return Err(self.encode_error("rows of another engine version are buffered"));
         }
         self.fingerprints = fingerprints;
         Ok(())
     }
 
-    /// Takes rows, with the audit of what was redacted in them.
+    /// Adds rows with their audit.
     ///
     /// # Errors
-    /// [`PushError`] if the rows are of another chain, out of order, or the audit is of other rows; nothing is taken
-    /// then. After [`PushError::Encode`] the writer must be dropped.
+    /// [`PushError`] if the rows belong to another chain or are out of order, or the audit belongs to other
+    /// rows; nothing is added then. After [`PushError::Encode`] the writer must be dropped.
     pub fn push(&mut self, notes: &RedactedBatch, audit: &AuditBatch) -> Result<(), PushError> {
         if self.spoilt {
             return Err(PushError::Encode(self.encode_error("spoilt before")));
@@ -177,7 +178,7 @@ impl LaneWriter {
         Ok(())
     }
 
-    /// Passes over offsets that have no record, up to `next`: transaction markers, aborted and compacted records.
+    /// Skips offsets without a record up to `next`: transaction markers, aborted and compacted records.
     ///
     /// # Errors
     /// [`PushError::OutOfOrder`] if `next` lies before the next offset.
@@ -193,11 +194,12 @@ impl LaneWriter {
         Ok(())
     }
 
-    /// Makes a file of what is held; `None` if nothing is. The writer then takes rows of the file after it.
+    /// Seals the buffered rows as a file; `None` if there are none. The writer then accepts rows of the next
+    /// file.
     ///
     /// # Errors
-    /// [`ChainError::NoReceipt`] if the file before has no receipt yet; [`ChainError::Encode`], after which the writer
-    /// must be dropped.
+    /// [`ChainError::NoReceipt`] if the previous file has no receipt yet; [`ChainError::Encode`], after which
+    /// the writer must be dropped.
     pub fn seal(&mut self) -> Result<Option<SealedFile>, ChainError> {
         if self.awaited.is_some() {
             return Err(ChainError::NoReceipt {
@@ -253,10 +255,10 @@ impl LaneWriter {
         }
     }
 
-    /// Learns that the sealed file is durable.
+    /// Records that the sealed file is durable.
     ///
     /// # Errors
-    /// [`ChainError::NoReceipt`] if the receipt is not that file's.
+    /// [`ChainError::NoReceipt`] if the receipt belongs to another file.
     pub fn committed(&mut self, receipt: &Receipt) -> Result<(), ChainError> {
         if receipt.chain() != &self.chain || self.awaited != Some(receipt.next()) {
             return Err(ChainError::NoReceipt {
@@ -268,8 +270,8 @@ impl LaneWriter {
         Ok(())
     }
 
-    /// Seals and uploads; `None` if nothing is held. Encodes on the calling thread: where that must not compute, use
-    /// [`LaneWriter::seal`], [`SealedFile::upload`] and [`LaneWriter::committed`].
+    /// Seals and uploads; `None` if nothing is buffered. Encodes on the calling thread; if that must not
+    /// compute, use [`LaneWriter::seal`], [`SealedFile::upload`] and [`LaneWriter::committed`].
     ///
     /// # Errors
     /// As [`SealedFile::upload`]. After [`CommitError::Transient`] call again; after any other error drop the writer.
@@ -285,7 +287,7 @@ impl LaneWriter {
         Ok(Some(receipt))
     }
 
-    /// Checks that the rows belong after what is held; the last offset, or `None` if there is no row.
+    /// Checks that the rows follow the buffered ones. Returns the last offset, or `None` without rows.
     fn check_rows(&self, record: &RecordBatch) -> Result<Option<i64>, PushError> {
         let topics = record.column(0).as_string::<i32>();
         let partitions = record.column(1).as_primitive::<Int32Type>();
@@ -311,7 +313,7 @@ impl LaneWriter {
         Ok((record.num_rows() > 0).then(|| expected - 1))
     }
 
-    /// Checks that each audit row is of a row of the batch. Both are in the order of offsets.
+    /// Checks that each audit row belongs to a row of the batch. Both are in the order of offsets.
     fn check_audit(&self, notes: &RecordBatch, audit: &RecordBatch) -> Result<(), PushError> {
         let offsets = notes.column(2).as_primitive::<Int64Type>().values();
         let audited = audit.column(2).as_primitive::<Int64Type>().values();
@@ -371,8 +373,8 @@ impl std::fmt::Debug for LaneWriter {
     }
 }
 
-/// What an audit file says of itself: which notes file it belongs to, should that have been committed, what its rows follow
-/// from, and what their spans are counted in.
+/// Returns the footer pairs of an audit file: the notes file that it belongs to if committed, its
+/// fingerprints, and the unit of its span positions.
 fn audit_pairs(footer: &Footer) -> Vec<KeyValue> {
     let pair = |key: &str, value: String| KeyValue::new(format!("lethe.{key}"), value);
     let mut pairs = vec![

@@ -1,27 +1,27 @@
-//! Which store, as configuration says it.
+//! The configuration of a store.
 
 use std::sync::Arc;
 
 use super::{Folder, FolderConfig, S3, S3Config, Store, StoreError};
 
-/// Where output goes: `kind = "folder"` or `kind = "s3"`, and that store's own keys.
+/// The destination of output: `kind = "folder"` or `kind = "s3"`, and the keys of that store.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum StoreConfig {
-    /// A folder of this machine's file systems.
+    /// A folder in a file system of this machine.
     Folder(FolderConfig),
-    /// A bucket of Amazon S3 or of a store that speaks its protocol.
+    /// A bucket of Amazon S3 or of a compatible store.
     S3(S3Config),
 }
 
 impl StoreConfig {
-    /// Opens the store. A folder is made if it is not there; a bucket is not asked before its first use.
+    /// Opens the store. A missing folder is created; a bucket is not contacted before its first use.
     ///
-    /// With the cargo feature `fault-injection`, the faults that the environment variable `LETHE_STORE_FAULTS` asks
-    /// for are put before it (see [`faulty`](super::faulty)).
+    /// With the cargo feature `fault-injection`, adds the faults of the environment variable
+    /// `LETHE_STORE_FAULTS` (see [`faulty`](super::faulty)).
     ///
     /// # Errors
-    /// What is wrong with the folder, or with the configuration of the bucket.
+    /// An error of the folder, or of the bucket's configuration.
     pub fn build(&self) -> Result<Arc<dyn Store>, StoreError> {
         let store: Arc<dyn Store> = match self {
             Self::Folder(config) => Arc::new(Folder::open(config)?),

@@ -1,6 +1,6 @@
-//! Named places where a test can kill the process, so that recovery is tried at each of them.
+//! Named points where a test can kill the process, to test recovery from each of them.
 
-/// Every point, in the order in which a commit passes them.
+/// All points of a commit, in order.
 pub const POINTS: [&str; 6] = [
     "sealed",
     "audit_written",
@@ -10,7 +10,7 @@ pub const POINTS: [&str; 6] = [
     "receipt_given",
 ];
 
-/// Points that an erasure passes and a commit does not, in the order in which an erasure passes them.
+/// Additional points of an erasure, in order.
 pub const ERASURE_POINTS: [&str; 5] = [
     "erasure_recorded",
     "replacement_written",
@@ -19,14 +19,14 @@ pub const ERASURE_POINTS: [&str; 5] = [
     "files_erased",
 ];
 
-/// Kills the process, as `kill -9` would, if the environment variable `LETHE_CRASH_AT` is `NAME`, or `NAME:N` on the
-/// N-th passage (from 1). Does nothing unless the crate is built with the feature `fault-injection`.
+/// Kills the process like `kill -9` if the environment variable `LETHE_CRASH_AT` is `NAME`, or `NAME:N` at
+/// the N-th passage (from 1). Does nothing unless the crate is built with the feature `fault-injection`.
 #[cfg(feature = "fault-injection")]
 pub fn point(name: &'static str) {
     use std::sync::atomic::{AtomicU64, Ordering};
     static PASSED: AtomicU64 = AtomicU64::new(0);
     let is_listed = POINTS.contains(&name) || ERASURE_POINTS.contains(&name);
-    debug_assert!(is_listed, "a point that no list has");
+    debug_assert!(is_listed, "a point that is not listed");
     let Ok(wanted) = std::env::var("LETHE_CRASH_AT") else {
         return;
     };
@@ -44,8 +44,9 @@ pub fn point(name: &'static str) {
 #[inline(always)]
 pub const fn point(_name: &'static str) {}
 
-/// Panics with the text as its message, if the environment variable `LETHE_PANIC_ON` is in the text: the worst that a
-/// library could do with a note. Does nothing unless the crate is built with the feature `fault-injection`.
+/// Panics with the text as its message if it contains the value of the environment variable `LETHE_PANIC_ON`:
+/// the worst that a library could do with a note. Does nothing unless the crate is built with the feature
+/// `fault-injection`.
 #[cfg(feature = "fault-injection")]
 pub fn panic_on(text: &str) {
     if std::env::var("LETHE_PANIC_ON").is_ok_and(|wanted| text.contains(&wanted)) {
@@ -58,8 +59,8 @@ pub fn panic_on(text: &str) {
 #[inline(always)]
 pub const fn panic_on(_text: &str) {}
 
-/// Aborts the process, as a kill for lack of memory would, if the environment variable `LETHE_ABORT_ON` is in the text. Does
-/// nothing unless the crate is built with the feature `fault-injection`.
+/// Aborts the process like the out-of-memory killer if the text contains the value of the environment
+/// variable `LETHE_ABORT_ON`. Does nothing unless the crate is built with the feature `fault-injection`.
 #[cfg(feature = "fault-injection")]
 pub fn abort_on(text: &str) {
     if std::env::var("LETHE_ABORT_ON").is_ok_and(|wanted| text.contains(&wanted)) {

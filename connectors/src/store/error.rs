@@ -1,13 +1,13 @@
-//! What can go wrong at a store, said so that whoever reads it at night knows what to do.
+//! Errors of stores, with messages that tell an operator what to do.
 
 use std::fmt;
 
-/// What was asked of the store.
+/// An operation of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// Making the store usable.
+    /// Preparing the store for use.
     Open,
-    /// Writing an object under a name that is free.
+    /// Writing an object under a free name.
     Create,
     /// Reading an object or a part of it.
     Read,
@@ -20,7 +20,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Every operation.
+    /// All operations.
     pub const ALL: [Self; 6] = [
         Self::Open,
         Self::Create,
@@ -30,7 +30,7 @@ impl Op {
         Self::Replace,
     ];
 
-    /// Its name in messages and fault scripts.
+    /// Returns its name in messages and fault scripts.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -42,25 +42,25 @@ impl Op {
         }
     }
 
-    /// The operation of that name.
+    /// Returns the operation with that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|op| op.name() == name)
     }
 }
 
-/// The operation, the store and the object that an error is about.
+/// The operation, store and object of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct At {
-    /// What was asked.
+    /// The operation.
     pub op: Op,
-    /// The store as it describes itself.
+    /// The store's description.
     pub store: String,
-    /// The object's name, empty for the store itself.
+    /// The object's name; empty for the store itself.
     pub name: String,
 }
 
 impl At {
-    /// Puts the three together.
+    /// Combines the three.
     pub fn new(op: Op, store: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             op,
@@ -80,10 +80,10 @@ impl fmt::Display for At {
     }
 }
 
-/// Why a store did not do what was asked.
+/// Why an operation of the store failed.
 ///
-/// After any error of a create but [`StoreError::Exists`], the object may be there all the same: the answer can be
-/// lost on its way. Whoever creates must be able to recognise its own object.
+/// After any error of a create except [`StoreError::Exists`], the object may exist all the same, since the
+/// response can be lost. The caller of a create must be able to recognise its own object.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -91,43 +91,43 @@ pub enum StoreError {
     #[error("{0}: the name is taken")]
     Exists(At),
     /// No object has this name.
-    #[error("{0}: there is no such object")]
+    #[error("{0}: no such object")]
     NotFound(At),
-    /// The object is of another version than the one that was to be replaced, or not there. Nothing was written.
+    /// The object has another version than the one to replace, or does not exist. Nothing was written.
     #[error("{0}: the object was changed or removed in the meantime")]
     Changed(At),
-    /// The store refuses, and will again until somebody changes it.
+    /// The store refuses permanently, until somebody changes it.
     #[error("{at}: refused ({detail}); {hint}")]
     Denied {
-        /// What, where.
+        /// Operation, store and object.
         at: At,
-        /// The store's own words, without secrets.
+        /// The store's message, without secrets.
         detail: String,
         /// What to do.
         hint: String,
     },
-    /// There is no room left.
-    #[error("{at}: no room is left ({detail}); free some, or give the output another place")]
+    /// The store is full.
+    #[error("{at}: no space left ({detail}); free some, or move the output")]
     Full {
-        /// What, where.
+        /// Operation, store and object.
         at: At,
-        /// The store's own words.
+        /// The store's message.
         detail: String,
     },
-    /// The store did not answer, or answered that it cannot now. Trying again may help.
-    #[error("{at}: the store cannot do it now ({detail}); trying again may help")]
+    /// The store did not respond, or is temporarily unable to. A retry may help.
+    #[error("{at}: temporary failure ({detail}); a retry may help")]
     Transient {
-        /// What, where.
+        /// Operation, store and object.
         at: At,
-        /// The store's own words, without secrets.
+        /// The store's message, without secrets.
         detail: String,
     },
-    /// Anything else that trying again does not cure, such as a missing bucket or a file where a folder should be.
+    /// Any other error that a retry does not fix, such as a missing bucket or a file in place of a folder.
     #[error("{at}: {detail}; {hint}")]
     Other {
-        /// What, where.
+        /// Operation, store and object.
         at: At,
-        /// What is wrong.
+        /// The problem.
         detail: String,
         /// What to do.
         hint: String,
@@ -135,12 +135,13 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the same request may succeed later without anybody's help.
+    /// Returns whether the same request may succeed later without intervention.
     pub const fn is_transient(&self) -> bool {
         matches!(self, Self::Transient { .. })
     }
 
-    /// The same error about an object that is called `name` instead. Words that may quote its own name or address are left out.
+    /// Returns the error with the object's name replaced by `name`. Drops messages that may quote its own
+    /// name or address.
     #[must_use]
     pub fn renamed(mut self, name: &str) -> Self {
         if let Self::Denied { detail, .. }
@@ -163,7 +164,7 @@ impl StoreError {
         self
     }
 
-    /// What was asked, of whom.
+    /// Returns operation, store and object.
     pub const fn at(&self) -> &At {
         match self {
             Self::Exists(at)

@@ -1,5 +1,4 @@
-//! A store that fails on purpose, by a script or by the throw of a seeded die, so that what must survive a bad store
-//! can be tried against one.
+//! A store that fails on purpose, by a script or at random from a seed, for tests of recovery.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,26 +11,26 @@ use bytes::Bytes;
 
 use super::{At, End, Object, Op, Store, StoreConfig, StoreError, is_probe};
 
-/// What goes wrong with one request.
+/// A fault of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// Refused for now, nothing done.
+    /// Refused temporarily, without effect.
     FailBefore,
-    /// Done, and the answer lost.
+    /// Carried out, but the response is lost.
     FailAfter,
-    /// Done, late.
+    /// Carried out late.
     Slow,
-    /// Refused, no room left.
+    /// Refused for lack of space.
     Full,
-    /// Refused for good.
+    /// Refused permanently.
     Denied,
-    /// Said to exist though nothing is there: what S3 answers (409) while another writer's PUT is under way, which
-    /// may yet fail.
+    /// Reported as existing although there is no object, as S3 does (409) while another writer's PUT is in
+    /// progress, which may still fail.
     Conflict,
 }
 
 impl Fault {
-    /// Every fault.
+    /// All faults.
     pub const ALL: [Self; 6] = [
         Self::FailBefore,
         Self::FailAfter,
@@ -41,7 +40,7 @@ impl Fault {
         Self::Conflict,
     ];
 
-    /// Its name in scripts.
+    /// Returns its name in scripts.
     pub const fn name(self) -> &'static str {
         match self {
             Self::FailBefore => "fail-before",
@@ -54,14 +53,14 @@ impl Fault {
     }
 }
 
-/// When which fault comes.
+/// A plan of faults.
 #[derive(Clone, Debug)]
 pub enum Plan {
-    /// The faults of given requests, counted from 1 for each operation apart.
+    /// Faults of given requests, counted from 1 for each operation separately.
     Script(Vec<(Op, u64, Fault)>),
-    /// Each request fails with the probability `rate`, with one of `faults`, as the seed has it.
+    /// Each request fails with probability `rate`, with one of `faults`, as determined by the seed.
     Dice {
-        /// What the throws follow from.
+        /// The seed.
         seed: u64,
         /// Probability of a fault, 0 to 1.
         rate: f64,
@@ -71,10 +70,11 @@ pub enum Plan {
 }
 
 impl Plan {
-    /// Reads `create:2=fail-after,list:1=slow`, or `seed=7,rate=0.1` (every fault but those that no retry cures).
+    /// Parses `create:2=fail-after,list:1=slow`, or `seed=7,rate=0.1` (all faults except those that a retry
+    /// cannot fix).
     ///
     /// # Errors
-    /// The part that cannot be read.
+    /// The invalid part.
     pub fn parse(text: &str) -> Result<Self, String> {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
         let pairs: Vec<(&str, &str)> = parts
@@ -108,10 +108,10 @@ impl Plan {
     }
 }
 
-/// Where lanes mark what they have in hand.
+/// The folder in which lanes mark their records in progress.
 const HINTS: &str = ".lethe/in-hand/";
 
-/// A store before which faults are put.
+/// A store with injected faults.
 pub struct Faulty {
     inner: Arc<dyn Store>,
     plan: Plan,
@@ -127,7 +127,7 @@ struct State {
 }
 
 impl Faulty {
-    /// Puts the plan's faults before `inner`.
+    /// Adds the plan's faults to `inner`.
     pub fn new(inner: Arc<dyn Store>, plan: Plan) -> Self {
         Self {
             inner,
@@ -137,28 +137,28 @@ impl Faulty {
         }
     }
 
-    /// Sets how late [`Fault::Slow`] answers.
+    /// Sets the delay of [`Fault::Slow`].
     #[must_use]
     pub const fn with_delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
         self
     }
 
-    /// How many faults were given so far.
+    /// Returns the number of faults so far.
     pub fn given(&self) -> u64 {
         self.state().given
     }
 
-    /// How many requests of this kind came so far.
+    /// Returns the number of requests of this kind so far.
     pub fn requests(&self, op: Op) -> u64 {
         self.state().requests.get(&op).copied().unwrap_or_default()
     }
 
-    /// Puts before `inner` the faults that the environment variable `LETHE_STORE_FAULTS` asks for, in the language of
-    /// [`Plan::parse`]; without the variable, gives `inner` back.
+    /// Adds the faults of the environment variable `LETHE_STORE_FAULTS` to `inner`, in the syntax of
+    /// [`Plan::parse`]; without the variable, returns `inner`.
     ///
     /// # Errors
-    /// [`StoreError::Other`] with the part of the variable that cannot be read.
+    /// [`StoreError::Other`] with the invalid part of the variable.
     pub fn from_environment(inner: Arc<dyn Store>) -> Result<Arc<dyn Store>, StoreError> {
         let Ok(text) = std::env::var("LETHE_STORE_FAULTS") else {
             return Ok(inner);
@@ -200,14 +200,15 @@ impl Faulty {
         fault
     }
 
-    /// Does the request as the plan has it.
+    /// Carries out the request according to the plan.
     async fn try_with<T: Send>(
         &self,
         op: Op,
         name: &str,
         request: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        // A script counts what a test is about: the dataset's objects. Marks are hints, and only dice strike them.
+        // A script counts requests for the dataset's objects. Marks are hints, and only random faults affect
+        // them.
         if matches!(self.plan, Plan::Script(_)) && name.starts_with(HINTS) {
             return request.await;
         }

@@ -1,4 +1,4 @@
-//! A local folder as a store: an object is a file, written aside and then linked under its name.
+//! A local folder as a store: an object is a file that is written aside and then linked under its name.
 
 mod aside;
 
@@ -15,34 +15,35 @@ use bytes::Bytes;
 use super::{At, End, Object, Op, Store, StoreError, crash, is_probe, version_of};
 use aside::{Temporary, link_without_replacing};
 
-/// Files under construction and the store's own probes lie here: in the store's file system, so that a link can be
-/// made, and hidden from readers.
+/// The folder of files under construction and of the store's probes: in the store's file system, so that
+/// links work, and hidden from readers.
 const ASIDE: &str = ".lethe";
 
 /// Configuration of a folder.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct FolderConfig {
-    /// The folder. Made with its parents at the first write.
+    /// The folder. Created with its parents at the first write.
     pub path: PathBuf,
 }
 
-/// A folder of a local or network file system that has hard links, or a rename that does not replace.
+/// A folder of a local or network file system that supports hard links, or a rename that does not replace.
 #[derive(Clone, Debug)]
 pub struct Folder(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     root: PathBuf,
-    /// Folders whose own entries are known to be durable, so that each is synchronised once and not at each write.
+    /// Folders whose entries are known to be durable, so that each is synchronised once instead of at each
+    /// write.
     durable: Mutex<HashSet<PathBuf>>,
 }
 
 impl Folder {
-    /// Opens the folder and clears away what a killed writer left aside. Nothing is made before the first write.
+    /// Opens the folder and removes leftovers of killed writers. Creates nothing before the first write.
     ///
     /// # Errors
-    /// [`StoreError::Other`] if there is something of that name that is no folder.
+    /// [`StoreError::Other`] if something that is not a folder has that name.
     pub fn open(config: &FolderConfig) -> Result<Self, StoreError> {
         let inner = Inner {
             root: config.path.clone(),
@@ -53,7 +54,7 @@ impl Folder {
                 return Err(StoreError::Other {
                     at: At::new(Op::Open, inner.describe(), ""),
                     detail: "there is a file of this name".into(),
-                    hint: "name a folder, or a name that is free".into(),
+                    hint: "set a folder, or an unused name".into(),
                 });
             }
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -183,7 +184,7 @@ impl Inner {
         format!("folder {}", self.root.display())
     }
 
-    /// Where the object lies. A name cannot lead out of the folder.
+    /// Returns the object's path. A name cannot lead out of the folder.
     fn path(&self, name: &str) -> io::Result<PathBuf> {
         let sound = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains('\\');
         if !name.split('/').all(sound) {
@@ -206,8 +207,8 @@ impl Inner {
             point("temporary_written", name);
             let linked = link_without_replacing(&temporary.path, &path);
             point("linked", name);
-            // Also when the name is taken: its owner may have died before it could make the entry durable, and what
-            // others find from now on builds on it.
+            // Also if the name is taken: its owner may have died before it made the entry durable, and other
+            // writers build on the entry from now on.
             if linked
                 .as_ref()
                 .map_or_else(|error| error.kind() == ErrorKind::AlreadyExists, |()| true)
@@ -216,7 +217,8 @@ impl Inner {
             }
             linked
         };
-        // Another process that opens the folder takes a file aside for abandoned in the moment before it is locked.
+        // Another process that opens the folder may take a file for abandoned in the moment before it is
+        // locked.
         let taken = |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WouldBlock);
         let mut attempts = 1;
         loop {
@@ -257,7 +259,7 @@ impl Inner {
         }
     }
 
-    /// Makes a folder and whatever of its parents is missing, each of them durable.
+    /// Creates a folder and its missing parents, each of them durably.
     fn make_durable_folder(&self, folder: &Path) -> io::Result<()> {
         let known = |folder: &Path| {
             let durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
@@ -266,7 +268,7 @@ impl Inner {
         if known(folder) && folder.is_dir() {
             return Ok(());
         }
-        // Root first. Above the root, folders that are there already are not ours to synchronise.
+        // Root first. Existing folders above the root are not synchronised.
         let mut missing: Vec<&Path> = folder.ancestors().collect();
         missing.reverse();
         for part in missing {
@@ -275,7 +277,8 @@ impl Inner {
             }
             let made = match fs::create_dir(part) {
                 Ok(()) => true,
-                // There already, or a link to a folder, or a place where this user may make none and need not.
+                // It exists, or it is a link to a folder, or a place where this user cannot create one and
+                // need not.
                 Err(_) if part.is_dir() => false,
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     return Err(ErrorKind::NotADirectory.into());
@@ -308,7 +311,7 @@ impl Inner {
         };
         for entry in entries {
             let entry = entry.map_err(fail)?;
-            // A name that is not UTF-8 cannot be one of ours.
+            // A name that is not UTF-8 cannot be this store's.
             let Ok(file_name) = entry.file_name().into_string() else {
                 continue;
             };
@@ -326,7 +329,7 @@ impl Inner {
                     objects.push(object(name, &found).map_err(fail)?);
                 }
                 Ok(_) => {}
-                // Removed since it was listed.
+                // Removed since the listing.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(fail(error)),
             }
@@ -334,7 +337,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Removes files that a killed writer left aside. A living writer holds a lock on its file.
+    /// Removes leftovers of killed writers. A running writer holds a lock on its file.
     fn clear_leftovers(&self) {
         let Ok(entries) = fs::read_dir(self.root.join(ASIDE)) else {
             return;
@@ -345,7 +348,7 @@ impl Inner {
             }
             let abandoned = File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
             if abandoned && let Err(error) = fs::remove_file(&path) {
-                tracing::debug!(path = %path.display(), %error, "an abandoned file stays");
+                tracing::debug!(path = %path.display(), %error, "cannot remove an abandoned file");
             }
         }
     }
@@ -371,12 +374,12 @@ impl Inner {
             | ErrorKind::TimedOut
             | ErrorKind::WouldBlock
             | ErrorKind::StaleNetworkFileHandle
-            // Another process took our file aside for abandoned, in the moment before it was locked.
+            // Another process took our file for abandoned in the moment before it was locked.
             | ErrorKind::NotFound => StoreError::Transient { at, detail },
             ErrorKind::NotADirectory => StoreError::Other {
                 at,
                 detail,
-                hint: "a file stands where a folder should be: move it away".into(),
+                hint: "a file is in place of a folder: move it away".into(),
             },
             ErrorKind::InvalidFilename => StoreError::Other {
                 at,
@@ -393,13 +396,13 @@ impl Inner {
             _ => StoreError::Other {
                 at,
                 detail,
-                hint: "see what the system's log says of this file system".into(),
+                hint: "check the system's log for this file system".into(),
             },
         }
     }
 }
 
-/// A crash point that a probe does not pass: tests count the writes of a run.
+/// A crash point that probes skip, since tests count the writes of a run.
 fn point(point: &'static str, name: &str) {
     if !is_probe(name) {
         crash::point(point);

@@ -1,4 +1,4 @@
-//! A store in memory: for tests of what writes to stores, and for trying things out.
+//! A store in memory, for tests and experiments.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::{At, End, Object, Op, Store, StoreError, is_listed, version_of};
 
-/// Objects in memory, gone with the value.
+/// Objects in memory, dropped with the value.
 #[derive(Debug, Default)]
 pub struct Memory {
     objects: Mutex<BTreeMap<String, (Bytes, SystemTime)>>,
@@ -18,7 +18,7 @@ pub struct Memory {
 
 impl Memory {
     fn objects(&self) -> MutexGuard<'_, BTreeMap<String, (Bytes, SystemTime)>> {
-        // A panic elsewhere cannot leave the map half-changed: each change is one call.
+        // A panic elsewhere cannot leave the map inconsistent: each change is one call.
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,10 +1,11 @@
-//! Where output lies: a flat space of named objects that are created once, and changed by an erasure alone.
+//! Stores of output: flat namespaces of objects that are created once, and that only an erasure changes.
 //!
-//! The whole of the sink's safety rests on one promise, [`Store::create`]: of several writers of one name exactly one
-//! succeeds, and readers see its bytes whole or not at all. [`verify`] asks a store whether it keeps it.
+//! The sink's safety depends on one guarantee, that of [`Store::create`]: of several writers of one name
+//! exactly one succeeds, and readers see its bytes completely or not at all. [`verify`] checks whether a
+//! store provides it.
 //!
-//! Invariant: nothing here overwrites but [`Store::replace`], which only an erasure calls, and which replaces only the version of
-//! an object that its caller has read.
+//! Invariant: only [`Store::replace`] overwrites. Only an erasure calls it, and it replaces only the version
+//! of an object that its caller has read.
 
 mod config;
 pub mod crash;
@@ -30,91 +31,93 @@ pub use s3::{S3, S3Config};
 /// An object's name, size and age. Sorts by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Object {
-    /// Name, its folders parted by `/`.
+    /// Name, with folders separated by `/`.
     pub name: String,
     /// Size in bytes.
     pub size: u64,
-    /// When the store says that it was written.
+    /// When it was written, according to the store.
     pub modified: SystemTime,
-    /// What becomes another when the object's bytes do, as the store has it: an entity tag, or size and time.
+    /// A value that changes with the object's bytes: an entity tag, or size and time.
     pub version: String,
 }
 
 /// The end of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Its last bytes, as many as were asked for or as there are.
+    /// Its last bytes, as many as requested or available.
     pub bytes: Bytes,
     /// Size of the whole object in bytes.
     pub size: u64,
 }
 
-/// A space of named objects.
+/// A namespace of objects.
 #[async_trait]
 pub trait Store: Send + Sync + Debug {
-    /// Writes an object durably under a name that is free.
+    /// Writes an object durably under a free name.
     ///
     /// # Errors
-    /// [`StoreError::Exists`] if the name is taken: then nothing was written. After any other error the object may or
-    /// may not be there, whole in either case.
+    /// [`StoreError::Exists`] if the name is taken; then nothing was written. After any other error the
+    /// object may or may not exist, completely in either case.
     async fn create(&self, name: &str, bytes: Bytes) -> Result<(), StoreError>;
 
-    /// The objects below `folder` (the whole store if it is empty) whose names come after `after`, in byte order of
-    /// their names. A folder that is not there is empty. Names with a part that begins with a dot are the store's own
-    /// and never listed.
+    /// Returns the objects below `folder` (the whole store if it is empty) whose names come after `after`, in
+    /// byte order. A missing folder is empty. Names with a part that begins with a dot belong to the store
+    /// itself and are never listed.
     ///
     /// # Errors
-    /// Whatever the store says.
+    /// The store's error.
     async fn list_after(&self, folder: &str, after: Option<&str>) -> Result<Vec<Object>, StoreError>;
 
-    /// A range of an object's bytes, cut off at its end.
+    /// Returns a range of an object's bytes, truncated at its end.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] if there is no such object.
+    /// [`StoreError::NotFound`] if the object does not exist.
     async fn read_range(&self, name: &str, range: Range<u64>) -> Result<Bytes, StoreError>;
 
-    /// The last `len` bytes of an object.
+    /// Returns the last `len` bytes of an object.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] if there is no such object.
+    /// [`StoreError::NotFound`] if the object does not exist.
     async fn read_tail(&self, name: &str, len: u64) -> Result<End, StoreError>;
 
-    /// An object as it is now.
+    /// Returns the metadata of an object.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] if there is no such object.
+    /// [`StoreError::NotFound`] if the object does not exist.
     async fn look(&self, name: &str) -> Result<Object, StoreError>;
 
-    /// Writes other bytes durably under the name of an object that is still of this version ([`Object::version`]). Readers see
-    /// the old bytes or the new ones, whole in either case.
+    /// Writes other bytes durably under the name of an object that still has this version
+    /// ([`Object::version`]). Readers see the old bytes or the new ones, completely in either case.
     ///
-    /// A folder compares versions just before it renames: two that replace one object at the same moment are kept apart by
-    /// the records of their erasures, not by the store.
+    /// A folder compares versions just before it renames: the records of erasures, not the store, protect
+    /// against two concurrent replacements of one object.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] if the object is of another version or not there: then nothing was written. After any other
-    /// error the object has the old bytes or the new ones.
+    /// [`StoreError::Changed`] if the object has another version or does not exist; then nothing was written.
+    /// After any other error the object has the old bytes or the new ones.
     async fn replace(&self, name: &str, bytes: Bytes, version: &str) -> Result<(), StoreError>;
 
-    /// Removes an object; one that is not there is removed already.
+    /// Removes an object, if it exists.
     ///
     /// # Errors
-    /// Whatever the store says.
+    /// The store's error.
     async fn delete(&self, name: &str) -> Result<(), StoreError>;
 
-    /// Takes up what `config` says of the same store now: other keys, other authorities. They are tried first, and if the
-    /// store does not let them in it goes on with those that it has. Requests under way are not disturbed.
+    /// Switches to the credentials and authorities that `config` has for the same store now. Tries them
+    /// first, and keeps the old ones if the store refuses the new ones. Does not disturb requests in
+    /// progress.
     ///
     /// # Errors
-    /// Why they are not taken up.
+    /// Why the new ones are refused.
     async fn renew(&self, _config: &StoreConfig) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// The store in a few words, for messages: no secret.
+    /// Describes the store for messages, without secrets.
     fn describe(&self) -> String;
 
-    /// The first `limit` objects of [`Store::list_after`]. A store that can asks for no more than these.
+    /// Returns the first `limit` objects of [`Store::list_after`]. If possible, the store requests no more
+    /// than these.
     ///
     /// # Errors
     /// As [`Store::list_after`].
@@ -129,7 +132,7 @@ pub trait Store: Send + Sync + Debug {
         Ok(objects)
     }
 
-    /// All objects below `folder`, in byte order of their names.
+    /// Returns all objects below `folder`, in byte order of their names.
     ///
     /// # Errors
     /// As [`Store::list_after`].
@@ -137,7 +140,7 @@ pub trait Store: Send + Sync + Debug {
         self.list_after(folder, None).await
     }
 
-    /// A whole object.
+    /// Returns a whole object.
     ///
     /// # Errors
     /// As [`Store::read_range`].
@@ -146,35 +149,35 @@ pub trait Store: Send + Sync + Debug {
     }
 }
 
-/// The folder of the store's own objects, such as probes and files that are being written.
+/// The folder of the store's own objects, such as probes and files under construction.
 const OWN: &str = ".lethe/";
 
-/// Whether the object is a probe. Crash points and faults that tests ask for pass it over.
+/// Returns whether the object is a probe, which crash points and injected faults skip.
 fn is_probe(name: &str) -> bool {
     name.strip_prefix(OWN)
         .is_some_and(|name| name.starts_with("probe-"))
 }
 
-/// Asks a store whether it can be written, and whether it keeps the promise of [`Store::create`]: some stores that
-/// speak S3 ignore the condition on a PUT, and would let two writers overwrite one another.
+/// Checks whether a store can be written and provides the guarantee of [`Store::create`]: some S3-compatible
+/// stores ignore the condition on a PUT and would let two writers overwrite each other.
 ///
 /// # Errors
-/// The store's own error, or [`StoreError::Other`] if a name could be created twice or does not read back. After
-/// [`StoreError::Transient`] nothing is known: ask again.
+/// The store's own error, or [`StoreError::Other`] if a name could be created twice or does not read back.
+/// After [`StoreError::Transient`] the result is unknown: retry.
 pub async fn verify(store: &dyn Store) -> Result<(), StoreError> {
     let name = format!("{OWN}probe-{}", crate::id::new_id());
     let at = || At::new(Op::Create, store.describe(), "");
     let first = store.create(&name, Bytes::from_static(b"first")).await;
     match first {
-        // Nobody else has the name: an answer was lost on its way.
+        // No other writer uses the name: a response was lost.
         Ok(()) | Err(StoreError::Exists(_)) => {}
         Err(error) => return Err(error),
     }
     let again = store.create(&name, Bytes::from_static(b"second")).await;
     let read = store.read(&name).await;
-    // Writing needs no right to delete.
+    // Writing needs no permission to delete.
     if let Err(error) = store.delete(&name).await {
-        tracing::warn!(%error, "the probe stays");
+        tracing::warn!(%error, "cannot remove the probe");
     }
     let broken = |detail: &str| {
         StoreError::Other {
@@ -190,17 +193,18 @@ pub async fn verify(store: &dyn Store) -> Result<(), StoreError> {
         (Err(StoreError::Exists(_)), Ok(_)) => {
             Err(broken("an object does not read back as it was first written"))
         }
-        // S3 refuses so too while an earlier try of the same request is under way, which may yet fail.
+        // S3 refuses in the same way while an earlier attempt of the request is in progress, which may still
+        // fail.
         (Ok(()), _) if first.is_err() => Err(StoreError::Transient {
             at: at(),
-            detail: "the answer to a probe was lost".into(),
+            detail: "the response to a probe was lost".into(),
         }),
         (Ok(()), _) => Err(broken("the store let a name be created twice")),
         (Err(StoreError::Exists(_)), Err(error)) | (Err(error), _) => Err(error),
     }
 }
 
-/// The version of an object where a store has no tags: its size and when it was written, in ns since 1970.
+/// Returns the version of an object if a store has no tags: its size and write time, in ns since 1970.
 fn version_of(size: u64, modified: SystemTime) -> String {
     let since = modified
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -208,7 +212,7 @@ fn version_of(size: u64, modified: SystemTime) -> String {
     format!("{size}-{}", since.as_nanos())
 }
 
-/// Whether no part of the name begins with a dot.
+/// Returns whether no part of the name begins with a dot.
 fn is_listed(name: &str) -> bool {
     !name.split('/').any(|part| part.starts_with('.'))
 }

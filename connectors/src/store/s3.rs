@@ -1,4 +1,5 @@
-//! A bucket of an S3-compatible store, written by conditional PUT (`If-None-Match: *`; `If-Match` where an erasure replaces).
+//! A bucket of an S3-compatible store, written by conditional PUT (`If-None-Match: *`; `If-Match` for the
+//! replacement of an erasure).
 
 mod admission;
 mod cause;
@@ -24,12 +25,12 @@ use admission::Admission;
 use cause::Cause;
 pub use config::S3Config;
 
-/// How long it is worth asking whether an object is there after all, before the trouble is passed on.
+/// How long to check whether an object exists after all, before the error is returned.
 const ASK: Duration = Duration::from_secs(5);
 
 /// A bucket, or the part of it under a prefix.
 pub struct S3 {
-    /// Replaced as a whole when there are other keys; a request ends by the client that it began with.
+    /// Replaced as a whole when credentials change; a request finishes with the client that it began with.
     client: RwLock<Arc<AmazonS3>>,
     admission: Admission,
     prefix: String,
@@ -37,10 +38,10 @@ pub struct S3 {
 }
 
 impl S3 {
-    /// Sets a client up. The bucket is not asked before its first use.
+    /// Creates a client. The bucket is not contacted before its first use.
     ///
     /// # Errors
-    /// [`StoreError::Other`] if the configuration is not sound.
+    /// [`StoreError::Other`] if the configuration is invalid.
     pub fn open(config: &S3Config) -> Result<Self, StoreError> {
         let prefix = config.prefix.trim_matches('/').to_owned();
         let mut described = format!("s3://{}", config.bucket);
@@ -71,7 +72,7 @@ impl S3 {
             ));
         }
         let client = config.client().map_err(wrong)?;
-        // Refuses what could not be a key, such as `a//b`.
+        // Refuses invalid keys, such as `a//b`.
         Path::parse(&prefix).map_err(|error| wrong(error.to_string()))?;
         Ok(Self {
             client: RwLock::new(Arc::new(client)),
@@ -95,7 +96,7 @@ impl S3 {
         Path::parse(key).map_err(|error| StoreError::Other {
             at: At::new(op, self.describe(), name),
             detail: error.to_string(),
-            hint: "this cannot be an object's name".into(),
+            hint: "this is not a valid object name".into(),
         })
     }
 
@@ -110,7 +111,7 @@ impl S3 {
         };
         match (error, cause.status, cause.code.as_str()) {
             (_, _, "NoSuchBucket") => {
-                other("there is no such bucket".into(), "make it, or correct the bucket's name")
+                other("there is no such bucket".into(), "create it, or correct the bucket's name")
             }
             (object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }, ..)
                 if op == Op::Create =>
@@ -125,7 +126,7 @@ impl S3 {
             }
             (_, Some(401 | 403), _) if self.admission.may_pass(op, Instant::now()) => StoreError::Transient {
                 at,
-                detail: format!("{detail}: refused, and was not before; other keys may be on their way"),
+                detail: format!("{detail}: refused, but not before; new credentials may be on their way"),
             },
             (_, Some(401 | 403), _) => StoreError::Denied {
                 at,
@@ -134,14 +135,14 @@ impl S3 {
                        s3:PutObject are needed"
                     .into(),
             },
-            // A store that was trusted before is having its certificate replaced, or `ca` is.
+            // The certificate of a store that was trusted before is being replaced, or `ca` is.
             _ if cause.untrusted && !self.admission.has_let_in() => StoreError::Denied {
                 at,
                 detail,
-                hint: "name the certificate's authority in the key `ca`, or correct the endpoint".into(),
+                hint: "set the certificate's authority in the key `ca`, or correct the endpoint".into(),
             },
             (_, Some(507), _) => StoreError::Full { at, detail },
-            (_, Some(501), _) => other(detail, "the store does not know If-None-Match on PUT: use one that does"),
+            (_, Some(501), _) => other(detail, "the store does not support If-None-Match on PUT: use one that does"),
             (_, Some(408 | 429 | 500..), _) => StoreError::Transient { at, detail },
             (_, Some(300..=399), _) => other(detail, "the bucket is elsewhere: correct the region or the endpoint"),
             (_, Some(_), _) => other(detail, "correct the store's configuration"),
@@ -175,8 +176,9 @@ impl Store for S3 {
             return Ok(());
         };
         let failure = self.fail(Op::Create, name, &error);
-        // Without an answer the object may be there; and a server that refuses may hang up before it has read a large
-        // object, so that its refusal never arrives. Whoever is told that the name is taken looks whose it is.
+        // Without a response the object may exist. A server that refuses may also close the connection before
+        // it has read a large object, so that its refusal never arrives. The caller checks whose object has
+        // the name.
         if failure.is_transient() && Cause::of(&error).status.is_none() {
             let asked = tokio::time::timeout(ASK, client.head(&key)).await;
             if matches!(asked, Ok(Ok(_))) {
@@ -213,7 +215,7 @@ impl Store for S3 {
             let object = name.map(|name| object(name, &meta));
             std::future::ready(Ok(object))
         });
-        // Keys come in byte order, and pages of them only as they are asked for.
+        // Keys arrive in byte order, and pages are fetched lazily.
         let mut objects: Vec<Object> = listed
             .take(limit)
             .try_collect()

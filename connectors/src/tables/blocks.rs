@@ -1,4 +1,4 @@
-//! An object of a store as a file that is read from front to back, or here and there, in blocks.
+//! Reads an object of a store in blocks, sequentially or at random.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -14,37 +14,37 @@ use super::TableError;
 use crate::Backoff;
 use crate::store::{Object, Store, StoreError};
 
-/// Bytes that are asked for at a time.
+/// Bytes per request.
 const BLOCK: u64 = 1 << 20;
-/// Blocks that are kept: columns are read side by side.
+/// Number of cached blocks: columns are read side by side.
 const KEPT: usize = 32;
 /// Attempts to read a block.
 const ATTEMPTS: u32 = 8;
 
-/// An object, read in blocks. Clones share what they have read.
+/// An object, read in blocks. Clones share the cache.
 #[derive(Clone)]
 pub struct Remote(Arc<Inner>);
 
 struct Inner {
     store: Arc<dyn Store>,
     object: Object,
-    /// What the object is called in logs.
+    /// The object's name in logs.
     label: String,
     runtime: Handle,
     kept: Mutex<VecDeque<(u64, Bytes)>>,
-    /// The furthest that a reader came.
+    /// The furthest position of a reader.
     position: AtomicU64,
-    /// Why the last read failed, if it did: what is above may only know that it did.
+    /// Why the last read failed, if it did: the layers above may only know that it failed.
     failed: Mutex<Option<StoreError>>,
 }
 
 impl Remote {
-    /// An object of a store. Reads wait on the calling thread, which must be none of the runtime's.
+    /// Returns an object of a store. Reads block the calling thread, which must not belong to the runtime.
     pub fn new(store: Arc<dyn Store>, object: Object, runtime: Handle) -> Self {
         Self::labelled(store, object.name.clone(), object, runtime)
     }
 
-    /// The same object, called `label` in logs, since its name may identify somebody.
+    /// Returns the same object with the name `label` in logs, since its own name may identify somebody.
     pub(crate) fn called(&self, label: &str) -> Self {
         let inner = &self.0;
         Self::labelled(
@@ -67,33 +67,34 @@ impl Remote {
         }))
     }
 
-    /// What it is called in errors and logs.
+    /// Returns its name in errors and logs.
     pub fn label(&self) -> &str {
         &self.0.label
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.0.object.name
     }
 
-    /// Its size in bytes.
+    /// Returns its size in bytes.
     pub fn size(&self) -> u64 {
         self.0.object.size
     }
 
-    /// How much of it has been read, where it is read from front to back: 0 to 1.
+    /// Returns the share that has been read sequentially, 0 to 1.
     pub(super) fn share(&self) -> f64 {
         self.0.position.load(Relaxed) as f64 / self.size().max(1) as f64
     }
 
-    /// The store's error behind a failure that came from further up, if there was one; else that failure.
+    /// Returns the store's error behind a failure of a higher layer, if there was one; otherwise that
+    /// failure.
     pub(super) fn why(&self, or: impl FnOnce() -> TableError) -> TableError {
         let mut failed = self.0.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.take().map_or_else(or, TableError::Store)
     }
 
-    /// The store's error behind the last failed read, if there was one.
+    /// Returns the store's error behind the last failed read, if there was one.
     pub(crate) fn failure(&self) -> Option<StoreError> {
         self.0
             .failed
@@ -102,7 +103,7 @@ impl Remote {
             .take()
     }
 
-    /// The block that begins at `BLOCK * index`.
+    /// Returns the block that begins at `BLOCK * index`.
     fn block(&self, index: u64) -> io::Result<Bytes> {
         let find = |kept: &VecDeque<(u64, Bytes)>| {
             let found = kept.iter().find(|(at, _)| *at == index);
@@ -145,7 +146,7 @@ impl Remote {
         }
     }
 
-    /// A reader from the beginning.
+    /// Returns a reader from the beginning.
     pub(super) fn reader(&self) -> Reader {
         self.reader_at(0)
     }
@@ -159,7 +160,7 @@ impl Remote {
     }
 }
 
-/// Reads an object from a place on.
+/// Reads an object from a position on.
 pub struct Reader {
     remote: Remote,
     at: u64,
@@ -206,7 +207,7 @@ impl ChunkReader for Remote {
         }
         let first = start / BLOCK;
         let failed = |error: io::Error| ParquetError::External(Box::new(error));
-        // Most of what is asked for lies within one block, and needs no copy then.
+        // Most requests lie within one block and then need no copy.
         if length > 0 && (end - 1) / BLOCK == first {
             let offset = (start - first * BLOCK) as usize;
             return Ok(self.block(first).map_err(failed)?.slice(offset..offset + length));

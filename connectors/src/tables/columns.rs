@@ -1,4 +1,4 @@
-//! Which columns are what, as configuration says it.
+//! The roles of columns, from the configuration.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,22 @@ use serde::{Deserialize, Serialize};
 use super::TableError;
 use crate::format::kind_named;
 
-/// Columns by what is done with them. A field within a struct, or within a list of structs, is named by its path, as in
-/// `note.sections.text`. What is not named does not leave.
+/// Columns by their treatment. A field within a struct, or within a list of structs, is addressed by its
+/// path, as in `note.sections.text`. Columns that are not listed are dropped.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TableColumns {
-    /// Free text: redacted.
+    /// Free text, which is redacted.
     pub text: Vec<String>,
-    /// Leave as they are.
+    /// Columns to keep unchanged.
     pub keep: Vec<String>,
-    /// Why a kept column identifies nobody, by its path. Modes `safe-harbor` and `limited-data-set` demand it of each; the
-    /// reasons stand in the metadata of every file.
+    /// Why a kept column identifies nobody, by its path. The modes `safe-harbor` and `limited-data-set`
+    /// require a reason for each; the metadata of every file holds the reasons.
     pub reasons: BTreeMap<String, String>,
-    /// Identifiers, by their labels: each value is replaced whole, as the policy replaces its label.
+    /// Identifiers with their labels: each value is replaced as a whole, as the policy replaces its label.
     pub identifiers: BTreeMap<String, String>,
-    /// Whose note a row is: what the policy replaces alike within. None of the following leaves for being named here.
+    /// The patient of a row, within which the policy replaces consistently. Listing this or the following
+    /// columns here does not keep them.
     pub patient_id: Option<String>,
     /// The note's own id.
     pub note_id: Option<String>,
@@ -31,26 +32,26 @@ pub struct TableColumns {
     pub author_id: Option<String>,
     /// The kind of note.
     pub note_type: Option<String>,
-    /// When it was written: a timestamp, a date, milliseconds since 1970, or text of those (ISO 8601).
+    /// The time of writing: a timestamp, a date, milliseconds since 1970, or text of those (ISO 8601).
     pub authored_at: Option<String>,
-    /// Identifiers of the patient, by their kind: they are looked for in the text.
+    /// Identifiers of the patient by kind, which are searched in the text.
     pub known: BTreeMap<String, Vec<String>>,
 }
 
-/// A column that is asked for.
+/// A requested column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// The key that asks for it.
+    /// The key that requests it.
     pub key: String,
     /// Its path.
     pub path: String,
 }
 
 impl TableColumns {
-    /// Whether they can go together.
+    /// Checks that the columns are consistent.
     ///
     /// # Errors
-    /// [`TableError::Config`] that names the key.
+    /// [`TableError::Config`] with the key.
     pub fn check(&self) -> Result<(), TableError> {
         let wrong = |key: &str, problem: String| {
             Err(TableError::Config {
@@ -61,12 +62,12 @@ impl TableColumns {
         if self.text.is_empty() && self.identifiers.is_empty() {
             return wrong(
                 "text",
-                "name at least one column of free text, or one in `identifiers`".to_owned(),
+                "set at least one column of free text, or one in `identifiers`".to_owned(),
             );
         }
         for kind in self.known.keys() {
             if kind_named(kind).is_none() {
-                return wrong(&format!("known.{kind}"), "is no kind of identifier; kinds are patient, relative, clinician, medical_record, birth_date, phone, address, email, social_security, health_plan, account, organization, other".to_owned());
+                return wrong(&format!("known.{kind}"), "is an unknown kind of identifier; the kinds are patient, relative, clinician, medical_record, birth_date, phone, address, email, social_security, health_plan, account, organization, other".to_owned());
             }
         }
         for (path, reason) in &self.reasons {
@@ -88,7 +89,7 @@ impl TableColumns {
                 return wrong(
                     "keep",
                     format!(
-                        "`{path}` identifies the patient (`known.{kind}`); name it in `identifiers`, or leave it out"
+                        "`{path}` identifies the patient (`known.{kind}`); list it in `identifiers`, or leave it out"
                     ),
                 );
             }
@@ -96,13 +97,13 @@ impl TableColumns {
         let leaving = self.leaving();
         for (i, one) in leaving.iter().enumerate() {
             if one.path.split('.').any(str::is_empty) {
-                return wrong(&one.key, format!("`{}` is no path of a column", one.path));
+                return wrong(&one.key, format!("`{}` is not the path of a column", one.path));
             }
             for other in &leaving[i + 1..] {
                 if one.path == other.path {
                     return wrong(
                         &one.key,
-                        format!("`{}` is named in `{}` too", one.path, other.key),
+                        format!("`{}` is listed in `{}` too", one.path, other.key),
                     );
                 }
                 let within = |inner: &str, outer: &str| {
@@ -114,7 +115,7 @@ impl TableColumns {
                     return wrong(
                         &one.key,
                         format!(
-                            "of `{}` and `{}` one holds the other; name its fields one by one",
+                            "one of `{}` and `{}` contains the other; list its fields one by one",
                             one.path, other.path
                         ),
                     );
@@ -124,13 +125,13 @@ impl TableColumns {
         Ok(())
     }
 
-    /// The kept columns that have no reason.
+    /// Returns the kept columns without a reason.
     pub fn unexplained(&self) -> Vec<&str> {
         let kept = self.keep.iter().map(String::as_str);
         kept.filter(|path| !self.reasons.contains_key(*path)).collect()
     }
 
-    /// The columns that leave, in the order of the configuration.
+    /// Returns the columns of the output, in the order of the configuration.
     pub fn leaving(&self) -> Vec<Wanted> {
         let wanted = |key: &str, path: &str| Wanted {
             key: key.to_owned(),
@@ -142,7 +143,7 @@ impl TableColumns {
         kept.chain(replaced).chain(text).collect()
     }
 
-    /// What is read of a row beside, by key.
+    /// Returns the columns that are only read, by key.
     pub fn beside(&self) -> Vec<Wanted> {
         let singles = [
             ("patient_id", &self.patient_id),
@@ -168,7 +169,7 @@ impl TableColumns {
         all
     }
 
-    /// Every column that is read, each once.
+    /// Returns every column that is read, each once.
     pub(super) fn all(&self) -> Vec<Wanted> {
         let mut all = self.leaving();
         for one in self.beside() {
@@ -197,7 +198,7 @@ mod tests {
         columns.text = vec!["note.text".into()];
         assert_eq!(told(&columns), "");
         columns.keep = vec!["note".into()];
-        assert!(told(&columns).contains("one holds the other"));
+        assert!(told(&columns).contains("contains the other"));
         columns.keep = vec!["note.text".into()];
         assert!(told(&columns).contains("in `text` too"));
         columns.keep = vec!["note.texts".into(), "a..b".into()];

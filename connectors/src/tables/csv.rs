@@ -15,19 +15,20 @@ use super::decompress::{failed, open};
 use super::jsonl::schema_of;
 use super::{Compression, Constant, SLAB_BYTES, SLAB_ROWS, Shape, Slab, Slabs, TableError, TablesConfig};
 
-/// Room for what a row has beside a note of the greatest size, each byte of which may be a quote that is doubled.
+/// Room for a row's other values next to a note of maximum size, of which each byte may be a doubled quote.
 const BESIDE: usize = 1 << 20;
 
-/// Values of a header at most. Each takes some dozen bytes of memory, and a line of delimiters has nothing else.
+/// Maximum number of values in a header. Each takes some dozen bytes of memory, and a line can consist of
+/// delimiters only.
 const MAX_COLUMNS: usize = 1 << 16;
 
-/// How CSV is written.
+/// The dialect of CSV.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CsvConfig {
-    /// What stands between values, one ASCII character; a comma, or a tab in `.tsv`, if not given.
+    /// The delimiter, one ASCII character. Default: a comma, or a tab in `.tsv`.
     pub delimiter: Option<char>,
-    /// Whether a quote within quotes is written with a backslash before it, rather than doubled.
+    /// Whether a quote within quotes is escaped by a backslash instead of doubled.
     pub backslash: bool,
 }
 
@@ -42,7 +43,7 @@ pub(super) fn read(
         Some(given) => u8::try_from(given).ok().filter(u8::is_ascii).ok_or_else(|| {
             TableError::broken(
                 remote.label(),
-                "key `backfill.csv.delimiter`: is no ASCII character",
+                "key `backfill.csv.delimiter`: is not an ASCII character",
             )
         })?,
         None if remote.name().to_ascii_lowercase().contains(".tsv") => b'\t',
@@ -66,7 +67,7 @@ pub(super) fn read(
         .byte_headers()
         .map_err(|error| csv_failed(remote, 0, error))?;
     if header.len() > MAX_COLUMNS {
-        let problem = format!("its header has more than {MAX_COLUMNS} columns; is the delimiter right?");
+        let problem = format!("its header has more than {MAX_COLUMNS} columns; check the delimiter");
         return Err(TableError::broken(remote.label(), problem));
     }
     let names: Vec<String> = header
@@ -93,9 +94,9 @@ pub(super) fn read(
                 object: remote.label().to_owned(),
                 key: wanted.key.clone(),
                 column: wanted.path.clone(),
-                // Without a header the first line is a patient's: it is not shown.
+                // Without a header the first line belongs to a patient, so it is not shown.
                 problem: format!(
-                    "is not there; the first line has {} columns and must be the header",
+                    "does not exist; the first line has {} columns and must be the header",
                     names.len()
                 ),
             });
@@ -133,14 +134,14 @@ fn csv_failed(remote: &Remote, row: i64, error: csv::Error) -> TableError {
     match error.into_kind() {
         csv::ErrorKind::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => TableError::broken(
             remote.label(),
-            format!("row {row}: is longer than a note may be; is a quote not closed?"),
+            format!("row {row}: is longer than the maximum note; check for an unclosed quote"),
         ),
         csv::ErrorKind::Io(error) => failed(remote, row, &error),
-        _ => remote.why(|| TableError::broken(remote.label(), format!("row {row}: is no CSV"))),
+        _ => remote.why(|| TableError::broken(remote.label(), format!("row {row}: is not valid CSV"))),
     }
 }
 
-/// Refuses to go on where a row does not end: a quote that nobody closes would take all memory.
+/// Stops at a row without an end: an unclosed quote would take all memory.
 struct Bounded<R> {
     inner: R,
     since: Arc<AtomicU64>,
@@ -167,7 +168,7 @@ struct Rows {
     reader: csv::Reader<Bounded<BufReader<Box<dyn Read + Send>>>>,
     since: Arc<AtomicU64>,
     remote: Remote,
-    /// Values of the header.
+    /// Number of values in the header.
     width: usize,
     columns: Vec<Source>,
     schema: Arc<arrow_schema::Schema>,
@@ -176,14 +177,14 @@ struct Rows {
 }
 
 impl Rows {
-    /// Reads a row; false at the end.
+    /// Reads a row; returns false at the end.
     fn advance(&mut self) -> Result<bool, TableError> {
         self.since.store(0, Relaxed);
         let read = self.reader.read_byte_record(&mut self.record);
         read.map_err(|error| csv_failed(&self.remote, self.row, error))
     }
 
-    /// Passes over rows.
+    /// Skips rows.
     fn skip(&mut self, rows: u64) -> Result<(), TableError> {
         for _ in 0..rows {
             if !self.advance()? {
@@ -235,8 +236,12 @@ impl Rows {
         let columns = builders
             .iter_mut()
             .map(|builder| Arc::new(builder.finish()) as ArrayRef);
-        let record = RecordBatch::try_new(Arc::clone(&self.schema), columns.collect())
-            .map_err(|_| TableError::broken(self.remote.label(), format!("row {first}: cannot be held")))?;
+        let record = RecordBatch::try_new(Arc::clone(&self.schema), columns.collect()).map_err(|_| {
+            TableError::broken(
+                self.remote.label(),
+                format!("row {first}: does not fit into memory"),
+            )
+        })?;
         Ok(Some(Slab {
             first,
             record,

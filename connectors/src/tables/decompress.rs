@@ -1,4 +1,4 @@
-//! What an object's bytes are once they are not compressed.
+//! Decompresses an object.
 
 use std::io::{self, BufReader, Read};
 
@@ -7,12 +7,12 @@ use flate2::read::MultiGzDecoder;
 use super::blocks::Remote;
 use super::{Compression, TableError};
 
-/// Bytes that are read ahead.
+/// Bytes to read ahead.
 const AHEAD: usize = 256 << 10;
-/// The most memory that a Zstandard frame may ask for, as a power of two: 128 MiB, what the `zstd` tool allows.
+/// Maximum memory of a Zstandard frame, as a power of two: 128 MiB, the limit of the `zstd` tool.
 const WINDOW: u32 = 27;
 
-/// The object's content.
+/// Opens the object's content.
 pub(super) fn open(
     remote: &Remote,
     compression: Compression,
@@ -33,11 +33,12 @@ pub(super) fn open(
     Ok(BufReader::with_capacity(AHEAD, content))
 }
 
-/// What a failed read means, after `rows` rows: the store's error, or bytes that are not what their name says.
+/// Returns the cause of a failed read after `rows` rows: the store's error, or data that does not match the
+/// object's name.
 pub(super) fn failed(remote: &Remote, rows: i64, error: &io::Error) -> TableError {
     let problem = match error.kind() {
         io::ErrorKind::UnexpectedEof => "it ends in the middle",
-        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => "its compressed data are damaged",
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => "its compressed data is damaged",
         _ => "it cannot be decompressed",
     };
     remote.why(|| {

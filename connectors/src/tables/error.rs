@@ -1,4 +1,4 @@
-//! What can be wrong with a table. Names objects, columns and rows; never what stands there.
+//! Errors of tables. They name objects, columns and rows, never their content.
 
 use crate::files::CodesError;
 use crate::store::StoreError;
@@ -7,57 +7,57 @@ use crate::store::StoreError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
-    /// The store does not do what it is asked.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The list of objects and their codes cannot be used.
     #[error("key `backfill.codes`: {0}")]
     Codes(CodesError),
-    /// Nothing to read.
+    /// There is no table to read.
     #[error(
-        "{place}: no table there (.parquet, .jsonl, .ndjson, .json, .csv, .tsv, or .gz and .zst of the last five); check `backfill.input` and `backfill.folder`, or say `backfill.format`"
+        "{place}: no table found (.parquet, .jsonl, .ndjson, .json, .csv, .tsv, or .gz and .zst of the last five); check `backfill.input` and `backfill.folder`, or set `backfill.format`"
     )]
     NoTables {
         /// Store and folder.
         place: String,
     },
-    /// The configuration of columns.
+    /// The configuration of columns is invalid.
     #[error("key `backfill.columns.{key}`: {problem}")]
     Config {
         /// The key.
         key: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// A column that is not there, or cannot serve.
+    /// A column does not exist or has an unsuitable type.
     #[error("{object}: `backfill.columns.{key}`: column `{column}` {problem}")]
     Column {
         /// The object.
         object: String,
-        /// What it is named as.
+        /// The key that refers to it.
         key: String,
         /// The column.
         column: String,
-        /// What is wrong and what there is.
+        /// The problem, and the existing columns.
         problem: String,
     },
-    /// An object that cannot be decoded, from some place on.
+    /// An object cannot be decoded from some position on.
     #[error("{object}: {problem}")]
     Broken {
         /// The object.
         object: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// An object that is another than it was when it was listed.
-    #[error("{object}: has changed since it was listed; run again, when nobody writes there")]
+    /// An object has changed since it was listed.
+    #[error("{object}: has changed since it was listed; run again when nothing writes to the input")]
     Changed {
         /// The object.
         object: String,
     },
 }
 
-// By hand: an error with a source would print its cause twice.
+// Without `#[source]`, which would print the cause twice.
 impl From<CodesError> for TableError {
     fn from(error: CodesError) -> Self {
         Self::Codes(error)
@@ -72,7 +72,7 @@ impl TableError {
         }
     }
 
-    /// Whether it will be the same when it is tried again.
+    /// Returns whether a retry would have the same result.
     pub const fn is_permanent(&self) -> bool {
         !matches!(
             self,

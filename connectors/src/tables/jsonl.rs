@@ -1,5 +1,5 @@
-//! JSON lines: columns are paths into each line's object. A value that is no string leaves as its JSON; one that is not there
-//! is null.
+//! Reads JSON lines: columns are paths into each line's object. A value that is not a string is kept as its
+//! JSON; a missing value is null.
 
 use std::io::{BufReader, Read};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::pick::Pick;
 use super::{Compression, Constant, SLAB_BYTES, SLAB_ROWS, Shape, Slab, Slabs, TableError, TablesConfig};
 use crate::files::lines::Lines;
 
-/// Room for what a line has beside a note of the greatest size, each byte of which JSON may need six for.
+/// Room for a line's other values next to a note of maximum size, of which JSON may encode each byte as six.
 const BESIDE: usize = 1 << 20;
 
 pub(super) fn read(
@@ -67,7 +67,7 @@ pub(super) fn read(
     ))
 }
 
-/// A schema of strings.
+/// Returns a schema of strings.
 pub(super) fn schema_of<'a>(names: impl Iterator<Item = &'a str>) -> Arc<Schema> {
     let fields = names.map(|name| Field::new(name, DataType::LargeUtf8, true));
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
@@ -81,7 +81,7 @@ struct Column {
 }
 
 impl Column {
-    /// The value at the path, or at the key that is the whole path.
+    /// Returns the value at the path, or at the key that equals the whole path.
     fn find<'v>(&self, line: &'v Value) -> Option<&'v Value> {
         if let Some(value) = line.get(&self.path) {
             return Some(value);
@@ -109,7 +109,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Passes over rows.
+    /// Skips rows.
     fn skip(&mut self, rows: u64) -> Result<(), TableError> {
         for _ in 0..rows {
             let line = self
@@ -164,8 +164,12 @@ impl Rows {
         let columns = builders
             .iter_mut()
             .map(|builder| Arc::new(builder.finish()) as ArrayRef);
-        let record = RecordBatch::try_new(Arc::clone(&self.schema), columns.collect())
-            .map_err(|_| TableError::broken(self.remote.label(), format!("row {first}: cannot be held")))?;
+        let record = RecordBatch::try_new(Arc::clone(&self.schema), columns.collect()).map_err(|_| {
+            TableError::broken(
+                self.remote.label(),
+                format!("row {first}: does not fit into memory"),
+            )
+        })?;
         Ok(Some(Slab {
             first,
             record,

@@ -1,8 +1,9 @@
-//! Tables as a warehouse exports them: Parquet, nested or partitioned, JSON lines, CSV, and gzip or zstd of the last two, in
-//! a folder or a bucket.
+//! Reads exported tables of a warehouse: Parquet, nested or partitioned, JSON lines and CSV, also compressed
+//! with gzip or zstd, in a folder or a bucket.
 //!
-//! An object is read as [`Slab`]s of rows, in order, so that memory does not grow with it; whoever reads it again from a row
-//! gets the same slabs from there on. Which columns leave, and how, is a [`Shape`]'s.
+//! An object is read as [`Slab`]s of rows, in order, so that memory does not grow with it. Reading again from
+//! a row returns the same slabs from there on. A [`Shape`] determines the columns of the output and their
+//! treatment.
 
 mod blocks;
 mod columns;
@@ -36,59 +37,59 @@ pub use error::TableError;
 pub use shape::{Cell, Leaves, Shape};
 pub use tree::Values;
 
-/// Text of a slab, about, in bytes.
+/// Approximate text of a slab in bytes.
 const SLAB_BYTES: usize = 4 << 20;
-/// Rows of a slab at most.
+/// Maximum number of rows of a slab.
 const SLAB_ROWS: usize = 1024;
 
-/// Which tables to read, and what of them leaves.
+/// The tables to read, and the columns to write.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TablesConfig {
-    /// Where they lie.
+    /// The store of the tables.
     pub input: StoreConfig,
-    /// The folder of the store that they lie in; the whole store if empty.
+    /// The folder of the tables in the store; empty means the whole store.
     #[serde(default)]
     pub folder: String,
-    /// How they are written; by their endings if not given.
+    /// The format of the tables. Default: by their extensions.
     #[serde(default)]
     pub format: Option<TableFormat>,
-    /// How CSV is written.
+    /// The dialect of CSV.
     #[serde(default)]
     pub csv: CsvConfig,
-    /// What objects are called in the output. By default their names; a strict mode asks for codes.
+    /// How objects are named in the output. Default: by their names; a strict mode requires codes.
     #[serde(default)]
     pub names: Option<Names>,
-    /// Where the list of objects and their codes lies: a private folder or bucket, apart from the dataset.
+    /// Store of the list of objects and codes: a private folder or bucket outside the dataset.
     #[serde(default)]
     pub codes: Option<StoreConfig>,
-    /// What the input is called in that list. Default: its store and folder.
+    /// The input's id in that list. Default: its store and folder.
     #[serde(default)]
     pub input_id: Option<String>,
-    /// Which columns are what.
+    /// The roles of columns.
     pub columns: TableColumns,
-    /// Notes over this many bytes are quarantined.
+    /// Notes over this size in bytes are quarantined.
     #[serde(default = "max_note_bytes")]
     pub max_note_bytes: usize,
-    /// Objects over this many bytes that can be read in parts are, each part for itself: Parquet, by row groups.
+    /// Objects over this size in bytes are read in parts if possible: Parquet, by row groups.
     #[serde(default = "unit_bytes")]
     pub unit_bytes: u64,
-    /// Text of one output file, about, in bytes.
+    /// Approximate text of one output file in bytes.
     #[serde(default = "part_bytes")]
     pub part_bytes: u64,
 }
 
 impl TablesConfig {
-    /// What objects are called in the output.
+    /// Returns how objects are named in the output.
     pub fn naming(&self) -> Names {
         self.names.unwrap_or(Names::Paths)
     }
 
-    /// Opens the list of objects and their codes; none if objects go by their names. Waits for the store on the calling
-    /// thread, which must be none of the runtime's.
+    /// Opens the list of objects and codes; `None` if objects keep their names. Blocks the calling thread on
+    /// the store, so the thread must not belong to the runtime.
     ///
     /// # Errors
-    /// [`TableError::Codes`] if the list cannot be read, or is of another input.
+    /// [`TableError::Codes`] if the list cannot be read or belongs to another input.
     pub fn open_codes(&self, runtime: Handle) -> Result<Option<Codes>, TableError> {
         let Some(codes) = self.codes.as_ref().filter(|_| self.naming() == Names::Codes) else {
             return Ok(None);
@@ -113,29 +114,29 @@ const fn unit_bytes() -> u64 {
     64 << 20
 }
 
-/// How a table is written.
+/// The format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TableFormat {
     /// Apache Parquet.
     Parquet,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Jsonl,
-    /// Values between delimiters (RFC 4180).
+    /// Delimited values (RFC 4180).
     Csv,
 }
 
-/// How an object's bytes are compressed.
+/// The compression of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compression {
     None,
-    /// RFC 1952, one member or several.
+    /// RFC 1952, with one or several members.
     Gzip,
     /// RFC 8878.
     Zstd,
 }
 
-/// How an object is read; none if it is no table by its name.
+/// Returns how to read an object; `None` if its name is not that of a table.
 fn kind_of(name: &str, format: Option<TableFormat>) -> Option<(TableFormat, Compression)> {
     let lower = name.to_ascii_lowercase();
     let (stem, compression) = match lower.rsplit_once('.') {
@@ -149,47 +150,48 @@ fn kind_of(name: &str, format: Option<TableFormat>) -> Option<(TableFormat, Comp
         Some((_, "csv" | "tsv")) => Some(TableFormat::Csv),
         _ => None,
     };
-    // Spark's Parquet is "part-0.gz.parquet": the ending is what counts, and its pages are compressed, not the file.
+    // Spark names Parquet "part-0.gz.parquet": the last extension counts, and the pages are compressed, not
+    // the file.
     Some((format.or(by_ending)?, compression))
 }
 
-/// Rows of a table that follow one another.
+/// Consecutive rows of a table.
 #[derive(Clone, Debug)]
 pub struct Slab {
-    /// The number of the first, from 0, among its object's.
+    /// The object's row number of the first one, from 0.
     pub first: i64,
-    /// Their columns: those of the [`Shape`].
+    /// Their columns, according to the [`Shape`].
     pub record: RecordBatch,
-    /// Rows that cannot be read, by their index here, and why. Their cells are null.
+    /// Unreadable rows, by their index in the slab, with the reason. Their cells are null.
     pub bad: Vec<(usize, QuarantineCode)>,
-    /// About how much of the unit is read with them, 0 to 1.
+    /// Approximate share of the unit that they complete, 0 to 1.
     pub share: f64,
 }
 
-/// Slabs, in order.
+/// Slabs in order.
 pub type Slabs = Box<dyn Iterator<Item = Result<Slab, TableError>> + Send>;
 
-/// A part of a table that is read for itself.
+/// A part of a table that is read independently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     /// The object.
     pub object: Object,
-    /// What it is called in the output, in errors and in logs: its name, or a code in the place of it.
+    /// Its name in the output, in errors and in logs: the object's name or its code.
     pub shown: Arc<str>,
-    /// Which of its row groups; none for all that there is.
+    /// The row groups to read; `None` for all.
     pub groups: Option<Range<usize>>,
-    /// Bytes of the object that it stands for.
+    /// Bytes of the object that it covers.
     pub bytes: u64,
 }
 
-/// What there is to read.
+/// The units of an input.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Every part of every table, in the order of their names.
+    /// Every part of every table, in the order of names.
     pub units: Vec<Unit>,
-    /// Objects that cannot be parted, as they are shown, and why.
+    /// Objects that cannot be split, by their shown names, with the reason.
     pub broken: Vec<(String, TableError)>,
-    /// How many objects are no tables by their names.
+    /// Number of objects whose names are not those of tables.
     pub others: usize,
 }
 
@@ -201,10 +203,10 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Opens the store. Requests are waited for on the calling thread, which must be none of the runtime's.
+    /// Opens the store. Requests block the calling thread, which must not belong to the runtime.
     ///
     /// # Errors
-    /// [`TableError`] if the configuration is not sound.
+    /// [`TableError`] if the configuration is invalid.
     pub fn open(config: &TablesConfig, runtime: Handle) -> Result<Self, TableError> {
         config.columns.check()?;
         Ok(Self {
@@ -214,10 +216,10 @@ impl Tables {
         })
     }
 
-    /// Lists what there is to read. With `codes`, objects are called by theirs, and new ones get one.
+    /// Lists the units. With `codes`, objects are named by their codes, and new objects are assigned one.
     ///
     /// # Errors
-    /// [`TableError`] if the store cannot be listed, there is no table, or a code cannot be made durable.
+    /// [`TableError`] if the store cannot be listed, has no table, or a code cannot be made durable.
     pub fn units(&self, codes: Option<&mut Codes>) -> Result<Found, TableError> {
         let listed = self
             .runtime
@@ -225,7 +227,7 @@ impl Tables {
         let mut found = Found::default();
         let mut tables = Vec::new();
         for object in listed {
-            // Marks that Spark and Hive leave beside the data, and empty files of theirs, hold no rows.
+            // Marker files that Spark and Hive write next to the data, and empty files, hold no rows.
             let file = object.name.rsplit('/').next().unwrap_or_default();
             let Some((format, _)) =
                 kind_of(&object.name, self.config.format).filter(|_| !file.starts_with('_'))
@@ -281,20 +283,23 @@ impl Tables {
             .collect())
     }
 
-    /// An object, to be read in ranges.
+    /// Returns an object to be read in ranges.
     fn remote(&self, object: &Object, shown: &str) -> Remote {
         Remote::new(Arc::clone(&self.store), object.clone(), self.runtime.clone()).called(shown)
     }
 
-    /// What leaves of the unit's object, and its rows from `from` on, counted from the unit's first.
+    /// Returns the shape of the unit's object, and its rows from `from`, counted from the unit's first.
     ///
     /// # Errors
-    /// [`TableError`] if it cannot be opened, or has not the columns.
+    /// [`TableError`] if it cannot be opened or lacks a column.
     pub fn read(&self, unit: &Unit, from: u64) -> Result<(Shape, Slabs), TableError> {
         let remote = self.remote(&unit.object, &unit.shown);
         let name = &unit.object.name;
         let Some((format, compression)) = kind_of(name, self.config.format) else {
-            return Err(TableError::broken(&unit.shown, "is no table by its name"));
+            return Err(TableError::broken(
+                &unit.shown,
+                "does not have the name of a table",
+            ));
         };
         let partitions = partitions::of(name);
         match format {
@@ -307,10 +312,10 @@ impl Tables {
         }
     }
 
-    /// Whether the object is still what the unit is of.
+    /// Checks that the object still has the unit's version.
     ///
     /// # Errors
-    /// [`TableError::Changed`] if it is not; what the store says.
+    /// [`TableError::Changed`] if it has not, or the store's error.
     pub fn check(&self, unit: &Unit) -> Result<(), TableError> {
         let look = self.runtime.block_on(self.store.look(&unit.object.name));
         let now = look.map_err(|error| error.renamed(&unit.shown))?;
@@ -323,7 +328,7 @@ impl Tables {
     }
 }
 
-/// A column that holds one value in every row, and that value.
+/// A column with the same value in every row, and that value.
 type Constant = (String, String);
 
 #[cfg(test)]

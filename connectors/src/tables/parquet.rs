@@ -1,4 +1,4 @@
-//! Parquet: row groups stream, a slab at a time.
+//! Reads Parquet: row groups stream, one slab at a time.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,34 +17,34 @@ use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMe
 use super::blocks::Remote;
 use super::{Constant, SLAB_BYTES, SLAB_ROWS, Shape, Slab, Slabs, TableError, TablesConfig};
 
-/// Bytes of a slab after which it ends, whatever its rows. Texts of very different lengths, and one text that a dictionary gives to
-/// every row, have more than their average.
+/// Bytes after which a slab ends whatever its rows. Texts of very different lengths, and one text that a
+/// dictionary repeats in every row, exceed their average.
 const MOST_BYTES: usize = 16 * SLAB_BYTES;
 
-/// What an object says of itself at its end.
+/// Reads an object's Parquet metadata.
 pub(super) fn metadata(remote: &Remote) -> Result<Arc<ParquetMetaData>, TableError> {
     let read = || ParquetMetaDataReader::new().parse_and_finish(remote);
-    // The bytes may be anybody's: a panic of the library is a damaged object like any other.
+    // The bytes are untrusted: a panic of the library means a damaged object.
     match catch_unwind(AssertUnwindSafe(read)) {
         Ok(Ok(metadata)) => Ok(Arc::new(metadata)),
         Ok(Err(error)) => Err(remote.why(|| broken(remote, "opening it", &error))),
         Err(_) => Err(TableError::broken(
             remote.label(),
-            "opening it: its metadata are damaged",
+            "opening it: its metadata is damaged",
         )),
     }
 }
 
-/// What the library says of an object's structure. Kinds of error that wrap others are not spelled out.
+/// Returns an error with the library's message about an object's structure, but no wrapped errors.
 fn broken(remote: &Remote, doing: &str, error: &ParquetError) -> TableError {
     let words = match error {
         ParquetError::General(text) | ParquetError::NYI(text) | ParquetError::EOF(text) => text.as_str(),
-        _ => "not a Parquet file that can be read",
+        _ => "not a readable Parquet file",
     };
     TableError::broken(remote.label(), format!("{doing}: {words}"))
 }
 
-/// Row groups that together have about `bytes` bytes, and how many they have.
+/// Splits row groups into ranges of about `bytes` bytes, with their numbers of rows.
 pub(super) fn cut(metadata: &ParquetMetaData, bytes: u64) -> Vec<(Range<usize>, u64)> {
     let mut parts = Vec::new();
     let (mut from, mut held) = (0, 0);
@@ -72,10 +72,10 @@ pub(super) fn read(
     let failed = |error: ParquetError| remote.why(|| broken(remote, "opening it", &error));
     let metadata = metadata(remote)?;
     let groups = groups.unwrap_or(0..metadata.num_row_groups());
-    // The arrow schema that the writer left would bring dictionaries and views; Parquet's own types are enough.
+    // The writer's Arrow schema would bring dictionaries and views; Parquet's own types suffice.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let plain = ArrowReaderMetadata::try_new(Arc::clone(&metadata), options.clone()).map_err(failed)?;
-    // Offsets of 64 bits, so that a slab of large notes cannot overflow, and strings are of one type.
+    // 64-bit offsets, so that a slab of large notes cannot overflow and all strings have one type.
     let wide = Schema::new(widened(plain.schema().fields()));
     let wide = ArrowReaderMetadata::try_new(Arc::clone(&metadata), options.with_schema(Arc::new(wide)))
         .map_err(failed)?;
@@ -110,7 +110,7 @@ pub(super) fn read(
         Err(_) => {
             return Err(TableError::broken(
                 remote.label(),
-                "opening it: its data are damaged",
+                "opening it: its data is damaged",
             ));
         }
     };
@@ -160,10 +160,10 @@ struct Rows {
     reader: ParquetRecordBatchReader,
     schema: Arc<Schema>,
     constants: Vec<Constant>,
-    /// Rows of a slab at most.
+    /// Maximum number of rows of a slab.
     rows: usize,
     row: i64,
-    /// The unit's first row, and how many it has.
+    /// The unit's first row, and its number of rows.
     begin: i64,
     all: i64,
 }
@@ -171,9 +171,9 @@ struct Rows {
 impl Rows {
     fn step(&mut self) -> Result<Option<Slab>, TableError> {
         let damaged = |row: i64| {
-            // The reader's words may come from the data here, so they are left out.
+            // The reader's message may quote data here, so it is dropped.
             let problem =
-                format!("the data after row {row} are damaged, or text that is not UTF-8; export it again");
+                format!("the data after row {row} is damaged, or its text is not UTF-8; export it again");
             TableError::broken(self.remote.label(), problem)
         };
         let mut batches: Vec<RecordBatch> = Vec::new();
@@ -214,7 +214,7 @@ impl Rows {
     }
 }
 
-/// How many rows have about [`SLAB_BYTES`] in these columns, in the row group where they have most.
+/// Returns how many rows have about [`SLAB_BYTES`] in these columns, by the row group with the largest rows.
 fn batch_rows(metadata: &ParquetMetaData, groups: Range<usize>, tops: &[usize]) -> usize {
     let average = |group: &RowGroupMetaData| bytes_of(group, tops) / group.num_rows().max(1);
     let most = metadata.row_groups()[groups]
@@ -225,9 +225,9 @@ fn batch_rows(metadata: &ParquetMetaData, groups: Range<usize>, tops: &[usize]) 
     (SLAB_BYTES / usize::try_from(most).unwrap_or(1).max(1)).clamp(1, SLAB_ROWS)
 }
 
-/// How many of a slab's rows are decoded at once. All of a group's bytes may be those of one value that a dictionary gives to every
-/// row: so many rows have [`MOST_BYTES`] even then, or one has more. A divisor of the slab's rows, so that they are as many as
-/// they would be without a dictionary.
+/// Returns how many of a slab's rows to decode at once. All bytes of a group may belong to one value that a
+/// dictionary repeats in every row; even then so many rows have at most [`MOST_BYTES`], or one row has more.
+/// A divisor of the slab's rows, so that slabs are as long as without a dictionary.
 fn rows_at_once(metadata: &ParquetMetaData, groups: Range<usize>, tops: &[usize], rows: usize) -> usize {
     let groups = metadata.row_groups()[groups].iter();
     let most = groups.map(|group| bytes_of(group, tops)).max().unwrap_or(0);
@@ -238,7 +238,7 @@ fn rows_at_once(metadata: &ParquetMetaData, groups: Range<usize>, tops: &[usize]
         .unwrap_or(1)
 }
 
-/// Bytes of these columns in a row group, decompressed.
+/// Returns the decompressed bytes of these columns in a row group.
 fn bytes_of(group: &RowGroupMetaData, tops: &[usize]) -> i64 {
     let descr = group.schema_descr();
     (0..group.num_columns())
@@ -270,7 +270,8 @@ mod tests {
     use parquet::arrow::ArrowWriter;
     use parquet::file::properties::WriterProperties;
 
-    /// The slabs of a table whose rows all have this text, which a dictionary holds once: rows and bytes of each.
+    /// Returns rows and bytes of each slab of a table whose rows all have this text, which a dictionary holds
+    /// once.
     fn slabs(text: String, rows: usize) -> Vec<(usize, usize)> {
         let keys = Int32Array::from_iter_values(std::iter::repeat_n(0, rows));
         let texts: ArrayRef = Arc::new(LargeStringArray::from_iter_values([text]));
@@ -311,7 +312,7 @@ mod tests {
             "{large:?}"
         );
         assert!(large.len() >= 3, "{large:?}");
-        // What fits stays together.
+        // A slab stays whole if it fits.
         let small = slabs("Seen.".to_owned(), 3000);
         let rows: Vec<usize> = small.iter().map(|(rows, _)| *rows).collect();
         assert_eq!(rows, [1024, 1024, 952]);

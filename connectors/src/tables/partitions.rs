@@ -1,11 +1,12 @@
-//! Columns that stand in an object's name, as Hive and Spark partition: `visits/year=2019/ward=4%20West/part-0.parquet`.
+//! Reads columns from an object's name, as in Hive and Spark partitions:
+//! `visits/year=2019/ward=4%20West/part-0.parquet`.
 
 use super::Constant;
 
-/// What Hive writes for a value that is not there.
+/// Hive's marker of a missing value.
 const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// The columns and values of a name, without those that are not there.
+/// Returns the columns and values in a name, except missing ones.
 pub(super) fn of(name: &str) -> Vec<Constant> {
     let folders = name.rsplit_once('/').map_or("", |(folders, _)| folders);
     folders
@@ -16,7 +17,7 @@ pub(super) fn of(name: &str) -> Vec<Constant> {
         .collect()
 }
 
-/// Text with `%20` and the like resolved; what is no such escape stays.
+/// Decodes percent escapes such as `%20`, and keeps everything else.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

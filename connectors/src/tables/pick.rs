@@ -1,17 +1,17 @@
-//! The values of a JSON object that columns ask for. All else is read as strictly and kept nowhere: a line of many small
-//! values would take thirty times its own memory as a tree.
+//! Parses only the requested values of a JSON object. Everything else is parsed as strictly but not kept: a
+//! line of many small values would take thirty times its size as a tree.
 
 use std::fmt;
 
 use serde::de::{Deserialize as _, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Which of a value's parts are kept.
+/// Selects parts of a value.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pick {
-    /// All of them.
+    /// Whether the whole value is kept.
     whole: bool,
-    /// Those under these names, if it is an object.
+    /// The kept fields, if it is an object.
     names: Vec<(String, Self)>,
 }
 
@@ -22,7 +22,7 @@ static NOTHING: Pick = Pick {
 };
 
 impl Pick {
-    /// Keeps what stands under these paths, each read as one name and as names joined by dots.
+    /// Keeps the values at these paths, each taken as one name and as names joined by dots.
     pub(super) fn of<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
         let mut all = Self::default();
         for path in paths {
@@ -45,10 +45,10 @@ impl Pick {
         at.whole = true;
     }
 
-    /// Reads a line. A value of which nothing is kept is null, or an empty object.
+    /// Parses a line. Values without a kept part become null or an empty object.
     ///
     /// # Errors
-    /// As [`serde_json::from_slice`] of a [`Value`].
+    /// The same as [`serde_json::from_slice`] of a [`Value`].
     pub(super) fn read(&self, line: &[u8]) -> Result<Value, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_slice(line);
         let value = self.deserialize(&mut deserializer)?;
@@ -112,7 +112,7 @@ impl<'de> Visitor<'de> for &Pick {
     }
 }
 
-/// Reads a name: gives what is kept under it.
+/// Parses a name and returns the selection under it.
 struct Name<'p>(&'p Pick);
 
 impl<'de, 'p> DeserializeSeed<'de> for Name<'p> {
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(read(&["a"], r#"{"a":1,"b":2,"a":3}"#), json!({"a": 3}));
     }
 
-    /// What lines are made of, some of it wrong wherever it stands.
+    /// Pieces of lines, some of them invalid anywhere.
     const PIECES: [&str; 17] = [
         "{",
         "}",
@@ -175,7 +175,7 @@ mod tests {
     ];
 
     proptest! {
-        /// A line is refused whether or not what is wrong with it would be kept.
+        /// A line is refused whether or not its invalid part would be kept.
         #[test]
         fn a_line_is_refused_if_and_only_if_a_tree_of_it_is(
             pieces in prop::collection::vec(prop::sample::select(PIECES.as_slice()), 1..12),

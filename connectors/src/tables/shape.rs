@@ -1,4 +1,5 @@
-//! What of a table leaves: its columns without those that nobody named, and where in them text and identifiers stand.
+//! The shape of a table's output: its columns without unlisted ones, and the positions of text and
+//! identifiers in them.
 
 use std::sync::Arc;
 
@@ -12,27 +13,27 @@ use super::tree::{Node, Values, gather, grow, merge, missing, rebuild};
 use super::{TableColumns, TableError};
 use crate::format::{Problem, kind_named};
 
-/// What is done with a value that does not leave as it is.
+/// The treatment of a value that is not kept unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
-    /// It is free text.
+    /// Free text.
     Text,
-    /// It is an identifier of this label.
+    /// An identifier with this label.
     Identifier(String),
-    /// It is a kind of note, which leaves if it is on the list of kinds.
+    /// A kind of note, which is kept if it is on the list of kinds.
     NoteType,
 }
 
-/// Where in a table values stand that do not leave as they are.
+/// The position of values that are not kept unchanged.
 #[derive(Clone, Debug)]
 pub struct Leaves {
     /// The column's path.
     pub path: String,
-    /// What they are.
+    /// Their treatment.
     pub what: Cell,
 }
 
-/// A field of a note event that a column gives.
+/// A field of a note event that comes from a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Patient,
@@ -44,22 +45,23 @@ enum Role {
     Known(KnownKind),
 }
 
-/// What of a table leaves, and what is read of a row beside.
+/// The columns of the output, and the columns that are only read.
 #[derive(Clone, Debug)]
 pub struct Shape {
     schema: Schema,
     columns: Vec<(usize, Node)>,
     leaves: Vec<Leaves>,
     beside: Vec<(Role, Vec<usize>)>,
-    /// Who assigned the patient's id: the column that holds it.
+    /// The assigner of the patient's id: the column that holds it.
     patient_column: Option<Arc<str>>,
 }
 
 impl Shape {
-    /// The shape that `columns` give to a table with this schema. Strings and bytes of it must have offsets of 64 bits.
+    /// Returns the shape that `columns` give to a table with this schema. Its strings and bytes must have
+    /// 64-bit offsets.
     ///
     /// # Errors
-    /// [`TableError::Column`] for a column that is not there, or of a type that cannot serve.
+    /// [`TableError::Column`] for a column that does not exist or has an unsuitable type.
     pub(super) fn new(object: &str, schema: &Schema, columns: &TableColumns) -> Result<Self, TableError> {
         let mut shape = Self {
             schema: schema.clone(),
@@ -130,10 +132,10 @@ impl Shape {
         Ok(shape)
     }
 
-    /// The columns that leave, without a row.
+    /// Returns the fields of the output.
     ///
     /// # Errors
-    /// If the table's own schema does not hold together.
+    /// An error if the table's own schema is inconsistent.
     pub fn fields(&self) -> Result<Vec<FieldRef>, ArrowError> {
         let none = RecordBatch::new_empty(Arc::new(self.schema.clone()));
         let empty: Vec<ArrayRef> = self
@@ -144,12 +146,12 @@ impl Shape {
         Ok(self.with(&none, &empty)?.0)
     }
 
-    /// Where values stand that do not leave as they are.
+    /// Returns the positions of values that are not kept unchanged.
     pub fn leaves(&self) -> &[Leaves] {
         &self.leaves
     }
 
-    /// Those values, in the order of [`Shape::leaves`].
+    /// Returns those values, in the order of [`Shape::leaves`].
     pub fn values(&self, record: &RecordBatch) -> Vec<Values> {
         let mut found = vec![None; self.leaves.len()];
         for (column, node) in &self.columns {
@@ -161,10 +163,10 @@ impl Shape {
         found.into_iter().flatten().collect()
     }
 
-    /// The columns that leave, with other values in the places of the leaves.
+    /// Returns the columns of the output, with other values at the leaves.
     ///
     /// # Errors
-    /// If there are not as many.
+    /// An error if the number of values differs.
     pub fn with(
         &self,
         record: &RecordBatch,
@@ -175,17 +177,17 @@ impl Shape {
         let mut columns = Vec::new();
         for (column, node) in &self.columns {
             let (kind, array) = rebuild(record.column(*column), node, leaves)?;
-            // A quarantined row has nothing in any of them.
+            // A quarantined row has a null in all of them.
             fields.push(Arc::new(Field::new(schema.field(*column).name(), kind, true)));
             columns.push(array);
         }
         Ok((fields, columns))
     }
 
-    /// What a row says beside its text.
+    /// Returns a row's fields of the note event, without its text.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Why they cannot be read.
     pub fn event(&self, record: &RecordBatch, row: usize) -> Result<NoteEvent, QuarantineCode> {
         let mut event = NoteEvent::default();
         for (role, path) in &self.beside {
@@ -219,7 +221,7 @@ impl Shape {
     }
 }
 
-/// The column that a path begins in, and what is left of the path: a column may itself have points in its name.
+/// Returns the column that a path begins in, and the rest of the path. A column name may itself contain dots.
 fn root<'p>(schema: &Schema, path: &'p str) -> Option<(usize, Vec<&'p str>)> {
     if let Some((top, _)) = schema.column_with_name(path) {
         return Some((top, Vec::new()));
@@ -229,7 +231,7 @@ fn root<'p>(schema: &Schema, path: &'p str) -> Option<(usize, Vec<&'p str>)> {
     Some((top, parts.collect()))
 }
 
-/// The way to a field of which there is one a row.
+/// Returns the way to a field with one value per row.
 fn single(kind: &DataType, path: &[&str]) -> Result<Vec<usize>, String> {
     match (kind, path.split_first()) {
         (DataType::Struct(fields), Some((name, rest))) => {
@@ -239,17 +241,17 @@ fn single(kind: &DataType, path: &[&str]) -> Result<Vec<usize>, String> {
                 .collect())
         }
         (DataType::List(_) | DataType::LargeList(_), _) => {
-            Err("lies in a list, but one value a row is needed".to_owned())
+            Err("lies in a list, but one value per row is required".to_owned())
         }
-        (_, Some((name, _))) => Err(format!("has no field `{name}`: {kind} is no struct")),
+        (_, Some((name, _))) => Err(format!("has no field `{name}`: {kind} is not a struct")),
         (kind, None) if has_text(kind) => Ok(Vec::new()),
         (_, None) => Err(format!(
-            "is of type {kind}; name text, bytes, integers, dates or timestamps"
+            "is of type {kind}; use text, bytes, integers, dates or timestamps"
         )),
     }
 }
 
-/// The column at the end of the way, unless what holds it is null in the row.
+/// Returns the column at the end of the way, unless a parent is null in the row.
 fn follow(record: &RecordBatch, path: &[usize], row: usize) -> Option<ArrayRef> {
     let (top, rest) = path.split_first()?;
     let mut column = Arc::clone(record.columns().get(*top)?);

@@ -1,4 +1,4 @@
-//! Cells as text: what an identifier or an id may be written as in a table.
+//! Formats cells as text, for identifiers and ids in any column type.
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Date32Type, Date64Type};
@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use crate::files::cells::{Cells, milliseconds, string};
 use crate::format::Problem;
 
-/// Whether cells of this type can be read as text.
+/// Returns whether cells of this type can be read as text.
 pub(super) fn has_text(kind: &DataType) -> bool {
     kind.is_integer()
         || matches!(
@@ -24,7 +24,7 @@ pub(super) fn has_text(kind: &DataType) -> bool {
         )
 }
 
-/// A cell as text; none where it is null. Dates and times in the forms of ISO 8601, a midnight as its date alone.
+/// Returns a cell as text; `None` if it is null. Dates and times use ISO 8601, and a midnight only its date.
 pub(super) fn text(column: &ArrayRef, row: usize) -> Result<Option<String>, Problem> {
     let cells = Cells { column, row };
     if column.is_null(row) {
@@ -49,7 +49,7 @@ pub(super) fn text(column: &ArrayRef, row: usize) -> Result<Option<String>, Prob
     }
 }
 
-/// A cell as a moment, in ms since 1970; a time without a zone counts as UTC.
+/// Returns a cell as a time in ms since 1970; a time without a zone counts as UTC.
 pub(super) fn instant(column: &ArrayRef, row: usize) -> Result<Option<i64>, Problem> {
     let cells = Cells { column, row };
     if column.is_null(row) {

@@ -1,4 +1,4 @@
-//! A column as a tree: which parts of it leave, and where in it values stand that do not leave as they are.
+//! A column as a tree: the parts of the output, and the positions of values that are not kept unchanged.
 
 use std::sync::Arc;
 
@@ -10,42 +10,42 @@ use lethe_core::QuarantineCode;
 use super::strings::{has_text, text};
 use crate::format::Problem;
 
-/// How a column, or a part of one, leaves.
+/// The treatment of a column or a part of one.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
     Keep,
-    /// Values to be replaced; which of the leaves.
+    /// Values to replace, with the leaf's index.
     Leaf(usize),
-    /// Of these fields, by their index.
+    /// A struct with these fields, by their index.
     Struct(Vec<(usize, Self)>),
     List(Box<Self>),
 }
 
-/// Values of one leaf in a slab.
+/// The values of one leaf in a slab.
 #[derive(Clone, Debug)]
 pub struct Values {
     column: ArrayRef,
-    /// The row of the slab that each belongs to; none for what no row holds.
+    /// The row of the slab of each value; `None` if no row holds it.
     rows: Vec<Option<u32>>,
 }
 
 impl Values {
-    /// How many there are, those that are null among them.
+    /// Returns the number of values, including nulls.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The row that one belongs to.
+    /// Returns the row of a value.
     pub fn row(&self, at: usize) -> Option<usize> {
         self.rows.get(at).copied().flatten().map(|row| row as usize)
     }
 
-    /// One as text; none where it is null, or no row holds it.
+    /// Returns a value as text; `None` if it is null or no row holds it.
     ///
     /// # Errors
     /// Why it cannot be read.
@@ -57,10 +57,10 @@ impl Values {
     }
 }
 
-/// The node of one path.
+/// Returns the node of one path.
 pub(super) fn grow(kind: &DataType, path: &[&str], leaf: Option<usize>) -> Result<Node, String> {
     match (kind, path.split_first()) {
-        // Lists on the way have no part in a path; a list at its end is kept whole, or has a value in each place.
+        // Lists do not appear in a path; a list at its end is kept whole, or has a value in each place.
         (DataType::List(item) | DataType::LargeList(item), rest) if leaf.is_some() || rest.is_some() => {
             Ok(Node::List(Box::new(grow(item.data_type(), path, leaf)?)))
         }
@@ -68,12 +68,12 @@ pub(super) fn grow(kind: &DataType, path: &[&str], leaf: Option<usize>) -> Resul
             let (at, field) = fields.find(name).ok_or_else(|| missing(fields))?;
             Ok(Node::Struct(vec![(at, grow(field.data_type(), rest, leaf)?)]))
         }
-        (_, Some((name, _))) => Err(format!("has no field `{name}`: {kind} is no struct")),
+        (_, Some((name, _))) => Err(format!("has no field `{name}`: {kind} is not a struct")),
         (_, None) => match leaf {
             None => Ok(Node::Keep),
             Some(leaf) if has_text(kind) => Ok(Node::Leaf(leaf)),
             Some(_) => Err(format!(
-                "is of type {kind}, of which no text can be made; name text, bytes, integers, dates or timestamps"
+                "is of type {kind}, which cannot be converted to text; use text, bytes, integers, dates or timestamps"
             )),
         },
     }
@@ -91,15 +91,15 @@ pub(super) fn merge(into: &mut Node, other: Node) {
             fields.sort_by_key(|(at, _)| *at);
         }
         (Node::List(item), Node::List(other)) => merge(item, *other),
-        // Paths that hold one another were refused before.
+        // Nested paths were refused before.
         _ => {}
     }
 }
 
-/// Says that a field is not there, and which are.
+/// Formats the message that a field does not exist, with the existing ones.
 pub(super) fn missing(fields: &Fields) -> String {
     let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
-    format!("is not there; there are {}", names.join(", "))
+    format!("does not exist; there are {}", names.join(", "))
 }
 
 /// Collects the values of every leaf below a node, whose elements belong to these rows.
@@ -114,7 +114,7 @@ pub(super) fn gather(array: &ArrayRef, node: &Node, rows: Vec<Option<u32>>, foun
         }
         Node::Struct(fields) => {
             let parent = array.as_struct();
-            // What a struct that is null holds is no value.
+            // The children of a null struct are not values.
             let rows: Vec<_> = rows
                 .into_iter()
                 .enumerate()
@@ -147,13 +147,13 @@ fn gather_list<O: OffsetSizeTrait>(
     gather(list.values(), item, inner, found);
 }
 
-/// A column without what does not leave, and with these values in the places of the leaves; its type.
+/// Returns the output of a column with these values at the leaves, and its type.
 pub(super) fn rebuild(
     array: &ArrayRef,
     node: &Node,
     leaves: &[ArrayRef],
 ) -> Result<(DataType, ArrayRef), ArrowError> {
-    let short = || ArrowError::InvalidArgumentError("a leaf has not its values".to_owned());
+    let short = || ArrowError::InvalidArgumentError("a leaf lacks its values".to_owned());
     match node {
         Node::Keep => Ok((array.data_type().clone(), Arc::clone(array))),
         Node::Leaf(leaf) => {

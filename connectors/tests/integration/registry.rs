@@ -179,7 +179,7 @@ fn a_registry_that_dies_freezes_and_comes_back_costs_no_record() {
     let asks = format("avro", &settings);
     script(&["pause"]);
     let away = asks.prepare(&note).unwrap_err().to_string();
-    assert!(away.contains("does not answer in time"), "{away}");
+    assert!(away.contains("does not respond in time"), "{away}");
     script(&["resume"]);
     script(&["kill"]);
     // A connection that was open is torn down first; the next one finds nobody.
@@ -292,7 +292,7 @@ fn a_schema_whose_references_come_slowly_is_given_up_in_time() {
     let Err(SchemaError::Unavailable(away)) = answer else {
         panic!("all references were asked for");
     };
-    assert!(away.to_string().contains("does not answer in time"), "{away}");
+    assert!(away.to_string().contains("does not respond in time"), "{away}");
     assert!(server.asked.lock().unwrap().len() < 60);
 }
 

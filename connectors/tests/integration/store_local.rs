@@ -127,7 +127,7 @@ async fn a_file_where_a_folder_should_be_is_named() {
     std::fs::write(&file, "").unwrap();
     let error = open(&file).unwrap_err().to_string();
     assert!(
-        error.contains("out: open") && error.contains("name a folder"),
+        error.contains("out: open") && error.contains("set a folder"),
         "{error}"
     );
 
@@ -135,9 +135,7 @@ async fn a_file_where_a_folder_should_be_is_named() {
     let error = store.create("out/notes/1", Bytes::new()).await.unwrap_err();
     assert!(!error.is_transient());
     assert!(
-        error
-            .to_string()
-            .contains("a file stands where a folder should be"),
+        error.to_string().contains("a file is in place of a folder"),
         "{error}"
     );
 }

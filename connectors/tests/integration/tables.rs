@@ -314,7 +314,7 @@ fn what_cannot_be_read_is_told_once_with_its_place_and_nothing_of_it() {
         (
             "d.csv",
             b"1,hush\n2,hush\n".to_vec(),
-            "is not there; the first line has 2 columns and must be the header",
+            "does not exist; the first line has 2 columns and must be the header",
         ),
         ("e.jsonl.gz", b"hush hush hush hush".to_vec(), "e.jsonl.gz"),
         (

@@ -203,7 +203,7 @@ fn what_was_made_otherwise_is_not_mixed_and_what_changes_is_told() {
     backfill(&unnamed, &[])
         .end()
         .expect(4)
-        .says("column `wards` is not there; there are note_id, mrn");
+        .says("column `wards` does not exist; there are note_id, mrn");
     for (more, said) in [
         (
             COLUMNS

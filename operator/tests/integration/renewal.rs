@@ -196,7 +196,7 @@ fn keys_of_a_bucket_that_are_replaced_are_waited_for_and_taken_up() {
             .to_owned()
     };
     topic.fill((100..200).map(event));
-    running.until_it_says("other keys may be on their way", SOON);
+    running.until_it_says("new credentials may be on their way", SOON);
     mount(
         &secrets,
         &[("id", &other("ACCESS_KEY=")), ("key", &other("SECRET_KEY="))],

@@ -30,7 +30,7 @@ fn a_store_of_a_private_authority_is_reached_where_its_file_is_named_and_not_oth
     Lethe::through(&config(""))
         .end()
         .expect(1)
-        .says("certificate is of no authority")
+        .says("certificate is not from a trusted authority")
         .says("`ca`");
 
     let wrong = place.write("not-a-ca.pem", "hush");

@@ -18,11 +18,12 @@ const POLL: Duration = Duration::from_millis(100);
 const NEAR: i64 = 1000;
 
 impl Cluster {
-    /// Reads the records at these offsets, which ascend, and hands each to `take` in their order until that breaks. Offsets
-    /// that the log does not have, or has no record at, are left out. Nothing is committed and no group is joined.
+    /// Reads the records at these ascending offsets and passes each to `take` in order until it breaks.
+    /// Offsets without a record, or outside the log, are skipped. Nothing is committed and no group is
+    /// joined.
     ///
     /// # Errors
-    /// [`KafkaProblem`], also if no record comes for as long as the cluster's timeout.
+    /// [`KafkaProblem`], also if no record arrives within the cluster's timeout.
     pub fn reread(
         &self,
         partition: &Partition,
@@ -70,10 +71,10 @@ impl Cluster {
                     if is_assigned && offset >= last {
                         return Ok(ControlFlow::Continue(()));
                     }
-                    // After `take`, which may last.
+                    // After `take`, which may take long.
                     heard = Instant::now();
                 }
-                // The last offsets of the log may be markers of transactions, which nobody sees.
+                // The last offsets of the log may be transaction markers, which no consumer sees.
                 Some(Err(KafkaError::PartitionEOF(_))) => return Ok(ControlFlow::Continue(())),
                 Some(Err(error)) if is_final(code(&error)) => return Err(failed(&error)),
                 Some(Err(_)) | None => {}
@@ -83,14 +84,14 @@ impl Cluster {
                 return Err(KafkaProblem::Unreachable {
                     brokers: self.brokers.clone(),
                     seconds: self.timeout.as_secs(),
-                    reason: reported.map_or_else(|| "no record came".to_owned(), |(_, reason)| reason),
+                    reason: reported.map_or_else(|| "no record arrived".to_owned(), |(_, reason)| reason),
                 });
             }
         }
     }
 }
 
-/// Whether waiting does not help.
+/// Returns whether waiting does not help.
 pub(super) const fn is_final(code: Code) -> bool {
     matches!(
         code,

@@ -1,4 +1,4 @@
-//! All records of a partition, in their order, outside any group.
+//! Reads all records of a partition in order, outside of a group.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -12,15 +12,16 @@ use super::reread::{failed, is_final};
 use super::{Cluster, KafkaProblem, code};
 use crate::kafka::source::{LogRange, RawRecord, raw};
 
-/// How long one poll waits for a record.
+/// Timeout of one poll.
 const POLL: Duration = Duration::from_millis(100);
 
 impl Cluster {
-    /// Reads the records of a range and hands each to `take` in the order of offsets until that breaks. Offsets without a record
-    /// (markers and aborted records of transactions, compacted records) are left out. Nothing is committed and no group is joined.
+    /// Reads the records of a range and passes each to `take` in the order of offsets until it breaks.
+    /// Offsets without a record (transaction markers, aborted and compacted records) are skipped. Nothing is
+    /// committed and no group is joined.
     ///
     /// # Errors
-    /// [`KafkaProblem`], also if no record comes for as long as the cluster's timeout.
+    /// [`KafkaProblem`], also if no record arrives within the cluster's timeout.
     pub fn scan(
         &self,
         log: &LogRange,
@@ -53,10 +54,10 @@ impl Cluster {
                     if offset >= log.high || take(raw(&message)).is_break() || offset + 1 == log.high {
                         return Ok(());
                     }
-                    // After `take`, which may last.
+                    // After `take`, which may take long.
                     heard = Instant::now();
                 }
-                // The last offsets of the log may be markers of transactions, which nobody sees.
+                // The last offsets of the log may be transaction markers, which no consumer sees.
                 Some(Err(KafkaError::PartitionEOF(of))) if of == *partition => return Ok(()),
                 Some(Err(error)) if is_final(code(&error)) => return Err(failed(&error)),
                 Some(Ok(_) | Err(_)) | None => {}
@@ -66,7 +67,7 @@ impl Cluster {
                 return Err(KafkaProblem::Unreachable {
                     brokers: self.brokers.clone(),
                     seconds: self.timeout.as_secs(),
-                    reason: reported.map_or_else(|| "no record came".to_owned(), |(_, reason)| reason),
+                    reason: reported.map_or_else(|| "no record arrived".to_owned(), |(_, reason)| reason),
                 });
             }
         }

@@ -1,10 +1,10 @@
-//! A file written aside, then named without replacing what has the name.
+//! A file that is written aside and then named without replacing an existing one.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// A locked file aside, removed when it is dropped. A link of it stays.
+/// A locked temporary file, removed when it is dropped. Links to it stay.
 pub(super) struct Temporary {
     pub(super) path: PathBuf,
     pub(super) file: File,
@@ -17,7 +17,7 @@ impl Temporary {
         let temporary = Self { path, file };
         match temporary.file.try_lock() {
             Ok(()) => Ok(temporary),
-            // Taken for abandoned, and about to be removed. A file system without locks clears nothing.
+            // Taken for abandoned, and about to be removed. Without locks nothing is removed.
             Err(TryLockError::WouldBlock) => Err(ErrorKind::WouldBlock.into()),
             Err(TryLockError::Error(_)) => Ok(temporary),
         }
@@ -26,15 +26,15 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // Renamed away or taken for abandoned: either way it is not there, which is all that is wanted.
+        // If it was renamed or taken for abandoned, it no longer exists, as desired.
         drop(fs::remove_file(&self.path));
     }
 }
 
-/// Gives the file at `from` the name `to`, unless that is taken.
+/// Names the file at `from` `to`, unless that name is taken.
 pub(super) fn link_without_replacing(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
-        // What file systems without links answer: EPERM (Linux), EOPNOTSUPP, ENOSYS, EMLINK.
+        // The errors of file systems without links: EPERM (Linux), EOPNOTSUPP, ENOSYS, EMLINK.
         Err(error)
             if matches!(
                 error.kind(),

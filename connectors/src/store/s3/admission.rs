@@ -1,7 +1,7 @@
-//! Whether a refusal may pass by itself.
+//! Decides whether a refusal may be temporary.
 //!
-//! Keys are made and taken away by others, in an order and at times of their own: a bucket that has let us in and now
-//! refuses is most often one whose keys are being replaced. One that never has is one that is set up wrongly.
+//! Other programs rotate keys in their own order and time: a bucket that has accepted requests and now
+//! refuses them usually has its keys replaced. A bucket that has never accepted one is misconfigured.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::store::Op;
 /// How long a refusal may last: a mounted Secret takes up to two minutes to reach its pods.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// For each operation, as rights are given by operation.
+/// One state per operation, since permissions are granted by operation.
 #[derive(Debug, Default)]
 pub(super) struct Admission(Mutex<[State; Op::ALL.len()]>);
 
@@ -22,7 +22,7 @@ struct State {
 }
 
 impl Admission {
-    /// The store did it.
+    /// Records that the store accepted the operation.
     pub(super) fn let_in(&self, op: Op) {
         self.with(op, |state| {
             *state = State {
@@ -32,7 +32,7 @@ impl Admission {
         });
     }
 
-    /// The store refused it at this time; whether it may let us in again.
+    /// Records that the store refused the operation. Returns whether the refusal may be temporary.
     pub(super) fn may_pass(&self, op: Op, now: Instant) -> bool {
         self.with(op, |state| {
             let since = *state.refused.get_or_insert(now);
@@ -40,14 +40,14 @@ impl Admission {
         })
     }
 
-    /// Whether the store ever did anything.
+    /// Returns whether the store has ever accepted an operation.
     pub(super) fn has_let_in(&self) -> bool {
         let states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         states.iter().any(|state| state.let_in)
     }
 
     fn with<T>(&self, op: Op, act: impl FnOnce(&mut State) -> T) -> T {
-        // Each change is one assignment: a panic leaves nothing half done.
+        // Each change is one assignment, so a panic leaves nothing inconsistent.
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)[op as usize])
     }
 }

@@ -1,7 +1,7 @@
-//! Why the store or the way to it refused, in words that may be logged.
+//! Extracts the reason of a failed request in words that may be logged.
 
-/// What of the client library's error may be shown. A store's answer can quote keys and whole requests, so only its
-/// status and its error code are taken from it.
+/// The loggable parts of the client library's error. A store's response can quote keys and whole requests, so
+/// only its status and its error code are used.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Cause {
     pub(super) status: Option<u16>,
@@ -22,12 +22,11 @@ impl Cause {
                 http = Some(format!("{:?} error of the connection", error.kind()).to_lowercase());
             }
         }
-        // The TLS library's own words, which quote nothing of the store's.
+        // The TLS library's message quotes nothing from the store.
         if innermost.to_string().contains("invalid peer certificate") {
             untrusted = true;
             http = Some(
-                "the server's certificate is of no authority that is trusted, or not for this name"
-                    .to_owned(),
+                "the server's certificate is not from a trusted authority, or not for this name".to_owned(),
             );
         }
         if let Some(http) = http {
@@ -41,7 +40,7 @@ impl Cause {
         Self::of_text(&error.to_string())
     }
 
-    /// Reads the status after `status code:` and the code in `<Code>`.
+    /// Parses the status after `status code:` and the code in `<Code>`.
     fn of_text(text: &str) -> Self {
         let after = |mark: &str| text.split_once(mark).map(|(_, rest)| rest);
         let status = after("status code: ").and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
@@ -61,7 +60,7 @@ impl Cause {
                     untrusted: false,
                 };
             }
-            // Without an answer of the store, the text is the library's own.
+            // Without a response, the text is the library's own.
             (None, _) => text.to_owned(),
         };
         Self {

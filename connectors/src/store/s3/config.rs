@@ -1,4 +1,4 @@
-//! How to reach a bucket, and the client that this makes.
+//! The settings of a bucket, and the client that follows from them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,21 +9,21 @@ use object_store::{BackoffConfig, Certificate, ClientOptions, RetryConfig};
 use super::cause::Cause;
 use crate::secret::Secret;
 
-/// Configuration of a bucket. What is left out of the keys, region and endpoint comes from the environment
-/// (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL`), then from
-/// the machine's or pod's own identity.
+/// Configuration of a bucket. Missing keys, region and endpoint come from the environment
+/// (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL`),
+/// then from the machine's or pod's own identity.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct S3Config {
     /// The bucket's name.
     pub bucket: String,
-    /// What every object's name begins with, without slashes at its ends.
+    /// Prefix of every object's name, without slashes at its ends.
     #[serde(default)]
     pub prefix: String,
-    /// The store's address, for stores other than Amazon's.
+    /// URL of the store, for stores other than Amazon's.
     #[serde(default)]
     pub endpoint: Option<String>,
-    /// The bucket's region; most other stores take any.
+    /// The bucket's region; most other stores accept any.
     #[serde(default)]
     pub region: Option<String>,
     /// Access key.
@@ -32,25 +32,25 @@ pub struct S3Config {
     /// Secret key.
     #[serde(default, skip_serializing)]
     pub secret_key: Option<Secret>,
-    /// Token of temporary keys.
+    /// Token of temporary credentials.
     #[serde(default, skip_serializing)]
     pub session_token: Option<Secret>,
-    /// File of authorities to trust besides the system's, PEM.
+    /// PEM file of certificate authorities to trust in addition to the system's.
     #[serde(default)]
     pub ca: Option<PathBuf>,
-    /// Whether an endpoint without TLS is accepted.
+    /// Whether to accept an endpoint without TLS.
     #[serde(default)]
     pub allow_http: bool,
-    /// Seconds to wait for a connection.
+    /// Timeout for a connection, in seconds.
     #[serde(default = "connect_timeout_seconds")]
     pub connect_timeout_seconds: u64,
-    /// Seconds that one request may take, upload included.
+    /// Timeout of one request, including an upload, in seconds.
     #[serde(default = "timeout_seconds")]
     pub timeout_seconds: u64,
-    /// How often a request is tried again inside one call.
+    /// Maximum number of retries within one call.
     #[serde(default = "retries")]
     pub retries: usize,
-    /// Seconds after which a call gives up trying again.
+    /// Seconds after which a call stops retrying.
     #[serde(default = "retry_seconds")]
     pub retry_seconds: u64,
 }
@@ -72,10 +72,10 @@ const fn retry_seconds() -> u64 {
 }
 
 impl S3Config {
-    /// A client of the bucket; nothing is asked yet.
+    /// Creates a client of the bucket without contacting it.
     ///
     /// # Errors
-    /// What is wrong, in words that show no secret.
+    /// The problem, in words without secrets.
     pub(super) fn client(&self) -> Result<AmazonS3, String> {
         let mut options = ClientOptions::new()
             .with_allow_http(self.allow_http)
@@ -119,8 +119,8 @@ impl S3Config {
     }
 }
 
-/// The certificates of a file. They come beside the system's, not in their place: the cloud's own service for keys of
-/// roles, if keys come from there, is reached by the same client.
+/// Returns the certificates of a file. They are trusted in addition to the system's, since the same client
+/// reaches the cloud's own service for role credentials.
 fn authorities(path: &Path) -> Result<Vec<Certificate>, String> {
     let place = path.display();
     let pem = std::fs::read(path).map_err(|error| format!("key `ca`: {place}: {error}"))?;
