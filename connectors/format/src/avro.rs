@@ -1,22 +1,22 @@
 //! The `avro` format: a note event as an Avro record (Apache Avro 1.12, binary encoding).
 //!
-//! Fields are those of [`json`](crate::JsonFormat), mapped by the same paths: a path goes through records and maps, and
-//! a union counts as whichever of its types was written. Beside strings and integers
+//! Fields are those of [`json`](crate::JsonFormat), mapped by the same paths: a path leads through records and
+//! maps, and a union counts as the type that was written. In addition to strings and integers, these types count:
 //!
 //! | Avro | counts as |
 //! |---|---|
-//! | `enum` | its symbol; for `event` its capitals do not matter |
+//! | `enum` | its symbol; for `event` case does not matter |
 //! | `timestamp-millis`, `-micros`, `-nanos` | milliseconds since 1970-01-01T00:00:00Z |
-//! | `date`, `local-timestamp-*` | a date as it is written, which as `authored_at` lacks an offset |
+//! | `date`, `local-timestamp-*` | a date without an offset, which `authored_at` refuses |
 //! | `uuid` | its 36 characters |
-//! | `null` | a field that is not there |
+//! | `null` | a missing field |
 //!
-//! and `known` may be an array of records `{kind, value}`, a map, or a record whose fields are kinds. The schema comes
+//! `known` may be an array of records `{kind, value}`, a map, or a record whose fields are kinds. The schema comes
 //! from a registry, by the id in the frame before each payload, or from a file.
 //!
-//! The schema is read by the `apache-avro` crate. Its reader of payloads is not used: it makes a tree of the whole
-//! payload, takes a length at its word up to a limit that the process shares, and recurses as deep as a payload of a
-//! recursive schema asks. [`walk`] goes over the payload once, copies what is mapped, and skips the rest.
+//! The `apache-avro` crate parses the schema. Its payload reader is not used: it builds a tree of the whole payload,
+//! trusts a length up to a process-wide limit, and recurses as deep as a payload of a recursive schema requires.
+//! [`walk`] reads the payload once, copies the mapped fields, and skips the rest.
 
 mod shape;
 mod walk;
@@ -36,17 +36,17 @@ use shape::Shape;
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AvroConfig {
-    /// Where each field stands, if not at the top under its own name.
+    /// Paths of fields that are not at the top under their own names.
     pub fields: Fields,
-    /// Fields besides `text` without which an event is quarantined. Default: `note_id`.
+    /// Fields in addition to `text` that an event must have, or it is quarantined. Default: `note_id`.
     pub required: Vec<String>,
-    /// Notes whose text is over this many bytes are quarantined.
+    /// Notes with a text over this size in bytes are quarantined.
     pub max_note_bytes: usize,
-    /// The registry of the schemas that payloads name.
+    /// The registry of the payloads' schemas.
     pub registry: Option<RegistryConfig>,
-    /// The schema (`.avsc`) of all payloads, where there is no registry.
+    /// The schema (`.avsc`) of all payloads, without a registry.
     pub schema_file: Option<PathBuf>,
-    /// With a file: payloads are framed, and name this schema. Without: they are bare.
+    /// With a schema file: payloads are framed and have this schema id. Default: payloads have no frame.
     pub schema_id: Option<u32>,
 }
 
@@ -64,7 +64,7 @@ impl Default for AvroConfig {
 }
 
 impl AvroConfig {
-    /// The decoder; `open` is called for the registry, if there is one.
+    /// Returns the decoder; `open` is called for the registry, if there is one.
     ///
     /// # Errors
     /// [`FormatError`].
@@ -89,13 +89,13 @@ impl AvroConfig {
             (Some(_), None) => {
                 return Err(FormatError::Schema {
                     key: "schema_id",
-                    why: "goes with `schema_file`; with a registry each payload names its own",
+                    why: "requires `schema_file`; with a registry each payload has its own id",
                 });
             }
             _ => {
                 return Err(FormatError::Schema {
                     key: "registry",
-                    why: "give either `registry` or `schema_file`",
+                    why: "set either `registry` or `schema_file`",
                 });
             }
         };
@@ -120,7 +120,7 @@ pub struct AvroFormat {
 #[derive(Debug)]
 enum Schemata {
     Asked(Catalogue<Shape>),
-    /// One for all payloads, and the id that each names, if they are framed.
+    /// One schema for all payloads, and the id in their frames, if they are framed.
     Given(Shape, Option<u32>),
 }
 

@@ -1,8 +1,8 @@
-//! A place in a payload, moving forward: what Avro, Protobuf and the frame before them have in common.
+//! A cursor over a payload, shared by Avro, Protobuf and their frame.
 
 use crate::Problem;
 
-/// A payload, how much of it was read, and where to stop.
+/// A payload, the current position, and the end.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
@@ -14,20 +14,20 @@ impl<'a> Cursor<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// How many bytes were read.
+    /// Returns the number of bytes read.
     pub(crate) const fn at(&self) -> usize {
         self.at
     }
 
-    /// How many bytes are left.
+    /// Returns the number of bytes left.
     pub(crate) const fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
 
-    /// The next `n` bytes.
+    /// Takes the next `n` bytes.
     ///
     /// # Errors
-    /// [`Problem::Truncated`] if there are fewer. Nothing is reserved for a length that is only claimed.
+    /// [`Problem::Truncated`] if there are fewer. Nothing is reserved for a claimed length.
     pub(crate) fn take(&mut self, n: usize) -> Result<&'a [u8], Problem> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let taken = rest.get(..n).ok_or(Problem::Truncated)?;
@@ -35,7 +35,7 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    /// The next `n` bytes, whose length came as a number of 64 bits.
+    /// Takes the next `n` bytes, for a 64-bit length.
     ///
     /// # Errors
     /// As [`Cursor::take`].
@@ -43,7 +43,7 @@ impl<'a> Cursor<'a> {
         self.take(usize::try_from(n).map_err(|_| Problem::Truncated)?)
     }
 
-    /// The next `n` bytes as a payload of their own, whose places are those of the whole.
+    /// Returns a cursor over the next `n` bytes, which reports positions in the whole payload.
     ///
     /// # Errors
     /// As [`Cursor::take`].
@@ -54,7 +54,7 @@ impl<'a> Cursor<'a> {
         Ok(Self { bytes, at })
     }
 
-    /// The next `N` bytes.
+    /// Takes the next `N` bytes.
     ///
     /// # Errors
     /// As [`Cursor::take`].
@@ -63,7 +63,7 @@ impl<'a> Cursor<'a> {
         taken.try_into().map_err(|_| Problem::Truncated)
     }
 
-    /// A number in base 128, its lowest digits first: at most ten bytes, and no more than 64 bits.
+    /// Reads a base-128 number, lowest digits first: at most ten bytes and 64 bits.
     ///
     /// # Errors
     /// [`Problem::Truncated`], or [`Problem::NotOfSchema`] for a longer one.
@@ -84,7 +84,7 @@ impl<'a> Cursor<'a> {
         Err(Problem::NotOfSchema)
     }
 
-    /// A number whose sign is in its lowest bit, so that small negative numbers are short.
+    /// Reads a number with its sign in the lowest bit, so that small negative numbers are short.
     ///
     /// # Errors
     /// As [`Cursor::varint`].
@@ -93,7 +93,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The number that was written with its sign in the lowest bit.
+/// Decodes a number with its sign in the lowest bit.
 pub(crate) const fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -((value & 1).cast_signed())
 }

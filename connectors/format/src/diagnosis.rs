@@ -1,7 +1,7 @@
-//! Why a payload is no note event, said without a word of it.
+//! Explains why a payload is not a note event, without quoting it.
 //!
-//! A JSON parser's own message quotes the value it tripped over, and that value may be a patient's name. This type can
-//! hold only a field's name, a byte offset and one of a fixed set of problems, so whoever logs it leaks nothing.
+//! A JSON parser's own message quotes the offending value, which may be a patient's name. This type holds
+//! only a field's name, a byte offset and one of a fixed set of problems, so it is safe to log.
 
 use std::fmt;
 
@@ -10,31 +10,31 @@ use lethe_core::{Quarantine, QuarantineCode};
 /// Where and why a payload failed to decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// The field being read, by Lethe's name for it (a remapped field keeps that name); none outside any field.
+    /// The current field, by Lethe's name (also if it is remapped); `None` outside of any field.
     pub field: Option<&'static str>,
-    /// How many bytes of the payload had been read.
+    /// Number of bytes read.
     pub byte: usize,
-    /// What is wrong.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// What can be wrong with a payload.
+/// The problems that a payload can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Problem {
     /// Bytes that are not UTF-8.
     NotUtf8,
-    /// Not JSON (RFC 8259), an escape of half a surrogate pair included.
+    /// Not JSON (RFC 8259), including an escape of half a surrogate pair.
     NotJson,
-    /// JSON that stops short.
+    /// Truncated JSON.
     Truncated,
-    /// Something other than an object where an object must be.
+    /// Not an object where an object is required.
     NotAnObject,
-    /// A field that must be there is not, or is null.
+    /// A required field is missing or null.
     Missing,
-    /// A value of another type than the field's.
+    /// A value with a wrong type.
     WrongType,
-    /// The same field twice: which one holds cannot be known.
+    /// A duplicate field, of which either could be meant.
     Duplicate,
     /// A date that is neither RFC 3339 with an offset nor milliseconds since 1970.
     NotADate,
@@ -42,11 +42,11 @@ pub enum Problem {
     NoZone,
     /// A kind of known identifier that does not exist.
     UnknownKind,
-    /// A key that is misspelt: close to one that exists.
+    /// A misspelt key, which is close to an existing one.
     UnknownKey,
-    /// A field whose value does not fit its type, where shifted fields would be taken for others.
+    /// A value that does not fit its type in a format where fields may be shifted.
     NotItsType,
-    /// A message that holds no text, only pictures and the like.
+    /// A message without text, for instance with pictures only.
     NotText,
     /// A document with a page that is a picture.
     Scanned,
@@ -62,42 +62,42 @@ pub enum Problem {
     UnknownEvent,
     /// A text over the size limit.
     TooLarge,
-    /// More values, or values deeper within each other, than any message has.
+    /// More values, or deeper nesting, than any message has.
     TooComplex,
-    /// Something that Lethe does not read: a type of resource, of content, a character set.
+    /// An unsupported type of resource, of content, or character set.
     Unsupported,
     /// Not base64 (RFC 4648).
     NotBase64,
-    /// Not an HL7 v2 message, or a line in it that is no segment.
+    /// Not an HL7 v2 message, or a line in it that is not a segment.
     NotHl7,
-    /// A character set that is not read.
+    /// An unsupported character set.
     UnsupportedCharset,
-    /// Bytes that are none of the declared character set's.
+    /// Bytes that are invalid in the declared character set.
     NotInCharset,
-    /// An escape sequence that is not undone.
+    /// An unsupported escape sequence.
     UnsupportedEscape,
-    /// A message in pieces.
+    /// A message in fragments.
     Fragmented,
-    /// Not well-formed XML, or with entities of its own.
+    /// Not well-formed XML, or with its own entities.
     NotXml,
-    /// No frame with a schema's id before the payload.
+    /// No frame with a schema id before the payload.
     NotFramed,
-    /// A frame with an id that the registry does not have, or that is not the one that the configuration gives.
+    /// A frame with an id that the registry does not have, or that differs from the configured one.
     UnknownSchema,
-    /// A schema that cannot be used: broken, in another language, without the message that the frame names.
+    /// An unusable schema: invalid, in another language, or without the message in the frame.
     UnusableSchema,
-    /// A schema that the registry could not be asked for. Only who reads without preparing meets it.
+    /// The registry is unavailable. Occurs only for callers that decode without preparing.
     SchemaUnavailable,
-    /// A field that the schema has no place for.
+    /// A field that the schema does not contain.
     NotInSchema,
-    /// Bytes that the schema cannot have made.
+    /// Bytes that do not match the schema.
     NotOfSchema,
-    /// Records inside records, without end.
+    /// Records nested without end.
     TooDeep,
 }
 
 impl Problem {
-    /// The code that the quarantined row carries.
+    /// Returns the code of the quarantined row.
     pub const fn code(self) -> QuarantineCode {
         match self {
             Self::NotUtf8 => QuarantineCode::InvalidUtf8,
@@ -120,7 +120,7 @@ impl Problem {
         }
     }
 
-    /// What was expected, in one word, for the quarantined row.
+    /// Returns the expectation in one word, for the quarantined row.
     const fn expected(self) -> Option<&'static str> {
         Some(match self {
             Self::NotUtf8
@@ -165,56 +165,58 @@ impl Problem {
         match self {
             Self::NotUtf8 => "is not UTF-8: re-encode it",
             Self::NotJson => "is not JSON",
-            Self::Truncated => "is cut short",
-            Self::NotAnObject => "is no object",
+            Self::Truncated => "is truncated",
+            Self::NotAnObject => "is not an object",
             Self::Missing => "is missing",
             Self::WrongType => "has the wrong type",
-            Self::Duplicate => "is there twice",
+            Self::Duplicate => "occurs twice",
             Self::NotADate => {
-                "is no date: write RFC 3339 with an offset (2024-05-01T08:30:00Z) or milliseconds since 1970"
+                "is not a date: write RFC 3339 with an offset (2024-05-01T08:30:00Z) or milliseconds since 1970"
             }
             Self::NoZone => {
                 "has no offset from UTC: write RFC 3339 with an offset (2024-05-01T08:30:00Z) or milliseconds since 1970"
             }
-            Self::UnknownKind => "has a kind that is not one of those that exist",
+            Self::UnknownKind => "has an unknown kind",
             Self::UnknownKey => "is not a key of an event: correct its spelling",
             Self::NotItsType => "does not fit its type",
-            Self::NotText => "holds no text",
+            Self::NotText => "has no text",
             Self::Scanned => "has a page without a text layer: run text recognition first",
             Self::Unmapped => {
-                "has a font without a mapping to Unicode: run text recognition, or produce the PDF anew"
+                "has a font without a mapping to Unicode: run text recognition, or create the PDF again"
             }
             Self::Encrypted => "is encrypted: remove the encryption first",
-            Self::Container => "is a container for other documents: send these instead",
+            Self::Container => "is a container for other documents: send them instead",
             Self::NotPdf => "is not PDF, or is damaged",
-            Self::UnknownEvent => "is none of create, amend, delete",
+            Self::UnknownEvent => "is not one of create, amend, delete",
             Self::TooLarge => "is over max_note_bytes",
             Self::TooComplex => "has too many values or nests too deeply",
-            Self::Unsupported => "is of a kind that is not read",
+            Self::Unsupported => "is of an unsupported kind",
             Self::NotBase64 => "is not base64",
             Self::NotHl7 => {
                 "is not HL7 v2: segments start with three letters and a separator, the first is MSH"
             }
             Self::UnsupportedCharset => {
-                "names no character set that is read (UNICODE, ASCII, 8859/1 to 8859/9, 8859/15, GB 18030-2000, BIG-5, KS X 1001, ISO IR87)"
+                "names an unsupported character set (supported are UNICODE, ASCII, 8859/1 to 8859/9, 8859/15, GB 18030-2000, BIG-5, KS X 1001, ISO IR87)"
             }
             Self::NotInCharset => "has bytes that are not of the declared character set",
-            Self::UnsupportedEscape => "switches the character set by an escape sequence, which is not read",
+            Self::UnsupportedEscape => {
+                "switches the character set by an escape sequence, which is unsupported"
+            }
             Self::Fragmented => "is one piece of a message: join the pieces first",
             Self::NotXml => "is not well-formed XML",
             Self::NotFramed => "does not begin with a schema's id (a byte 0, then four bytes)",
-            Self::UnknownSchema => "is of a schema that is not known",
-            Self::UnusableSchema => "is of a schema that cannot be used",
-            Self::SchemaUnavailable => "is of a schema that could not be asked for",
-            Self::NotInSchema => "has no place in the payload's schema: map it with `fields`",
-            Self::NotOfSchema => "is not what its schema says",
-            Self::TooDeep => "is nested too deep",
+            Self::UnknownSchema => "has an unknown schema",
+            Self::UnusableSchema => "has an unusable schema",
+            Self::SchemaUnavailable => "has a schema that could not be fetched",
+            Self::NotInSchema => "is missing in the payload's schema: map it with `fields`",
+            Self::NotOfSchema => "does not match its schema",
+            Self::TooDeep => "is nested too deeply",
         }
     }
 }
 
 impl Diagnosis {
-    /// What the quarantined row says: the code, the field and what was expected of it.
+    /// Returns the quarantine reason: the code, the field and its expectation.
     pub const fn quarantine(&self) -> Quarantine {
         Quarantine::new(self.problem.code(), self.field, self.problem.expected())
     }

@@ -1,22 +1,24 @@
-//! Which of the values that were seen is this one.
+//! An index of distinct values.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{BuildHasher as _, Hash, RandomState};
 
-/// The places of distinct values in a list that somebody else keeps: 12 bytes for each, where a set of the values would hold them twice.
+/// The positions of distinct values in a list of the caller: 12 bytes for each, while a set would hold the
+/// values twice.
 #[derive(Debug, Default)]
 pub(crate) struct Distinct {
     hasher: RandomState,
-    /// Places by the value's hash, or by the next number that was free.
+    /// Positions by the value's hash, or by the next free number.
     places: HashMap<u64, u32>,
 }
 
 impl Distinct {
-    /// The place of a value whose identity is `key`; `is_at` compares it with the one at a place. None if it is new: the caller
-    /// then adds it at the end of its list.
+    /// Returns the position of a value with the identity `key`; `is_at` compares it with the value at a
+    /// position. `None` if it is new: the caller then appends it to its list.
     ///
-    /// A list of more than 4 billion values is beyond any message. In one, the values after those would be added again and again.
+    /// No message has more than 4 billion values. In a longer list, later values would be appended
+    /// repeatedly.
     pub(crate) fn place(&mut self, key: &impl Hash, is_at: impl Fn(usize) -> bool) -> Option<usize> {
         let next = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
         let mut hash = self.hasher.hash_one(key);
@@ -37,7 +39,7 @@ impl Distinct {
 mod tests {
     use super::*;
 
-    /// A key whose hash is that of all others.
+    /// A key whose hash is always the same.
     struct Same;
 
     impl Hash for Same {

@@ -1,11 +1,11 @@
-//! Which fields a note event has, and the trie of the paths at which a feed keeps them.
+//! The fields of a note event, and the trie of their paths in a feed.
 
 use serde::{Deserialize, Serialize};
 
 use crate::FormatError;
 
-/// Paths of the fields: names joined by dots, or a JSON pointer (RFC 6901) where a name holds a dot. Objects only: a
-/// path does not enter an array.
+/// Paths of the fields: names joined by dots, or a JSON pointer (RFC 6901) if a name contains a dot. A path
+/// leads only through objects, not arrays.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(missing_docs, reason = "each is described in the module's table")]
@@ -93,30 +93,31 @@ impl Field {
     }
 }
 
-/// What stands under a name: a field, or an object with more names.
+/// A node of the trie: a field, or an object with further names.
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Leaf(Field),
     Object(Children),
 }
 
-/// Few enough that comparing each in turn beats hashing.
+/// Few enough that a linear scan beats hashing.
 pub(crate) type Children = Vec<(String, Node)>;
 
-/// Where the fields stand, which must be there, and how long a text may be: what every mapped format has.
+/// The settings of every mapped format: the fields' paths, required fields, and the maximum length of a text.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     pub(crate) root: Children,
-    /// Bits of the fields besides `text` without which an event is quarantined.
+    /// Bits of the fields in addition to `text` that an event must have, or it is quarantined.
     pub(crate) required: u16,
     pub(crate) max_note_bytes: usize,
 }
 
 impl Mapping {
-    /// The mapping that a configuration asks for.
+    /// Returns the mapping of a configuration.
     ///
     /// # Errors
-    /// [`FormatError`] for a path with an empty part, two fields at one place, or an unknown name in `required`.
+    /// [`FormatError`] for a path with an empty part, two fields at one path, or an unknown name in
+    /// `required`.
     pub(crate) fn new(
         fields: &Fields,
         required: &[String],
@@ -145,12 +146,12 @@ impl Mapping {
     }
 }
 
-/// What is required unless the configuration says otherwise.
+/// Returns the default required fields.
 pub(crate) fn default_required() -> Vec<String> {
     vec![Field::NoteId.name().to_owned()]
 }
 
-/// Puts a field at its path.
+/// Inserts a field at its path.
 ///
 /// # Errors
 /// [`FormatError::Path`] or [`FormatError::Clash`].
@@ -198,7 +199,7 @@ fn insert(root: &mut Children, field: Field, path: &str) -> Result<(), FormatErr
     Ok(())
 }
 
-/// Some field under the node; every object node has one, for it was made on the way to a leaf.
+/// Returns some field under the node; every object node has one, since it was created on the way to a leaf.
 pub(crate) fn a_leaf(node: &Node) -> Field {
     match node {
         Node::Leaf(field) => *field,
@@ -206,7 +207,7 @@ pub(crate) fn a_leaf(node: &Node) -> Field {
     }
 }
 
-/// Takes a field out of the trie.
+/// Removes a field from the trie.
 pub(crate) fn remove(children: &mut Children, field: Field) {
     children.retain_mut(|(_, node)| match node {
         Node::Leaf(leaf) => *leaf != field,

@@ -1,5 +1,5 @@
-//! What of a schema the reader needs: its types, each once, named by their places in a list. A type that contains itself
-//! is a number that points back, so nothing here recurses without end but a payload, and that is counted.
+//! A compiled schema: its types, each once, identified by their indices in a list. A recursive type is an
+//! index that points back, so only a payload can recurse without end, and its depth is limited.
 
 use std::collections::HashMap;
 
@@ -8,40 +8,40 @@ use apache_avro::schema::{InnerDecimalSchema, Name, UuidSchema};
 
 use crate::registry::Schema;
 
-/// Types inside types, at most. A parser of JSON allows half as many.
+/// Maximum nesting of types. A JSON parser allows half as many.
 const MAX_DEPTH: usize = 256;
 
-/// A type's place in [`Shape::types`].
+/// A type's index in [`Shape::types`].
 pub(super) type Id = usize;
 
 /// A compiled schema.
 #[derive(Debug)]
 pub(crate) struct Shape {
     types: Vec<Type>,
-    /// Which types take no byte, whatever their value: a list may have any number of these.
+    /// Which types always take zero bytes: a list may have any number of these.
     empty: Vec<bool>,
     root: Id,
 }
 
-/// How a type is written.
+/// The encoding of a type.
 #[derive(Debug)]
 pub(super) enum Type {
     Null,
     Boolean,
     /// `int` and `long`.
     Integer,
-    /// A time of day, which no field is made of.
+    /// A time of day, which no field uses.
     Time,
-    /// So many bytes that no field is made of: `float`, `double`, `fixed`.
+    /// A fixed number of bytes that no field uses: `float`, `double`, `fixed`.
     Skipped(usize),
     Bytes,
     String,
     /// A `uuid` of sixteen bytes.
     Uuid,
     Enum(Vec<String>),
-    /// A moment, in so many units a millisecond.
+    /// A point in time, with its number of units per millisecond.
     Moment(i64),
-    /// A date and time of day, in so many units a second, that does not say where.
+    /// A local date and time, with its number of units per second.
     Local(i64),
     /// Days since 1970-01-01.
     Date,
@@ -52,10 +52,10 @@ pub(super) enum Type {
 }
 
 impl Shape {
-    /// Compiles a schema and what it refers to.
+    /// Compiles a schema and the schemas that it refers to.
     ///
     /// # Errors
-    /// What is wrong with the schema.
+    /// The problem in the schema.
     pub(crate) fn compile(schema: &Schema) -> Result<Self, String> {
         let references = schema.references.iter().map(|reference| &reference.text);
         let (main, others) =
@@ -64,7 +64,7 @@ impl Shape {
         for schema in others.iter().chain([&main]) {
             compiler.define(schema, None, 0)?;
         }
-        // What is referred to comes first, so that a chain of references is not gone down from its far end.
+        // Referenced schemas come first, so that a chain of references is not followed from its far end.
         for schema in &others {
             compiler.compile(schema, None, 0)?;
         }
@@ -74,8 +74,8 @@ impl Shape {
             .iter()
             .map(|kind| matches!(kind, Type::Null | Type::Skipped(0)))
             .collect();
-        // A record is empty if all its fields are, which may be known only after theirs; one that contains itself is
-        // never found to be.
+        // A record is empty if all its fields are, which may be known only after theirs; a recursive one is
+        // never empty.
         loop {
             let found: Vec<Id> = (0..types.len())
                 .filter(|&id| {
@@ -108,12 +108,12 @@ impl Shape {
 #[derive(Default)]
 struct Compiler<'a> {
     types: Vec<Type>,
-    /// Where each named type is defined, and the namespace that it is in.
+    /// The definition of each named type, and its namespace.
     defined: HashMap<Name, (&'a Avro, Option<&'a str>)>,
     done: HashMap<Name, Id>,
 }
 
-/// The name of a type that has one; logical types keep that of the type below.
+/// Returns the name of a named type; logical types keep that of the underlying type.
 const fn name_of(schema: &Avro) -> Option<&Name> {
     use apache_avro::schema::DecimalSchema;
     match schema {
@@ -131,7 +131,7 @@ const fn name_of(schema: &Avro) -> Option<&Name> {
 }
 
 impl<'a> Compiler<'a> {
-    /// Notes where named types are defined.
+    /// Records where named types are defined.
     fn define(&mut self, schema: &'a Avro, within: Option<&'a str>, depth: usize) -> Result<(), String> {
         deep(depth)?;
         if let Some(name) = name_of(schema) {
@@ -166,7 +166,7 @@ impl<'a> Compiler<'a> {
             let (schema, within) = *self
                 .defined
                 .get(&full)
-                .ok_or_else(|| format!("it refers to {full}, which is nowhere defined"))?;
+                .ok_or_else(|| format!("it refers to {full}, which is not defined"))?;
             return self.compile(schema, within, depth + 1);
         }
         let name = name_of(schema).map(|name| name.fully_qualified_name(within).into_owned());
@@ -174,7 +174,7 @@ impl<'a> Compiler<'a> {
             return Ok(id);
         }
         let id = self.types.len();
-        // Stands for the type while its own fields, which may be of it, are compiled.
+        // A placeholder while the type's own fields are compiled, which may refer to it.
         self.types.push(Type::Null);
         if let Some(name) = name {
             self.done.insert(name, id);
@@ -230,15 +230,15 @@ impl<'a> Compiler<'a> {
                         .collect::<Result<_, String>>()?,
                 )
             }
-            // `compile` follows these.
-            Avro::Ref { name } => return Err(format!("it refers to {name}, which is nowhere defined")),
+            // `compile` resolves these.
+            Avro::Ref { name } => return Err(format!("it refers to {name}, which is not defined")),
         })
     }
 }
 
 fn deep(depth: usize) -> Result<(), String> {
     if depth > MAX_DEPTH {
-        return Err("its types are nested too deep".to_owned());
+        return Err("its types are nested too deeply".to_owned());
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! One pass over a payload along its schema and the trie of paths, straight into a note event.
+//! Reads a payload in one pass along its schema and the trie of paths into a note event.
 //!
-//! Bounded whatever the bytes are: a length is compared with what is left before anything is taken, a list's elements
-//! take a byte each or are not counted out, and what lies inside what is counted. Apache Avro 1.12 specification,
-//! "Binary encoding".
+//! The work is bounded for any bytes: a length is compared with the remaining bytes before anything is taken,
+//! list elements take a byte each or are not iterated, and nesting is counted. Apache Avro 1.12
+//! specification, "Binary encoding".
 
 use std::borrow::Cow;
 
@@ -15,12 +15,12 @@ use crate::known::{kind_named, push, set_kind};
 use crate::visit::Draft;
 use crate::{Diagnosis, Problem};
 
-/// Values inside values, at most: as many as JSON's reader allows.
+/// Maximum nesting of values, as in the JSON reader.
 const MAX_DEPTH: usize = 128;
 
 type Step = Result<(), Problem>;
 
-/// Reads an event that begins where the cursor stands and ends where the payload does.
+/// Reads an event from the cursor's position to the end of the payload.
 pub(super) fn event(shape: &Shape, mapping: &Mapping, cursor: Cursor<'_>) -> Result<NoteEvent, Diagnosis> {
     let mut walk = Walk {
         shape,
@@ -48,7 +48,7 @@ pub(super) fn event(shape: &Shape, mapping: &Mapping, cursor: Cursor<'_>) -> Res
     }
 }
 
-/// A value that a field may be made of.
+/// A value that a field may have.
 enum Scalar<'a> {
     Null,
     Text(Cow<'a, str>),
@@ -60,13 +60,13 @@ struct Walk<'s, 'p> {
     shape: &'s Shape,
     cursor: Cursor<'p>,
     draft: Draft,
-    /// Bits of the fields that the schema has a place for.
+    /// Bits of the fields that the schema contains.
     placed: u16,
     depth: usize,
 }
 
 impl<'s, 'p> Walk<'s, 'p> {
-    /// Runs a step one level further in.
+    /// Runs a step one level deeper.
     fn within(&mut self, step: impl FnOnce(&mut Self) -> Step) -> Step {
         if self.depth == MAX_DEPTH {
             return Err(Problem::TooDeep);
@@ -77,7 +77,7 @@ impl<'s, 'p> Walk<'s, 'p> {
         Ok(())
     }
 
-    /// A record, or a map, whose fields are looked for in the trie.
+    /// Reads a record or a map and looks up its fields in the trie.
     fn object(&mut self, id: Id, children: &Children, top: bool) -> Step {
         let shape = self.shape;
         let mut seen = 0_u32;
@@ -86,7 +86,7 @@ impl<'s, 'p> Walk<'s, 'p> {
                 let chosen = self.choice(types)?;
                 self.within(|walk| walk.object(chosen, children, top))
             }
-            // Stands for an inner record that is not there.
+            // A missing inner record.
             Type::Null if !top => Ok(()),
             Type::Record(fields) => self.within(|walk| {
                 fields
@@ -100,13 +100,13 @@ impl<'s, 'p> Walk<'s, 'p> {
         }
     }
 
-    /// A record's field or a map's value.
+    /// Reads a record's field or a map's value.
     fn member(&mut self, name: &str, id: Id, children: &Children, seen: &mut u32) -> Step {
         let Some(child) = children.iter().position(|(child, _)| child == name) else {
             return self.skip(id);
         };
         let node = &children[child].1;
-        // At most ten children: there are ten fields.
+        // At most ten children, since there are ten fields.
         if *seen & (1 << child) != 0 {
             self.draft.reading = Some(a_leaf(node));
             return Err(Problem::Duplicate);
@@ -133,12 +133,12 @@ impl<'s, 'p> Walk<'s, 'p> {
         Ok(())
     }
 
-    /// A value that is no list and no record. Symbols of an enum are lowered if that is asked for.
+    /// Reads a value that is neither a list nor a record. Lower-cases symbols of an enum if `lower` is set.
     fn scalar(&mut self, id: Id, lower: bool) -> Result<Scalar<'p>, Problem> {
         let shape = self.shape;
         Ok(match shape.get(id) {
             Type::Null => Scalar::Null,
-            // A union holds no union, so this goes one level down and no further.
+            // A union contains no union, so this recurses once.
             Type::Union(types) => {
                 let chosen = self.choice(types)?;
                 return match shape.get(chosen) {
@@ -156,7 +156,7 @@ impl<'s, 'p> Walk<'s, 'p> {
                     symbol.clone()
                 }))
             }
-            // Rounded down, as a moment before 1970 is by its milliseconds too.
+            // Rounded down, as milliseconds before 1970 are too.
             Type::Moment(units) => Scalar::Integer(self.cursor.zigzag()?.div_euclid(*units)),
             Type::Date => Scalar::Text(local(self.cursor.zigzag()?.checked_mul(86_400), 0, true)?.into()),
             Type::Local(units) => {
@@ -172,7 +172,7 @@ impl<'s, 'p> Walk<'s, 'p> {
         })
     }
 
-    /// The patient's identifiers: a list of `{kind, value}`, or kinds and their values.
+    /// Reads the patient's identifiers: a list of `{kind, value}`, or kinds and their values.
     fn known(&mut self, id: Id) -> Step {
         let shape = self.shape;
         match shape.get(id) {
@@ -192,7 +192,7 @@ impl<'s, 'p> Walk<'s, 'p> {
         }
     }
 
-    /// One `{kind, value}`; fields besides these two are ignored.
+    /// Reads one `{kind, value}`; other fields are ignored.
     fn entry(&mut self, id: Id) -> Step {
         let shape = self.shape;
         match shape.get(id) {
@@ -216,7 +216,7 @@ impl<'s, 'p> Walk<'s, 'p> {
                         _ => self.skip(*field)?,
                     }
                 }
-                // The value may stand before its kind.
+                // The value may precede its kind.
                 let kind = named.filter(|_| valued).ok_or(Problem::WrongType)?;
                 self.kind(first, kind)
             }
@@ -224,19 +224,19 @@ impl<'s, 'p> Walk<'s, 'p> {
         }
     }
 
-    /// The identifiers of a kind of that name.
+    /// Reads the identifiers of the kind with that name.
     fn named(&mut self, name: &str, id: Id) -> Step {
         let first = self.draft.event.known.len();
         self.values(KnownKind::Other, id)?;
         self.kind(first, kind_named(name))
     }
 
-    /// Gives the identifiers from `first` on their kind.
+    /// Sets the kind of the identifiers from `first` on.
     fn kind(&mut self, first: usize, kind: Option<KnownKind>) -> Step {
         set_kind(self.draft.event.known.get_mut(first..).unwrap_or_default(), kind)
     }
 
-    /// A string, an integer, or a list of these.
+    /// Reads a string, an integer, or a list of these.
     fn values(&mut self, kind: KnownKind, id: Id) -> Step {
         let shape = self.shape;
         match shape.get(id) {
@@ -258,7 +258,7 @@ impl<'s, 'p> Walk<'s, 'p> {
         }
     }
 
-    /// Passes over a value.
+    /// Skips a value.
     fn skip(&mut self, id: Id) -> Step {
         let shape = self.shape;
         if shape.is_empty(id) {
@@ -289,7 +289,7 @@ impl<'s, 'p> Walk<'s, 'p> {
         }
     }
 
-    /// The items of an array, one by one. Items that take no byte count once: there is nothing to tell them by.
+    /// Reads the items of an array. Zero-byte items count once, since they cannot be distinguished.
     fn items(&mut self, item: Id, mut each: impl FnMut(&mut Self) -> Step) -> Step {
         let empty = self.shape.is_empty(item);
         self.blocks(|walk, count| {
@@ -298,7 +298,7 @@ impl<'s, 'p> Walk<'s, 'p> {
         })
     }
 
-    /// The keys of a map; `each` reads the value.
+    /// Reads the keys of a map; `each` reads the value.
     fn pairs(&mut self, mut each: impl FnMut(&mut Self, &str) -> Step) -> Step {
         self.blocks(|walk, count| {
             (0..count).try_for_each(|_| {
@@ -308,17 +308,18 @@ impl<'s, 'p> Walk<'s, 'p> {
         })
     }
 
-    /// The blocks of an array or a map, up to the one of no items that ends it; `each` reads so many items.
+    /// Reads the blocks of an array or a map up to the empty block that ends it; `each` reads the block's
+    /// items.
     ///
-    /// A block may say how long it is, so that it can be passed over. It is read all the same: were the length wrong,
-    /// two readers could find two texts in one payload.
+    /// A block may contain its length, so that readers can skip it. It is read all the same: with a wrong
+    /// length, two readers could find two texts in one payload.
     fn blocks(&mut self, mut each: impl FnMut(&mut Self, u64) -> Step) -> Step {
         loop {
             let count = self.cursor.zigzag()?;
             let bytes = match count {
                 0 => return Ok(()),
                 1.. => None,
-                // A negative count is followed by the block's length.
+                // The block's length follows a negative count.
                 _ => Some(self.length()?),
             };
             let begin = self.cursor.at();
@@ -330,12 +331,12 @@ impl<'s, 'p> Walk<'s, 'p> {
         }
     }
 
-    /// The type that was chosen of a union.
+    /// Reads the chosen type of a union.
     fn choice(&mut self, types: &[Id]) -> Result<Id, Problem> {
         Ok(types[self.index(types.len())?])
     }
 
-    /// A place in a list of `len`.
+    /// Reads an index into a list of `len`.
     fn index(&mut self, len: usize) -> Result<usize, Problem> {
         usize::try_from(self.cursor.zigzag()?)
             .ok()
@@ -357,7 +358,7 @@ impl<'s, 'p> Walk<'s, 'p> {
     }
 }
 
-/// A date, or a date and time, of which it is not said where: ISO 8601 without an offset.
+/// Formats a local date, or date and time, as ISO 8601 without an offset.
 fn local(seconds: Option<i64>, nanos: i64, date_only: bool) -> Result<String, Problem> {
     let nanos = i32::try_from(nanos).map_err(|_| Problem::NotADate)?;
     let at = seconds
@@ -371,7 +372,7 @@ fn local(seconds: Option<i64>, nanos: i64, date_only: bool) -> Result<String, Pr
     })
 }
 
-/// Sixteen bytes in the customary five groups (RFC 9562 section 4).
+/// Formats sixteen bytes in the customary five groups (RFC 9562 section 4).
 fn hyphenated(bytes: [u8; 16]) -> String {
     let group = |from: usize, to: usize| -> String {
         let bytes = bytes.get(from..to).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Which codes of which code systems may leave a document. The display name is the sender's wording and never does.
+//! Decides which codes of which code systems are kept. Display names are the sender's wording and are always
+//! dropped.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,7 +9,7 @@ use crate::fhir::codes::{LocalSystems, fits};
 use crate::fhir::ucum;
 use crate::hl7v2;
 
-/// A code system: its name, and which codes pass.
+/// The code systems: their names, and the rule for their codes.
 static SYSTEMS: LazyLock<HashMap<&'static str, (&'static str, &'static str)>> = LazyLock::new(|| {
     let lines = include_str!("systems.tsv").lines();
     lines
@@ -20,16 +21,17 @@ static SYSTEMS: LazyLock<HashMap<&'static str, (&'static str, &'static str)>> = 
         .collect()
 });
 
-/// The tables of HL7 v2 as code systems.
+/// The OID prefix of HL7 v2 tables.
 const V2: &str = "2.16.840.1.113883.12.";
 
-/// The code system's own name, if the code is one of its; empty if only the configuration knows the system.
+/// Returns the code system's name if the code belongs to it; empty if only the configuration knows the
+/// system.
 pub(super) fn system_of(oid: &str, code: &str, local: &LocalSystems) -> Option<&'static str> {
     if let Some((name, how)) = SYSTEMS.get(oid) {
         return is_of(how, code).then_some(*name);
     }
     if let Some(table) = oid.strip_prefix(V2) {
-        // Without zeros in front, which an object identifier has not.
+        // Without leading zeros, which an object identifier does not have.
         let is_arc = is_digits(table) && !table.starts_with('0') && table.len() <= 4;
         return (is_arc && hl7v2::codes::is_in_table(&format!("{table:0>4}"), code)).then_some("");
     }
@@ -45,7 +47,7 @@ fn is_of(how: &str, code: &str) -> bool {
             code.len() == low.len() && is_digits(code) && low <= code && code <= high
         }),
         ("shape", "procedure") => is_procedure(code),
-        // The codes of CDC have a check digit, as LOINC's have.
+        // CDC codes have a check digit like LOINC's.
         ("shape", "cdc") => code.len() == 6 && fits("http://loinc.org", code, &LocalSystems::default()),
         ("shape", "payer") => (1..=3).contains(&code.len()) && is_digits(code),
         ("shape", "language") => is_language(code),
@@ -68,7 +70,8 @@ fn matches(code: &str, shape: &str) -> bool {
         })
 }
 
-/// A code of ICD-10-PCS: seven digits and capitals, no I and no O. One of digits alone could be a telephone number.
+/// Returns whether it is a code of ICD-10-PCS: seven digits and capitals without I and O. One with only
+/// digits could be a telephone number.
 fn is_procedure(code: &str) -> bool {
     let mut bytes = code.bytes();
     matches(code, "*******")
@@ -81,7 +84,7 @@ fn is_procedure(code: &str) -> bool {
         )
 }
 
-/// Whether a unit may leave: one of UCUM, or a count of something that medicine is handed out in.
+/// Returns whether a unit is kept: a UCUM unit, or a dispensing unit.
 pub(super) fn is_unit(unit: &str) -> bool {
     const COUNTED: [&str; 14] = [
         "{tbl}",
@@ -102,7 +105,7 @@ pub(super) fn is_unit(unit: &str) -> bool {
     COUNTED.contains(&unit) || ucum::is_unit(unit)
 }
 
-/// Whether it is the object identifier of a template that HL7, IHE or HITSP published.
+/// Returns whether it is the object identifier of a template that HL7, IHE or HITSP published.
 pub(super) fn is_template(root: &str) -> bool {
     const PUBLISHERS: [&str; 3] = [
         "2.16.840.1.113883.10.20.",

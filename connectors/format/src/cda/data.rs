@@ -1,4 +1,4 @@
-//! Elements of data types: codes, ids, quantities, dates, templates.
+//! Handles elements of data types: codes, ids, quantities, dates, templates.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use super::times;
 use crate::hl7v2::codes::is_amount;
 use crate::hl7v2::time::Stamp;
 
-/// Roots of ids that are no organization's own: social security numbers and national provider identifiers.
+/// Roots of ids that belong to no organization: social security numbers and national provider identifiers.
 const SOCIAL_SECURITY: &str = "2.16.840.1.113883.4.1";
 const PROVIDER: &str = "2.16.840.1.113883.4.6";
 const MEDICARE: &str = "2.16.840.1.113883.4.572";
-/// What every document of CDA release 2 has as its type (CDA R2, section 4.2.1.2).
+/// The type id of every CDA release 2 document (CDA R2, section 4.2.1.2).
 const TYPE_ID: (&str, &str) = ("2.16.840.1.113883.1.3", "POCD_HD000040");
 
 impl Draft<'_> {
@@ -38,10 +38,10 @@ impl Draft<'_> {
         self.opened();
     }
 
-    /// The type of the element.
+    /// Handles the element's type.
     fn kind(&mut self, attributes: &mut Attributes) {
         if let Some(kind) = attributes.take("@xsi:type") {
-            // The prefix is the sender's; here the default namespace is HL7's.
+            // The prefix is the sender's; HL7's namespace is the default here.
             let local = kind.rsplit(':').next().unwrap_or_default();
             match table::accepted("@xsi:type", local) {
                 Some(kind) => self.attribute("@xsi:type", &kind),
@@ -50,7 +50,7 @@ impl Draft<'_> {
         }
     }
 
-    /// The attributes of any element that its rule has not read.
+    /// Handles the attributes that the element's rule has not read.
     pub(super) fn attributes(&mut self, mut attributes: Attributes) {
         self.kind(&mut attributes);
         if let Some(id) = attributes.take("@ID") {
@@ -233,7 +233,8 @@ impl Draft<'_> {
         Content::Kept
     }
 
-    /// The birth date of somebody who may be over 89 does not come back, not even its year: 45 CFR 164.514(b)(2)(i)(C).
+    /// Handles a birth date. It is dropped, even its year, if the person may be over 89: 45 CFR
+    /// 164.514(b)(2)(i)(C).
     fn birth_date(&mut self, attributes: &mut Attributes) -> Content {
         let Some(value) = attributes.take("@value") else {
             return Content::Absent;
@@ -297,16 +298,16 @@ impl Draft<'_> {
     }
 }
 
-/// What became of the content of an element.
+/// The fate of an element's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     Kept,
     Lost,
-    /// There was none.
+    /// It had none.
     Absent,
 }
 
-/// Whether it is an age in years over 89.
+/// Returns whether it is an age over 89 years.
 fn is_great_age(value: Option<&str>, unit: Option<&str>) -> bool {
     matches!(unit, Some("a" | "a_j" | "a_g"))
         && value

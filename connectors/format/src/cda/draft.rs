@@ -1,5 +1,5 @@
-//! The document as it is to be given back, built while it is read: mark-up that the table accepts, and holes where narrative and
-//! identifiers were. What the table does not accept is not here.
+//! Builds the document to return while it is read: markup that the table accepts, with holes for narrative
+//! and identifiers. Everything else is left out.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use super::table::{self, Element, Rule};
 use crate::Problem;
 use crate::fhir::codes::LocalSystems;
 
-/// Between two parts of the text.
+/// Separates two parts of the text.
 const BETWEEN: &str = "\n\n";
-/// Names of elements in the path of a change, from the innermost on.
+/// Maximum number of element names in the path of a change, from the innermost on.
 const MAX_PATH: usize = 12;
-/// Removals that are noted one by one. Of those after them each path is noted once a rule: an element of four bytes would take
-/// some hundred of memory and a row of the audit.
+/// Number of removals that are recorded one by one. After that, each path is recorded once per rule: an
+/// element of four bytes would take some hundred bytes of memory and an audit row.
 const MAX_REMOVALS: usize = 1 << 16;
 
-/// What has been built so far.
+/// The state of the document under construction.
 pub(super) struct Draft<'c> {
     pub(super) local: &'c LocalSystems,
     pub(super) max_note_bytes: usize,
-    /// The mark-up.
+    /// The markup.
     pub(super) out: String,
     pub(super) holes: Vec<(usize, Hole)>,
     /// The note's text.
@@ -33,39 +33,39 @@ pub(super) struct Draft<'c> {
     pub(super) identifiers: Vec<Identifier>,
     pub(super) changes: Vec<Change>,
     removals: usize,
-    /// What has been noted once, after as many removals.
+    /// Removals that were recorded once, after the limit.
     noted: HashSet<(String, &'static str)>,
     pub(super) frames: Vec<Frame>,
     /// The names of the open elements, joined by dots.
     trail: String,
-    /// When the document was written: against it an age is counted.
+    /// When the document was written; ages are computed relative to it.
     pub(super) authored: Option<Date>,
     numbers: HashMap<(&'static str, String, Option<Arc<str>>), usize>,
-    /// The sender's roots of ids, by number.
+    /// The sender's roots of ids with their numbers.
     roots: HashMap<String, usize>,
-    /// The sender's names of elements that are referred to, by number.
+    /// The sender's names of referenced elements with their numbers.
     anchors: HashMap<String, usize>,
-    /// Which of them an element has, by number from 1.
+    /// Which of them are defined, by number from 1.
     defined: Vec<bool>,
 }
 
-/// An element that is open.
+/// An open element.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) element: Element,
-    /// Whether nothing of it is written.
+    /// Whether it is dropped.
     pub(super) gone: bool,
     /// Whether the bounds in it are dates.
     pub(super) dates: bool,
-    /// What stands in `classCode`, of those that say what an entity is.
+    /// The class in `classCode`, for the classes of entities.
     pub(super) class: Class,
-    /// How long the mark-up was, and how many holes it had, behind its start tag.
+    /// Length of the markup and number of holes after its start tag.
     start: (usize, usize),
-    /// Where its name stands in the trail.
+    /// Position of its name in the trail.
     trail: usize,
 }
 
-/// What an entity is.
+/// The class of an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Person,
@@ -73,7 +73,7 @@ pub(super) enum Class {
     Other,
 }
 
-/// An element of which nothing is written.
+/// A dropped element.
 const GONE: Element = Element {
     name: "*",
     rule: Rule::Never,
@@ -89,7 +89,7 @@ impl Attributes {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Takes the attribute away; none if it is blank.
+    /// Removes and returns the attribute; `None` if it is blank.
     pub(super) fn take(&mut self, name: &str) -> Option<String> {
         let at = self.0.iter().position(|(one, _)| *one == name)?;
         let (_, value) = self.0.swap_remove(at);
@@ -130,12 +130,12 @@ impl<'c> Draft<'c> {
         }
     }
 
-    /// Whether nothing is written where the reader is.
+    /// Returns whether the current position is dropped.
     pub(super) fn gone(&self) -> bool {
         self.frames.last().is_some_and(|frame| frame.gone)
     }
 
-    /// The name of the element `above` the innermost one; 0 is that one.
+    /// Returns the name of the element `above` the innermost one, which is 0.
     pub(super) fn name(&self, above: usize) -> &'static str {
         let frame = self.frames.iter().rev().nth(above);
         frame.map_or("", |frame| frame.element.name)
@@ -145,7 +145,7 @@ impl<'c> Draft<'c> {
         self.frames.last().map_or(Rule::Never, |frame| frame.element.rule)
     }
 
-    /// An element starts whose rule is known. Writes its name.
+    /// Starts an element with a known rule and writes its name.
     pub(super) fn open(&mut self, element: Element, class: Class) {
         let dates = self.frames.last().is_some_and(|frame| frame.dates);
         self.out.push('<');
@@ -174,7 +174,7 @@ impl<'c> Draft<'c> {
         Some(frame)
     }
 
-    /// An element starts of which nothing is written.
+    /// Starts an element that is dropped.
     pub(super) fn drop_element(&mut self, element: Option<Element>) {
         let within = self.gone();
         self.push(element.unwrap_or(GONE), true, false, Class::Other);
@@ -183,7 +183,7 @@ impl<'c> Draft<'c> {
         }
     }
 
-    /// The start tag ends.
+    /// Ends the start tag.
     pub(super) fn opened(&mut self) {
         self.out.push('>');
         let start = (self.out.len(), self.holes.len());
@@ -192,7 +192,7 @@ impl<'c> Draft<'c> {
         }
     }
 
-    /// The innermost element ends.
+    /// Ends the innermost element.
     pub(super) fn close(&mut self) {
         let Some(frame) = self.pop() else { return };
         if frame.gone {
@@ -206,7 +206,7 @@ impl<'c> Draft<'c> {
         }
     }
 
-    /// The innermost element ends whose end tag a hole writes.
+    /// Ends the innermost element, whose end tag a hole writes.
     pub(super) fn closed(&mut self) {
         self.pop();
     }
@@ -217,7 +217,7 @@ impl<'c> Draft<'c> {
         self.out.push('>');
     }
 
-    /// An attribute, by its name in the table.
+    /// Writes an attribute, by its name in the table.
     pub(super) fn attribute(&mut self, name: &str, value: &str) {
         self.out.push(' ');
         self.out.push_str(name.trim_start_matches('@'));
@@ -226,7 +226,7 @@ impl<'c> Draft<'c> {
         self.out.push('"');
     }
 
-    /// The attributes that no rule has taken: those whose own row accepts them.
+    /// Writes the remaining attributes that their own rows accept.
     pub(super) fn rest(&mut self, attributes: Attributes) {
         for (name, value) in attributes.0 {
             match table::accepted(name, &value) {
@@ -240,10 +240,10 @@ impl<'c> Draft<'c> {
         self.holes.push((self.out.len(), hole));
     }
 
-    /// The number of a part of the narrative; none if there is nothing in it.
+    /// Returns the number of a part of the narrative; `None` if it is empty.
     ///
     /// # Errors
-    /// The narrative is too long.
+    /// An error if the narrative is too long.
     pub(super) fn part(&mut self, text: &str) -> Result<Option<usize>, Problem> {
         let Some(base) = self.block(text)? else {
             return Ok(None);
@@ -251,10 +251,10 @@ impl<'c> Draft<'c> {
         self.span(base, base + text.len()).map(Some)
     }
 
-    /// Adds a block of text to the note. Where it begins; none if there is nothing in it.
+    /// Adds a block of text to the note. Returns its start; `None` if it is empty.
     ///
     /// # Errors
-    /// The narrative is too long.
+    /// An error if the narrative is too long.
     pub(super) fn block(&mut self, text: &str) -> Result<Option<usize>, Problem> {
         if text.trim().is_empty() {
             return Ok(None);
@@ -270,7 +270,7 @@ impl<'c> Draft<'c> {
         Ok(Some(base))
     }
 
-    /// Where the next block of text will begin.
+    /// Returns the start of the next block of text.
     pub(super) fn next_block(&self) -> usize {
         match self.note.len() {
             0 => 0,
@@ -278,17 +278,17 @@ impl<'c> Draft<'c> {
         }
     }
 
-    /// The number of the part that lies there.
+    /// Returns the number of the part with this span.
     ///
     /// # Errors
-    /// Spans count to 4 GiB, which the size limit may pass.
+    /// An error if it exceeds 4 GiB, the limit of spans.
     pub(super) fn span(&mut self, start: usize, end: usize) -> Result<usize, Problem> {
         self.parts
             .push(Span::new(start, end).map_err(|_| Problem::TooLarge)?);
         Ok(self.parts.len() - 1)
     }
 
-    /// The number of an identifier. The same value under the same label and authority is one identifier.
+    /// Returns the number of an identifier. Equal values with equal label and authority are one identifier.
     pub(super) fn identifier(
         &mut self,
         label: &'static str,
@@ -315,19 +315,20 @@ impl<'c> Draft<'c> {
         number
     }
 
-    /// The number that stands for the root of an id.
+    /// Returns the number of an id's root.
     pub(super) fn root(&mut self, root: &str) -> usize {
         let next = self.roots.len() + 1;
         *self.roots.entry(root.trim().to_owned()).or_insert(next)
     }
 
-    /// The number that stands for the name of an element.
+    /// Returns the number of an element's name.
     pub(super) fn anchor(&mut self, name: &str) -> usize {
         let next = self.anchors.len() + 1;
         *self.anchors.entry(name.trim().to_owned()).or_insert(next)
     }
 
-    /// The name that an element has for references, renumbered. The second element of a name has none.
+    /// Writes the renumbered name of an element for references. A second element with the same name gets
+    /// none.
     pub(super) fn anchored(&mut self, name: &str) {
         let number = self.anchor(name);
         self.defined.resize(self.anchors.len() + 1, false);
@@ -360,7 +361,8 @@ impl<'c> Draft<'c> {
         }
     }
 
-    /// Where the reader is. Bounded, so that deep documents do not cost more memory than they have.
+    /// Returns the current path. It is bounded, so that deep documents do not take more memory than their
+    /// size.
     fn path(&self) -> &str {
         let from = self.frames.len().saturating_sub(MAX_PATH);
         let from = self.frames.get(from).map_or(0, |frame| frame.trail);

@@ -1,27 +1,28 @@
-//! The document without its contents: what the table accepts, with holes where the narrative and the identifiers were.
+//! The document without its content: the markup that the table accepts, with holes for narrative and
+//! identifiers.
 
 use lethe_core::{Change, Envelope, EnvelopeError, Identifier, Span};
 
-/// What is written in a hole.
+/// The content of a hole.
 #[derive(Clone, Debug)]
 pub(super) enum Hole {
-    /// A part of the narrative, and whether its spaces count.
+    /// A part of the narrative, and whether its spaces are significant.
     Part(usize, bool),
     /// An identifier as text.
     Text(usize),
-    /// An element whose text is an identifier.
+    /// An element with an identifier as text.
     Element(&'static str, usize),
-    /// What follows `<name` and its attributes.
+    /// The rest of a name's element after `<name` and its attributes.
     Name(usize, Words),
     /// The attributes of an instance identifier.
     Id(usize, Root),
-    /// The value of a point in time, with the time of day that stood behind its date.
+    /// The value of a point in time, with the time of day after the date.
     Date(usize, Box<str>),
     /// The value of a telecommunication address, with its scheme.
     Url(usize, &'static str),
 }
 
-/// How many words each part of a name had.
+/// Number of words in each part of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Words {
     pub(super) given: Vec<usize>,
@@ -29,28 +30,28 @@ pub(super) struct Words {
     pub(super) suffix: usize,
 }
 
-/// What is written as the root of an id.
+/// The root of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Root {
-    /// A root that everybody uses.
+    /// A published root.
     Published(&'static str),
-    /// The one that stands for the sender's.
+    /// The number that replaces the sender's root.
     Number(usize),
-    /// None: the id had none.
+    /// The id had no root.
     Absent,
     /// The root was the whole id.
     Alone,
 }
 
-/// HL7's object identifier for examples: below it nobody assigns ids.
+/// HL7's object identifier for examples, below which no ids are assigned.
 const EXAMPLES: &str = "2.16.840.1.113883.19";
 const MASKED: &str = " nullFlavor=\"MSK\"";
 
-/// A document without its contents.
+/// A document without its content.
 #[derive(Debug)]
 pub(super) struct Skeleton {
     pub(super) out: String,
-    /// Where each hole is in `out`, in order.
+    /// The holes and their positions in `out`, in order.
     pub(super) holes: Vec<(usize, Hole)>,
     pub(super) parts: Vec<Span>,
     pub(super) identifiers: Vec<Identifier>,
@@ -80,7 +81,7 @@ impl Envelope for Skeleton {
 }
 
 impl Skeleton {
-    /// Whether nothing of the document may leave: its root is not of HL7's namespace.
+    /// Returns whether the whole document is dropped, because its root is not in HL7's namespace.
     pub(super) fn is_empty(&self) -> bool {
         !self.out.ends_with("</ClinicalDocument>") && !self.out.ends_with("/>")
     }
@@ -118,8 +119,8 @@ impl Skeleton {
 }
 
 impl Words {
-    /// The rest of a name's element. A name of as many words goes into the same parts; another is a family name, for which of
-    /// its words is which cannot be known.
+    /// Writes the rest of a name's element. A name with the same number of words is split into the same
+    /// parts; any other is a family name, since the roles of its words are unknown.
     fn write(&self, name: &str, out: &mut String) {
         if name.is_empty() {
             out.push_str(MASKED);
@@ -144,7 +145,7 @@ impl Words {
         } else if self.family == 0 {
             element("given", name, out);
         } else {
-            // A name of the US Realm has both (C-CDA R2.1, section 1.1.2).
+            // A name in the US Realm has both (C-CDA R2.1, section 1.1.2).
             if given > 0 {
                 element("given", "", out);
             }
@@ -179,7 +180,7 @@ fn is_uuid(id: &str) -> bool {
         })
 }
 
-/// An attribute; the mask if there is nothing to write.
+/// Writes an attribute, or the mask without a value.
 fn attribute(name: &str, value: &str, out: &mut String) {
     if value.is_empty() {
         out.push_str(MASKED);
@@ -207,7 +208,7 @@ fn element(name: &str, text: &str, out: &mut String) {
     out.push('>');
 }
 
-/// What is no character of XML 1.0 (section 2.2).
+/// Returns whether it is not a character of XML 1.0 (section 2.2).
 const fn is_none(c: char) -> bool {
     matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}')
 }
@@ -228,7 +229,7 @@ pub(super) fn escape(value: &str, out: &mut String) {
     }
 }
 
-/// Writes text; where spaces collapse, the second of two as one that does not.
+/// Writes text; where spaces collapse, the second of two becomes a non-breaking one.
 fn content(text: &str, preformatted: bool, out: &mut String) {
     let mut after_space = false;
     for c in text.chars().filter(|&c| !is_none(c)) {
@@ -244,7 +245,7 @@ fn content(text: &str, preformatted: bool, out: &mut String) {
     }
 }
 
-/// A text as a part of a URL: what has no place there in per cent signs (RFC 3986, section 2.1).
+/// Percent-encodes a text as a part of a URL (RFC 3986, section 2.1).
 fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -257,7 +258,7 @@ fn encoded(text: &str) -> String {
     out
 }
 
-/// An identifier is one line.
+/// Joins an identifier into one line.
 fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,4 +1,4 @@
-//! What a document says beside its sections, and where in it that stands.
+//! Reads the metadata of a document.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
@@ -7,7 +7,7 @@ use lethe_core::{Known, KnownKind};
 
 use super::times;
 
-/// All that is read of a document.
+/// The metadata of a document.
 #[derive(Debug, Default)]
 pub(crate) struct Header {
     pub(super) id: Option<String>,
@@ -18,24 +18,24 @@ pub(crate) struct Header {
     pub(super) title: Option<String>,
     pub(super) effective: Option<String>,
     pub(super) patient_id: Option<String>,
-    /// Who assigned it: the root of its id.
+    /// The assigner of the patient's id: the root of the id.
     pub(super) patient_authority: Option<Arc<str>>,
     pub(super) encounter_id: Option<String>,
     pub(super) author_id: Option<String>,
-    /// Whether there is a body, be there a text in it or not.
+    /// Whether there is a body, even without text.
     pub(super) has_body: bool,
     pub(crate) text: String,
     pub(crate) known: Vec<Known>,
     seen: HashSet<(KnownKind, String)>,
 }
 
-/// An id with this root is a social security number.
+/// The root of social security numbers.
 const SOCIAL_SECURITY: &str = "2.16.840.1.113883.4.1";
 
-/// The elements from the root on, by local name; those that matter to nobody have an empty one.
+/// The local names of the elements from the root on; irrelevant ones are empty.
 pub(super) type Path = [&'static str];
 
-/// Every element that decides anything.
+/// All relevant elements.
 const NAMES: [&str; 35] = [
     "ClinicalDocument",
     "id",
@@ -74,12 +74,12 @@ const NAMES: [&str; 35] = [
     "postalCode",
 ];
 
-/// The element's name, if it matters.
+/// Returns the element's name if it is relevant.
 pub(super) fn interned(local: &[u8]) -> &'static str {
     static KNOWN: LazyLock<HashMap<&[u8], &str>> =
         LazyLock::new(|| NAMES.iter().map(|name| (name.as_bytes(), *name)).collect());
     let known = KNOWN.get(local).copied();
-    // Of organizations there are a dozen, all called so.
+    // A dozen elements of organizations have this suffix.
     known.unwrap_or(if local.ends_with(b"Organization") {
         "Organization"
     } else {
@@ -98,7 +98,7 @@ impl Header {
         }
     }
 
-    /// An empty element with its attributes: `get` finds one.
+    /// Handles an empty element with its attributes, which `get` returns.
     pub(super) fn attributes(&mut self, path: &Path, get: impl Fn(&str) -> Option<String>) {
         let Some((&name, above)) = path.split_last() else {
             return;
@@ -138,7 +138,7 @@ impl Header {
         let social = root.as_deref() == Some(SOCIAL_SECURITY);
         let some = |value: &&str| !value.trim().is_empty();
         let (root, extension) = (root.as_deref(), extension.as_deref().filter(some));
-        // A root alone is the id itself.
+        // A root alone is the whole id.
         let value = extension.or(root.filter(some));
         let first = |place: &mut Option<String>| {
             if place.is_none() {
@@ -179,13 +179,13 @@ impl Header {
         }
     }
 
-    /// A whole `name` element.
+    /// Handles a complete `name` element.
     pub(super) fn name(&mut self, path: &Path, name: &str) {
         let parent = path.iter().rev().nth(1).copied().unwrap_or_default();
         let kind = match parent {
             "patient" => KnownKind::Patient,
             "guardianPerson" | "relatedPerson" => KnownKind::Relative,
-            // Among participants are next of kin and emergency contacts.
+            // Participants include next of kin and emergency contacts.
             "associatedPerson" => KnownKind::Relative,
             "assignedPerson" | "informationRecipient" => KnownKind::Clinician,
             "Organization" | "location" | "place" => KnownKind::Organization,

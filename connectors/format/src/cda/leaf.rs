@@ -1,4 +1,4 @@
-//! Elements that are read as a whole, from their start to their end.
+//! Elements whose content is read as a whole.
 
 use super::draft::{Attributes, Draft};
 use super::envelope::Hole;
@@ -8,10 +8,10 @@ use super::table;
 use crate::Problem;
 use crate::markup::{Lines, Unread, document_text, from_base64};
 
-/// An element whose text is read, from its start to its end.
+/// An element whose text is read as a whole.
 #[derive(Debug)]
 pub(super) struct Leaf {
-    /// How many elements are open while it is the innermost.
+    /// Number of open elements while it is the innermost.
     pub(super) depth: usize,
     pub(super) what: What,
 }
@@ -26,24 +26,24 @@ pub(super) enum What {
     Address(Parts),
     /// An identifier that is the element's text.
     Label(&'static str, String),
-    /// A body that is no XML.
+    /// A body that is not XML.
     Document(Encoded),
 }
 
-/// Free text outside narratives: a title, the text of an entry, the wording of a code.
+/// Free text outside of narratives: a title, the text of an entry, the wording of a code.
 #[derive(Debug, Default)]
 pub(super) struct Free {
     lines: Lines,
     encoded: Option<Encoded>,
-    /// The sender's reason why there is none.
+    /// The sender's reason for missing text.
     null: Option<String>,
     /// Whether its start tag has ended.
     opened: bool,
-    /// How many elements are open in one whose text is not read.
+    /// Number of open elements within one whose text is skipped.
     skipped: usize,
 }
 
-/// A document: what it is in, and whether in base64.
+/// An embedded document: its media type, and whether it is base64.
 #[derive(Debug)]
 pub(super) struct Encoded {
     media: String,
@@ -61,10 +61,10 @@ impl Encoded {
         }
     }
 
-    /// The text of the document.
+    /// Returns the text of the document.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// An error if it cannot be read.
     pub(super) fn text(&self, max_bytes: usize) -> Result<String, Unread> {
         if self.base64 {
             from_base64(&self.raw, max_bytes).and_then(|bytes| document_text(&self.media, &bytes))
@@ -75,7 +75,7 @@ impl Encoded {
 }
 
 impl Free {
-    /// Free text starts: its attributes. Its start tag is not ended yet.
+    /// Starts free text with its attributes. Its start tag stays open.
     pub(super) fn new(draft: &mut Draft<'_>, mut attributes: Attributes) -> Self {
         let null = attributes.take("@nullFlavor");
         let encoded = match attributes.get("@representation") {
@@ -132,12 +132,12 @@ impl Free {
         }
     }
 
-    /// The text ends. Gives it back.
+    /// Ends the text and returns it.
     ///
     /// # Errors
-    /// The note is too long.
+    /// An error if the note is too long.
     pub(super) fn finish(self, draft: &mut Draft<'_>) -> Result<String, Problem> {
-        // An image or the like is not given back.
+        // Images and the like are dropped.
         let text = match &self.encoded {
             Some(encoded) => encoded.text(draft.max_note_bytes).unwrap_or_default(),
             None => self.lines.finish(),
@@ -165,10 +165,10 @@ impl Free {
 }
 
 impl Leaf {
-    /// An element in it starts.
+    /// Starts an element within the text.
     ///
     /// # Errors
-    /// There are too many parts.
+    /// An error if there are too many parts.
     pub(super) fn start(
         &mut self,
         draft: &mut Draft<'_>,
@@ -184,10 +184,10 @@ impl Leaf {
         Ok(())
     }
 
-    /// An element in it ends.
+    /// Ends an element within the text.
     ///
     /// # Errors
-    /// There are too many parts.
+    /// An error if there are too many parts.
     pub(super) fn end(&mut self, draft: &mut Draft<'_>, local: &[u8]) -> Result<(), Problem> {
         match &mut self.what {
             What::Narrative(narrative) => narrative.end(draft, local)?,

@@ -1,28 +1,29 @@
-//! The `cda` format: a clinical document of HL7 CDA release 2 (C-CDA among them), read.
+//! The `cda` format: a clinical document of HL7 CDA release 2, including C-CDA.
 //!
-//! The document is one note: the titles and texts of its sections, or the body that is no XML, with empty lines between
-//! them. Its header says who is known: the patient, guardians and relatives, authors, the encounter, the custodian.
+//! The document is one note: the titles and texts of its sections, or the body that is not XML, separated by
+//! empty lines. Its header names the known persons: the patient, guardians and relatives, authors, the
+//! encounter, the custodian.
 //!
 //! | field | from |
 //! |---|---|
 //! | `note_id` | `setId`, the same for all versions, else `id`: its extension, or its root |
 //! | `version` | `versionNumber` |
-//! | `patient_id` | the first `id` of the `patientRole` that is no social security number |
+//! | `patient_id` | the first `id` of the `patientRole` that is not a social security number |
 //! | `encounter_id`, `author_id` | the first `id` of the `encompassingEncounter`, of an `assignedAuthor` |
 //! | `note_type` | the `code`'s name, else the title |
 //! | `authored_at` | `effectiveTime`; without an offset it is UTC |
 //! | `event` | `amend` if the version is over 1 or it replaces or appends to another document |
 //!
-//! The texts of entries, the wording of codes, and what stands in observations as text are part of the note too, each where it
-//! stands in the document.
+//! The texts of entries, the wording of codes, and textual values of observations are also part of the note,
+//! each at its position in the document.
 //!
-//! A document type declaration is refused, and with it every entity that is not XML's own.
+//! A document type declaration is refused, and with it every entity that XML does not define.
 //!
-//! Given back, the document holds what the `table` module accepts and nothing else. A code passes if it has the shape of its
-//! code system or stands in a list (`systems.tsv`); display names, units that are not of UCUM and bodies in another medium than
-//! text are dropped. Narrative keeps its paragraphs, lists and tables; names of elements that are referred to are numbered
-//! anew. Roots of ids that could name an organization become ones below HL7's own for examples, the same wherever they stood
-//! in a document. What lost its content has `nullFlavor="MSK"`.
+//! The returned document contains only what the `table` module accepts. A code is kept if it has the shape of
+//! its code system or is in a list (`systems.tsv`); display names, units outside of UCUM and bodies in media
+//! other than text are dropped. Narrative keeps its paragraphs, lists and tables; names of referenced
+//! elements are renumbered. Roots of ids that could name an organization become roots below HL7's own for
+//! examples, consistently within a document. An element that lost its content has `nullFlavor="MSK"`.
 
 mod codes;
 mod data;
@@ -49,11 +50,13 @@ use crate::{Diagnosis, Format, MAX_NOTE_BYTES, Problem};
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CdaConfig {
-    /// Notes whose text is over this many bytes are quarantined, and so are documents of over four times as many.
+    /// Notes with a text over this size in bytes are quarantined, and so are documents of more than four
+    /// times the size.
     pub max_note_bytes: usize,
-    /// Whether the document is kept with the note, to be given back redacted. Default: no.
+    /// Whether to keep the document with the note and return it redacted. Default: no.
     pub keep_message: bool,
-    /// Code systems of the site, by object identifier, whose codes pass although Lethe does not know them. Default: none.
+    /// The site's code systems, by object identifier, whose codes are kept although Lethe does not know them.
+    /// Default: none.
     pub code_systems: Vec<String>,
 }
 
@@ -68,7 +71,7 @@ impl Default for CdaConfig {
 }
 
 impl CdaConfig {
-    /// The decoder.
+    /// Returns the decoder.
     pub fn build(&self) -> CdaFormat {
         CdaFormat {
             max_note_bytes: self.max_note_bytes,
@@ -128,7 +131,7 @@ impl Format for CdaFormat {
     }
 }
 
-/// Reads a whole document that another message carries.
+/// Reads a whole document within another message.
 pub(crate) fn document(payload: &[u8], max_note_bytes: usize) -> Result<header::Header, Diagnosis> {
     parse(payload, max_note_bytes, &LocalSystems::default()).map(|(header, _)| header)
 }
@@ -150,7 +153,7 @@ fn parse(
     reader::Reader::new(&text, max_note_bytes, local).read()
 }
 
-/// The document as text, by its byte order mark or the encoding that it declares; UTF-8 otherwise.
+/// Decodes the document as text, by its byte order mark or its declared encoding; otherwise as UTF-8.
 fn decode(payload: &[u8]) -> Option<std::borrow::Cow<'_, str>> {
     let marked = encoding_rs::Encoding::for_bom(payload);
     let (encoding, skip) = match marked {

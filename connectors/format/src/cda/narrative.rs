@@ -1,8 +1,8 @@
-//! The narrative of a section (CDA R2, section 4.3.5; NarrativeBlock.xsd): read as lines of text, and given back with its
-//! paragraphs, lists and tables, each run of text a part.
+//! Reads the narrative of a section (CDA R2, section 4.3.5; NarrativeBlock.xsd) as lines of text, and returns
+//! it with its paragraphs, lists and tables; each run of text is a part.
 //!
-//! What stands where the schema has no place for it is given back as what has one: a table in a cell as a list, a block within
-//! running text as `content`. HTML's own elements become those of CDA.
+//! Elements where the schema does not allow them are returned as allowed ones: a table in a cell as a list, a
+//! block within running text as `content`. HTML elements become those of CDA.
 
 use super::draft::{Attributes, Draft};
 use super::envelope::Hole;
@@ -14,23 +14,23 @@ use crate::markup::Lines;
 #[derive(Debug)]
 pub(super) struct Narrative {
     lines: Lines,
-    /// Where its text will lie in the note's.
+    /// Start of its text within the note's.
     base: usize,
-    /// The elements that are open in it.
+    /// The open elements in it.
     open: Vec<Open>,
     run: Option<Run>,
 }
 
-/// An element in a narrative: the name that it is given back by, if any.
+/// An element in a narrative, and its name in the returned document, if it has one.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     tag: Option<&'static str>,
-    /// Whether a line ends before and behind it.
+    /// Whether it begins and ends a line.
     breaks: bool,
     start: (usize, usize),
 }
 
-/// A run of text between two tags: whether there is white space at its ends, and anything between.
+/// A run of text between two tags: whether it has white space at its ends, and other characters.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     before: bool,
@@ -38,7 +38,7 @@ struct Run {
     after: bool,
 }
 
-/// The name that CDA has for an element, or for one of HTML that is found in narratives.
+/// Returns CDA's name for an element, or for one of HTML that occurs in narratives.
 fn named(local: &[u8]) -> &'static str {
     const OWN: [&str; 21] = [
         "content",
@@ -76,7 +76,7 @@ fn named(local: &[u8]) -> &'static str {
     }
 }
 
-/// Whether the schema has a place for the element in that parent.
+/// Returns whether the schema allows the element in that parent.
 fn allows(parent: &str, name: &str) -> bool {
     let inline = matches!(
         name,
@@ -102,7 +102,7 @@ fn allows(parent: &str, name: &str) -> bool {
     }
 }
 
-/// Whether text stands directly in the element.
+/// Returns whether the element may directly contain text.
 fn is_mixed(tag: &str) -> bool {
     matches!(
         tag,
@@ -120,7 +120,8 @@ fn is_mixed(tag: &str) -> bool {
     )
 }
 
-/// What the element is given back as, and whether a line ends before and behind it; none if only its text is.
+/// Returns the element's name in the returned document, and whether it begins and ends a line; `None` if only
+/// its text is kept.
 fn placed(parent: &str, name: &str) -> Option<(&'static str, bool)> {
     let own = named(name.as_bytes());
     if allows(parent, own) {
@@ -136,7 +137,7 @@ fn placed(parent: &str, name: &str) -> Option<(&'static str, bool)> {
     }
 }
 
-/// Where elements start and end lines, cells and blocks.
+/// Starts and ends lines, cells and blocks at an element.
 pub(super) fn layout(lines: &mut Lines, local: &[u8], starts: bool) {
     match local {
         b"paragraph" | b"list" | b"table" | b"p" | b"ul" | b"ol" => lines.block(true),
@@ -161,10 +162,10 @@ impl Narrative {
         self.open.iter().rev().find_map(|open| open.tag).unwrap_or("text")
     }
 
-    /// An element in it starts.
+    /// Starts an element.
     ///
     /// # Errors
-    /// There are too many parts.
+    /// An error if there are too many parts.
     pub(super) fn start(
         &mut self,
         draft: &mut Draft<'_>,
@@ -239,7 +240,7 @@ impl Narrative {
             }
         }
         for (name, value) in attributes.0 {
-            // An element that is given back as another has not its attributes.
+            // An element that is returned under another name loses its attributes.
             let fits = as_itself || matches!(name, "@styleCode" | "@language");
             match table::accepted(name, &value).filter(|_| fits) {
                 Some(value) => draft.attribute(name, &value),
@@ -248,10 +249,10 @@ impl Narrative {
         }
     }
 
-    /// An element in it ends.
+    /// Ends an element.
     ///
     /// # Errors
-    /// There are too many parts.
+    /// An error if there are too many parts.
     pub(super) fn end(&mut self, draft: &mut Draft<'_>, local: &[u8]) -> Result<(), Problem> {
         self.flush(draft)?;
         layout(&mut self.lines, local, false);
@@ -287,7 +288,7 @@ impl Narrative {
         }
     }
 
-    /// A run of text ends.
+    /// Ends a run of text.
     fn flush(&mut self, draft: &mut Draft<'_>) -> Result<(), Problem> {
         let Some(run) = self.run.take() else {
             return Ok(());
@@ -312,10 +313,10 @@ impl Narrative {
         Ok(())
     }
 
-    /// The narrative ends.
+    /// Ends the narrative.
     ///
     /// # Errors
-    /// It is too long.
+    /// An error if it is too long.
     pub(super) fn finish(mut self, draft: &mut Draft<'_>) -> Result<(), Problem> {
         self.flush(draft)?;
         draft.block(&self.lines.finish())?;

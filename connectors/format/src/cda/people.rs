@@ -1,10 +1,10 @@
-//! Names and addresses: read as they are written in a sentence, given back in their parts.
+//! Reads names and addresses in their natural order, and returns them in their parts.
 
 use super::draft::{Attributes, Class, Draft};
 use super::envelope::{Hole, Words};
 use super::table;
 
-/// Parts of names and addresses (HL7 v3 Data Types, ENXP and ADXP), and what a part of an address is called under.
+/// Parts of names and addresses (HL7 v3 Data Types, ENXP and ADXP), with the labels of address parts.
 const PARTS: [(&str, &str); 31] = [
     ("given", ""),
     ("family", ""),
@@ -42,11 +42,11 @@ const PARTS: [(&str, &str); 31] = [
 /// A name or an address while it is read.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
-    /// How many elements are open in it.
+    /// Number of open elements in it.
     inner: usize,
-    /// Its parts by their names; text between them, and elements that are no parts, have an empty one.
+    /// Its parts by name; text between them, and other elements, have an empty name.
     all: Vec<(&'static str, String)>,
-    /// The sender's reason why there is none.
+    /// The sender's reason for a missing value.
     null: Option<String>,
 }
 
@@ -67,7 +67,7 @@ impl Parts {
         match self.all.last_mut() {
             Some((_, part)) if self.inner > 0 => part.push_str(text),
             Some(("", part)) => part.push_str(text),
-            // White space between parts is no part.
+            // White space between parts is not a part.
             _ if blank => {}
             _ => self.all.push(("", text.to_owned())),
         }
@@ -82,7 +82,7 @@ impl Parts {
         self.of("given").chain(self.of("family")).next().is_some()
     }
 
-    /// A person's or an organization's name in its natural order, without titles.
+    /// Returns a person's or an organization's name in natural order, without titles.
     pub(super) fn name(&self) -> String {
         let person = self.of("given").chain(self.of("family")).chain(self.of("suffix"));
         let all: Vec<&str> = if self.has_parts() {
@@ -106,7 +106,7 @@ impl Parts {
         }
     }
 
-    /// A postal address on one line.
+    /// Returns a postal address on one line.
     pub(super) fn address(&self) -> String {
         let order = ["streetAddressLine", "city", "state", "postalCode"];
         let named = |name: &'static str| self.all.iter().filter(move |(part, _)| *part == name);
@@ -124,10 +124,10 @@ impl Parts {
     }
 }
 
-/// What a name is called under that stands in the element of that name.
+/// Returns the label of a name within the element `parent`.
 fn label_of(parent: &str, class: Class) -> &'static str {
     match parent {
-        // Among participants are next of kin and emergency contacts.
+        // Participants include next of kin and emergency contacts.
         "patient" | "guardianPerson" | "relatedPerson" | "associatedPerson" | "subject" => "PATIENT",
         "assignedPerson" | "informationRecipient" | "maintainingPerson" => "DOCTOR",
         _ if class == Class::Person => "PATIENT",
@@ -136,7 +136,7 @@ fn label_of(parent: &str, class: Class) -> &'static str {
 }
 
 impl Draft<'_> {
-    /// A name or an address starts: its attributes. Its start tag is not ended yet.
+    /// Starts a name or an address with its attributes. Its start tag stays open.
     pub(super) fn parts(&mut self, mut attributes: Attributes) -> Parts {
         let null = attributes.take("@nullFlavor");
         self.attributes(attributes);
@@ -146,7 +146,7 @@ impl Draft<'_> {
         }
     }
 
-    /// A name ends.
+    /// Ends a name.
     pub(super) fn named(&mut self, parts: &Parts) {
         if self.gone() {
             return self.close();
@@ -175,7 +175,7 @@ impl Draft<'_> {
         self.closed();
     }
 
-    /// An address ends.
+    /// Ends an address.
     pub(super) fn addressed(&mut self, parts: &Parts) {
         if self.gone() {
             return self.close();
@@ -214,7 +214,7 @@ impl Draft<'_> {
         self.close();
     }
 
-    /// Ends an element of which nothing is left.
+    /// Ends an element that became empty.
     fn empty(&mut self, parts: &Parts) {
         let lost = parts.all.iter().any(|(_, text)| !text.trim().is_empty());
         let null = if lost { Some("MSK") } else { parts.null.as_deref() };

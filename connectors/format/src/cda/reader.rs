@@ -1,4 +1,5 @@
-//! One pass over the document, without a tree: what is open is a list of names, and what is being read is one text.
+//! Reads the document in one pass, without a tree: open elements are a list of names, and the current content
+//! is one text.
 
 use quick_xml::events::{BytesStart, Event};
 
@@ -14,11 +15,11 @@ use crate::fhir::codes::LocalSystems;
 use crate::markup::Unread;
 use crate::{Diagnosis, Problem};
 
-/// Elements within each other. C-CDA nests some forty deep.
+/// Maximum nesting of elements. C-CDA nests some forty deep.
 const MAX_DEPTH: usize = 200;
-/// A document with more identifiers than this is refused. Each takes some hundred bytes of memory, however short it is.
+/// Maximum number of identifiers in a document. Each takes some hundred bytes of memory, however short it is.
 const MAX_IDENTIFIERS: usize = 1 << 18;
-/// The namespaces that a document is given back in.
+/// The namespaces of the returned document.
 const NAMESPACES: &str = " xmlns=\"urn:hl7-org:v3\" xmlns:sdtc=\"urn:hl7-org:sdtc\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
 
 pub(super) struct Reader<'a> {
@@ -140,7 +141,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The attributes by their names in the table. Of one that stands twice the first holds.
+    /// Returns the attributes by their names in the table. The first of two with the same name counts.
     fn attributes(&self, start: &BytesStart<'_>) -> Attributes {
         let mut found = Attributes::default();
         if start.attributes_raw().is_empty() {
@@ -155,7 +156,7 @@ impl<'a> Reader<'a> {
             let (local, prefix) = key.decompose();
             let space = self.scope.attribute(prefix.map(|prefix| prefix.into_inner()));
             let name = table::attribute(space, local.as_ref());
-            // The list is as long as the table at most.
+            // The list is at most as long as the table.
             if found.get(name).is_none()
                 && let Ok(value) = one.unescape_value()
             {
@@ -165,7 +166,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// Decides about an element that starts, and what is read of it as a whole.
+    /// Decides about the start of an element. Returns the element if its content is read as a whole.
     fn element(
         &mut self,
         element: Option<Element>,
@@ -182,7 +183,7 @@ impl<'a> Reader<'a> {
                 rule: Rule::Never,
                 ..element
             }));
-            // What is not given back is read all the same.
+            // Dropped elements are read all the same.
             return Some(match (name, parent) {
                 ("text", "section") => What::Narrative(Narrative::new(draft)),
                 ("text", "nonXMLBody") => What::Document(Encoded::of(&mut attributes)),
@@ -256,7 +257,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An element has been read to its end.
+    /// Handles the end of an element that was read as a whole.
     fn done(&mut self, what: What) -> Result<(), Diagnosis> {
         let draft = &mut self.draft;
         let in_header = !self.path.contains(&"structuredBody");
@@ -315,7 +316,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The rule for an element where it stands, for those that mean different things in different places.
+/// Returns the rule for an element whose meaning depends on its position.
 fn ruled(draft: &Draft<'_>, rule: Rule, attributes: &Attributes) -> Rule {
     match rule {
         Rule::Name => match draft.name(0) {
@@ -339,7 +340,7 @@ fn ruled(draft: &Draft<'_>, rule: Rule, attributes: &Attributes) -> Rule {
                 "CD" | "CE" | "CV" | "CS" | "CO" => Rule::Code,
                 "TS" | "IVL_TS" | "PIVL_TS" | "EIVL_TS" | "SXCM_TS" | "SXPR_TS" => Rule::Date,
                 "ST" => Rule::Text,
-                // What is encoded and no text cannot be given back.
+                // Encoded content that is not text is dropped.
                 "ED" | "" if attributes.get("@value").is_none() && attributes.get("@code").is_none() => {
                     Rule::Text
                 }

@@ -1,16 +1,16 @@
-//! Namespaces: which prefix means which of those that are known (Namespaces in XML 1.0).
+//! Resolves prefixes to the known namespaces (Namespaces in XML 1.0).
 
 use quick_xml::events::BytesStart;
 
 use super::table::Space;
 
-/// Declarations in force at once. Documents have three or four on their root.
+/// Maximum number of declarations in force. Documents have three or four at their root.
 const MAX_DECLARATIONS: usize = 64;
 
 /// The declarations that are in force.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
-    /// The prefix, what it means, and how many elements are open within its own.
+    /// The prefix, its namespace, and the depth of its element.
     all: Vec<(Vec<u8>, Space, usize)>,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct Scope {
 pub(super) struct TooMany;
 
 impl Scope {
-    /// An element starts that is the `depth`th open one.
+    /// Starts the element at depth `depth`.
     ///
     /// # Errors
     /// [`TooMany`]
@@ -43,17 +43,18 @@ impl Scope {
         Ok(())
     }
 
-    /// The `depth`th open element ends.
+    /// Ends the element at depth `depth`.
     pub(super) fn end(&mut self, depth: usize) {
         while self.all.last().is_some_and(|(_, _, at)| *at >= depth) {
             self.all.pop();
         }
     }
 
-    /// What an element's prefix means. Those that HL7's documents use mean the same without a declaration.
+    /// Returns the namespace of an element's prefix. The prefixes of HL7's documents are known without a
+    /// declaration.
     pub(super) fn element(&self, prefix: Option<&[u8]>) -> Space {
         let prefix = prefix.unwrap_or_default();
-        // Two that are empty are not compared byte by byte: that reads where nothing is, and costs as much as the rest of a tag.
+        // Skips the byte comparison of two empty prefixes: it costs as much as the rest of a tag.
         let same = |one: &[u8]| one.is_empty() && prefix.is_empty() || !prefix.is_empty() && one == prefix;
         let declared = self.all.iter().rev().find(|(one, _, _)| same(one));
         match (declared, prefix) {
@@ -65,7 +66,7 @@ impl Scope {
         }
     }
 
-    /// What an attribute's prefix means; without one it belongs to its element.
+    /// Returns the namespace of an attribute's prefix; without one it belongs to its element.
     pub(super) fn attribute(&self, prefix: Option<&[u8]>) -> Space {
         prefix.map_or(Space::V3, |prefix| self.element(Some(prefix)))
     }

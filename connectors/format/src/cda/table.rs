@@ -1,52 +1,54 @@
-//! Which elements and attributes of a document may leave, and by which rule: `elements.tsv` and `values.tsv`, compiled in.
+//! The elements and attributes of a document that are kept, and their rules: `elements.tsv` and `values.tsv`,
+//! compiled in.
 //!
-//! The default is to remove. An element that has no row goes with all that it holds; an attribute goes unless its element's rule
-//! or its own row in `values.tsv` accepts its value. An element of a data type whose content went keeps its place with
-//! `nullFlavor="MSK"`, so that a document that was valid stays valid (HL7 v3 Data Types, ANY.nullFlavor).
+//! The default is to remove. An element without a row is removed with its content; an attribute is removed
+//! unless its element's rule or its own row in `values.tsv` accepts its value. An element of a data type that
+//! lost its content stays with `nullFlavor="MSK"`, so that a valid document stays valid (HL7 v3 Data Types,
+//! ANY.nullFlavor).
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// What becomes of an element.
+/// The treatment of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     /// A class of the model: kept, and its children by their own rules.
     Node,
     /// A coded value of any code system.
     Code,
-    /// A code of one list of `values.tsv`.
+    /// A code from a list of `values.tsv`.
     OneOf(&'static str),
     /// An instance identifier.
     Id,
-    /// A physical quantity, or an interval or ratio of such.
+    /// A physical quantity, or an interval or ratio of quantities.
     Quantity,
     /// A whole number.
     Integer,
-    /// A bound of an interval: a date or a quantity, as its interval is.
+    /// A bound of an interval: a date or a quantity, depending on the interval.
     Limit,
     /// A point in time, or an interval of times.
     Date,
-    /// Somebody's date of birth.
+    /// A person's date of birth.
     BirthDate,
     /// True or false.
     Flag,
     /// Free text: a part of the narrative.
     Text,
-    /// The value of an observation, by its `xsi:type`.
+    /// The value of an observation, depending on its `xsi:type`.
     Value,
-    /// An identifier that is the element's text.
+    /// An identifier as the element's text.
     Label(&'static str),
     /// A name of a person, an organization or a thing.
     Name,
     /// A postal address.
     Address,
-    /// A telephone number or the like.
+    /// A telephone number or similar.
     Telecom,
     /// The id of a published template.
     Template,
     /// The id of the CDA schema.
     TypeId,
-    /// A reference to an act, or of a text to the narrative.
+    /// A reference to an act, or from a text to the narrative.
     Reference,
     /// Kept without its content.
     Mask,
@@ -83,7 +85,7 @@ impl Rule {
         })
     }
 
-    /// The rule's name in the audit.
+    /// Returns the rule's name in the audit.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Node => "not in the table",
@@ -107,19 +109,19 @@ impl Rule {
 /// An element of the table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Element {
-    /// Its name as it is written, with the prefix `sdtc:` for an extension.
+    /// Its name as written, with the prefix `sdtc:` for an extension.
     pub(super) name: &'static str,
     pub(super) rule: Rule,
 }
 
-/// The namespaces whose elements are known.
+/// The known namespaces of elements and attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Space {
-    /// `urn:hl7-org:v3`, or none.
+    /// `urn:hl7-org:v3`, or no namespace.
     V3,
     /// `urn:hl7-org:sdtc`.
     Sdtc,
-    /// The instance namespace of XML Schema, of attributes.
+    /// The instance namespace of XML Schema, for attributes.
     Xsi,
     Other,
 }
@@ -142,7 +144,7 @@ fn rows(table: &'static str) -> impl Iterator<Item = (&'static str, &'static str
     lines.filter_map(|line| line.split_once('\t'))
 }
 
-/// The elements by local name, those of version 3 first.
+/// The elements by local name, with those of version 3 first.
 static ELEMENTS: LazyLock<[HashMap<&'static str, Element>; 2]> = LazyLock::new(|| {
     let mut all = [HashMap::new(), HashMap::new()];
     for (name, rule) in rows(include_str!("elements.tsv")) {
@@ -158,7 +160,7 @@ static ELEMENTS: LazyLock<[HashMap<&'static str, Element>; 2]> = LazyLock::new(|
 static VALUES: LazyLock<HashMap<&'static str, &'static str>> =
     LazyLock::new(|| rows(include_str!("values.tsv")).collect());
 
-/// The element of that name, if it may leave.
+/// Returns the element with that name, if it is kept.
 pub(super) fn element(space: Space, local: &[u8]) -> Option<Element> {
     let of = match space {
         Space::V3 => 0,
@@ -168,7 +170,7 @@ pub(super) fn element(space: Space, local: &[u8]) -> Option<Element> {
     ELEMENTS[of].get(std::str::from_utf8(local).ok()?).copied()
 }
 
-/// Attributes that the rules of elements read. The rest of those that are known have a row in `values.tsv`.
+/// Attributes that the rules of elements read. The other known ones have a row in `values.tsv`.
 const READ: [&str; 19] = [
     "@value",
     "@unit",
@@ -197,7 +199,7 @@ static ATTRIBUTES: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new
         .collect()
 });
 
-/// The attribute's name with an `@` before it; `@*` if it is not known.
+/// Returns the attribute's name with an `@` prefix; `@*` if it is unknown.
 pub(super) fn attribute(space: Space, local: &[u8]) -> &'static str {
     const UNKNOWN: &str = "@*";
     match (space, std::str::from_utf8(local)) {
@@ -226,13 +228,13 @@ pub(super) fn accepted(list: &str, value: &str) -> Option<String> {
     fits.then(|| value.to_owned())
 }
 
-/// A number of columns, pixels or per cent.
+/// Returns whether it is a number of columns, pixels or per cent.
 fn is_size(value: &str) -> bool {
     let number = value.strip_suffix('%').unwrap_or(value);
     (1..=3).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A language by ISO 639-1 or -2, and a country (RFC 5646).
+/// Returns whether it is a language by ISO 639-1 or -2, optionally with a country (RFC 5646).
 pub(super) fn is_language(value: &str) -> bool {
     const LANGUAGES: &str = " aa af am ar as az be bg bn bs ca cs cy da de el en eo es et eu fa fi fil fj fr ga gd gl gu ha he hi \
         hmn hr ht hu hy id ig is it ja ka kk km kn ko ku ky lo lt lv mg mi mk ml mn mr ms mt my nb ne nl nn no om pa pl ps pt \

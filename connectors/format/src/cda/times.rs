@@ -1,9 +1,9 @@
-//! Points in time as HL7 writes them: `YYYYMMDDHHMMSS.UUUU+ZZZZ`, cut short anywhere after the year.
+//! Parses HL7's points in time: `YYYYMMDDHHMMSS.UUUU+ZZZZ`, truncated anywhere after the year.
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{Offset, TimeZone};
 
-/// Milliseconds since 1970-01-01T00:00:00Z. Without an offset it is UTC.
+/// Returns milliseconds since 1970-01-01T00:00:00Z. Without an offset the time is UTC.
 pub(super) fn millis(value: &str) -> Option<i64> {
     let at = value.find(['+', '-']).unwrap_or(value.len());
     let (local, zone) = value.split_at_checked(at)?;
@@ -28,13 +28,13 @@ pub(super) fn millis(value: &str) -> Option<i64> {
     Some(zoned.timestamp().as_millisecond())
 }
 
-/// A birth date in ISO 8601, if it is a whole date.
+/// Returns a complete birth date in ISO 8601.
 pub(super) fn iso_date(value: &str) -> Option<String> {
     let day = value.get(..8)?;
     Some(date(day)?.to_string())
 }
 
-/// The first day of a date that may lack its day or its month.
+/// Returns the first day of a date that may lack its day or its month.
 pub(super) fn date(value: &str) -> Option<Date> {
     let year = digits(value.get(..4)?)?;
     let part = |from: usize| match value.get(from..) {

@@ -1,4 +1,4 @@
-//! Documents in attachments.
+//! Reads documents in attachments.
 
 use lethe_core::Known;
 
@@ -7,21 +7,21 @@ use super::value::{Object, str_of};
 use crate::Problem;
 use crate::markup::{Unread, document_text, essence, from_base64, is_read};
 
-/// What is wrong, and with which element.
+/// The problem, and the element that has it.
 pub(super) type Fault = (&'static str, Problem);
 
-/// What an attachment holds.
+/// The content of an attachment.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Document {
     pub(super) text: String,
-    /// Whom it says that it is about.
+    /// The persons in its header.
     pub(super) known: Vec<Known>,
 }
 
-/// The attachment's document; none if there is nothing in it, not even an address.
+/// Returns the attachment's document; `None` if it is empty and has no URL.
 ///
 /// # Errors
-/// A [`Fault`] for what cannot be read.
+/// A [`Fault`] if it cannot be read.
 pub(super) fn read(
     attachment: &Object<'_>,
     paths: &Paths,
@@ -42,11 +42,11 @@ pub(super) fn read(
         essence(content_type).as_str(),
         "text/xml" | "application/xml" | "application/hl7-cda+xml" | "application/cda+xml"
     );
-    // Before it is decoded: what is not read may be large.
+    // Checked before decoding, since unsupported content may be large.
     if !xml && !is_read(content_type) {
         return Err((paths.content_type, Problem::Unsupported));
     }
-    // The mark-up of a document counts too, but not without end.
+    // The markup of a document counts too, up to a limit.
     let limit = if xml {
         max_bytes.saturating_mul(2)
     } else {

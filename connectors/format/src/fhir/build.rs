@@ -1,4 +1,4 @@
-//! One walk over a message, by the table: its narrative, its identifiers, and what of it comes back.
+//! Walks over a message by the table and collects its narrative, its identifiers, and the message to return.
 
 mod binary;
 mod changes;
@@ -25,34 +25,34 @@ use super::{dates, index, structure, table};
 use crate::Problem;
 use crate::distinct::Distinct;
 
-/// Between two parts of the narrative.
+/// Separates two parts of the narrative.
 const BETWEEN: &str = "\n\n";
 
-/// What the walk has found so far.
+/// The state of the walk.
 pub(super) struct Builder<'v> {
     index: &'v Index<'v>,
     max_note_bytes: usize,
-    /// Whether narrative is read; that of a note that is withdrawn is not.
+    /// Whether narrative is read; that of a withdrawn note is not.
     narrative: bool,
-    /// When the note was written: against it an age is told.
+    /// When the note was written; ages are computed relative to it.
     authored: Option<Date>,
     local: &'v LocalSystems,
-    /// Where the walk is, by the names of elements, and by which rule.
+    /// The current path of element names, and the rule.
     path: Vec<&'static str>,
     rule: &'static str,
     pub(super) changes: Vec<Change>,
-    /// The resource that the walk is in, and whether it lies within another.
+    /// The current resource, and whether it is within another.
     within: (Option<&'static str>, bool),
     pub(super) text: String,
     pub(super) parts: Vec<Span>,
     pub(super) identifiers: Vec<Identifier>,
     identifiers_seen: Distinct,
-    /// Which identifiers are logical ids.
+    /// The identifiers that are logical ids.
     pub(super) ids: Vec<usize>,
     ids_seen: Distinct,
     /// Whether some of the narrative is generated from the structure.
     generated: bool,
-    /// Displays of the message's codes, if so.
+    /// The displays of the message's codes, in that case.
     displays: HashSet<String>,
     pub(super) structural_text: Vec<StructuralText>,
     pub(super) known: Vec<Known>,
@@ -97,10 +97,10 @@ impl<'v> Builder<'v> {
         }
     }
 
-    /// The whole message.
+    /// Handles the whole message.
     ///
     /// # Errors
-    /// The narrative is too long.
+    /// An error if the narrative is too long.
     pub(super) fn message(&mut self, root: &Object<'_>) -> Result<Option<Node>, Fault> {
         if self.narrative && structure::has_generated(root) {
             self.generated = true;
@@ -147,7 +147,7 @@ impl<'v> Builder<'v> {
         node
     }
 
-    /// The object's elements by their rules, after `fields`.
+    /// Handles the object's elements by their rules, after `fields`.
     fn object(
         &mut self,
         elements: &'static [Element],
@@ -158,7 +158,7 @@ impl<'v> Builder<'v> {
         self.fields(elements, object, fields)
     }
 
-    /// As [`Self::object`], for an object whose other members are handled elsewhere.
+    /// Does the same as [`Self::object`] for an object whose other members are handled elsewhere.
     fn fields(
         &mut self,
         elements: &'static [Element],
@@ -267,7 +267,7 @@ impl<'v> Builder<'v> {
         })
     }
 
-    /// The number of a part of the narrative; none if there is nothing in it.
+    /// Returns the number of a part of the narrative; `None` if it is empty.
     fn part(&mut self, text: &str, body: bool) -> Result<Option<usize>, Fault> {
         if !self.narrative || text.trim().is_empty() {
             return Ok(None);
@@ -281,7 +281,7 @@ impl<'v> Builder<'v> {
         if self.text.len() > self.max_note_bytes {
             return Err(too_large);
         }
-        // Spans count to 4 GiB, which the size limit may pass.
+        // Spans are limited to 4 GiB, which the size limit may exceed.
         self.parts
             .push(Span::new(start, self.text.len()).map_err(|_| too_large)?);
         self.has_body |= body;
@@ -292,7 +292,7 @@ impl<'v> Builder<'v> {
         let Some(div) = str_of(object, "div").filter(|_| self.narrative) else {
             return Ok(None);
         };
-        // What a document reference says of itself is not the document.
+        // The description in a document reference is not the document.
         let body = self.within.0 != Some("DocumentReference");
         let text = crate::html_to_text(div);
         let part = self.part(&text, body)?;
@@ -328,7 +328,7 @@ impl<'v> Builder<'v> {
             return Ok(None);
         }
         let left = self.max_note_bytes.saturating_sub(self.text.len());
-        // What the message brings along need not be fetched.
+        // Content that the message includes need not be fetched.
         let elsewhere = || self.index.binary(str_of(object, "url")?);
         let inline = str_of(object, "data").map(|_| object);
         let document = inline.or_else(elsewhere).unwrap_or(object);
@@ -365,7 +365,8 @@ impl<'v> Builder<'v> {
         })
     }
 
-    /// The birth date of somebody who may be over 89 does not come back, not even its year: 45 CFR 164.514(b)(2)(i)(C).
+    /// Handles a birth date. It is dropped, even its year, if the person may be over 89: 45 CFR
+    /// 164.514(b)(2)(i)(C).
     fn birth_date(&mut self, who: Who, date: &str) -> Option<Node> {
         let (day, _) = dates::split(date)?;
         if who == Who::Patient && dates::is_date(day) == Some(true) {
@@ -376,7 +377,7 @@ impl<'v> Builder<'v> {
     }
 }
 
-/// Whether the quantity is an age in years over 89.
+/// Returns whether the quantity is an age over 89 years.
 fn is_great_age(quantity: &Object<'_>) -> bool {
     const YEARS: [&str; 8] = ["a", "a_j", "a_g", "y", "yr", "yrs", "year", "years"];
     let units = ["unit", "code"]

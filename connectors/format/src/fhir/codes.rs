@@ -1,13 +1,13 @@
-//! Which codes of which code systems may leave: the code has the shape of its system, or stands in a compiled-in list.
+//! Decides which codes are kept: the code must have the shape of its system, or be in a compiled-in list.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use super::ucum;
 
-/// The longest code of any system that passes.
+/// Maximum length of a code of any known system.
 const MAX_CODE: usize = 64;
-/// The longest code of a system that only the configuration knows.
+/// Maximum length of a code of a system that only the configuration knows.
 const MAX_LOCAL: usize = 32;
 
 static TERMINOLOGY: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLock::new(|| {
@@ -23,7 +23,7 @@ static TERMINOLOGY: LazyLock<HashMap<&'static str, Vec<&'static str>>> = LazyLoc
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LocalSystems(pub(crate) Arc<[String]>);
 
-/// Whether the code fits its system. A code of an unknown system could be anything and does not.
+/// Returns whether the code fits its system. A code of an unknown system could be anything and does not.
 pub(crate) fn fits(system: &str, code: &str, local: &LocalSystems) -> bool {
     if code.is_empty() || code.len() > MAX_CODE {
         return false;
@@ -52,7 +52,8 @@ pub(crate) fn fits(system: &str, code: &str, local: &LocalSystems) -> bool {
     }
 }
 
-/// An identifier of RxNorm has no check digit: only numbers in the range that is in use pass.
+/// Returns whether it is an RxNorm identifier. These have no check digit, so only numbers in the used range
+/// are accepted.
 fn is_rxnorm(code: &str) -> bool {
     const LARGEST: u32 = 3_000_000;
     is_digits(code) && !code.starts_with('0') && code.parse().is_ok_and(|number: u32| number <= LARGEST)
@@ -62,7 +63,7 @@ fn is_digits(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether the code is of that shape: `#` is a digit, `*` a digit or a capital, anything else itself.
+/// Returns whether the code has that shape: `#` is a digit, `*` a digit or a capital, anything else itself.
 fn matches(code: &str, shape: &str) -> bool {
     code.len() == shape.len()
         && code.bytes().zip(shape.bytes()).all(|(byte, of)| match of {
@@ -72,7 +73,8 @@ fn matches(code: &str, shape: &str) -> bool {
         })
 }
 
-/// A LOINC number or an answer or part code, with its check digit (modulus 10; LOINC Users' Guide, appendix C).
+/// Returns whether it is a LOINC number or an answer or part code, with its check digit (modulus 10; LOINC
+/// Users' Guide, appendix C).
 fn is_loinc(code: &str) -> bool {
     let number = code
         .strip_prefix("LA")
@@ -100,7 +102,8 @@ fn is_loinc(code: &str) -> bool {
     check.parse() == Ok((10 - sum % 10) % 10)
 }
 
-/// An identifier of a SNOMED CT concept: a partition of concepts and a Verhoeff check digit.
+/// Returns whether it is an identifier of a SNOMED CT concept: a partition of concepts and a Verhoeff check
+/// digit.
 fn is_snomed(code: &str) -> bool {
     const PRODUCT: [[u8; 10]; 10] = [
         [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],

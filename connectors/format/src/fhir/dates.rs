@@ -1,8 +1,9 @@
-//! FHIR's dates: `YYYY`, `YYYY-MM`, `YYYY-MM-DD`, and the last with a time and an offset (FHIR R4, section 2.24.0.1).
+//! Parses FHIR's dates: `YYYY`, `YYYY-MM`, `YYYY-MM-DD`, and the last with a time and an offset (FHIR R4,
+//! section 2.24.0.1).
 
 use jiff::civil::Date;
 
-/// A date's two parts: the date, and `T` with what follows it, if anything does. None for what is no date.
+/// Splits a date from `T` and the rest, if there is any. `None` if it is not a date.
 pub(super) fn split(value: &str) -> Option<(&str, &str)> {
     let at = value.find('T').unwrap_or(value.len());
     let (date, time) = value.split_at_checked(at)?;
@@ -11,12 +12,12 @@ pub(super) fn split(value: &str) -> Option<(&str, &str)> {
     (time.is_empty() || timed()).then_some((date, time))
 }
 
-/// Whether it is a whole date (and not a year or a month); none if it is no date at all.
+/// Returns whether it is a complete date, not a year or a month; `None` if it is not a date.
 pub(super) fn is_date(date: &str) -> Option<bool> {
     first_day(date).map(|_| date.len() == "2024-05-01".len())
 }
 
-/// The first day of a day, a month or a year.
+/// Returns the first day of a day, a month or a year.
 pub(super) fn first_day(date: &str) -> Option<Date> {
     let mut parts = date.split('-');
     let year = digits(parts.next()?, 4)?;
@@ -28,7 +29,8 @@ pub(super) fn first_day(date: &str) -> Option<Date> {
     Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
 }
 
-/// Milliseconds since 1970-01-01T00:00:00Z. A date without a time is its midnight, and without an offset, UTC.
+/// Returns milliseconds since 1970-01-01T00:00:00Z. A date without a time means midnight, and without an
+/// offset, UTC.
 pub(super) fn millis(value: &str) -> Option<i64> {
     let (date, time) = split(value)?;
     if time.is_empty() {
@@ -41,7 +43,7 @@ pub(super) fn millis(value: &str) -> Option<i64> {
         .map(jiff::Timestamp::as_millisecond)
 }
 
-/// `Thh:mm:ss`, a fraction, and `Z` or an offset.
+/// Returns whether it is `Thh:mm:ss`, a fraction, and `Z` or an offset.
 fn is_time(time: &str) -> bool {
     let Some(rest) = time.strip_prefix('T') else {
         return false;

@@ -1,4 +1,4 @@
-//! What a message says of its note beside the text.
+//! Reads the fields of a message's note event except its text.
 
 use jiff::civil::Date;
 use lethe_core::{EventKind, KnownKind, NoteEvent, Sensitive};
@@ -11,10 +11,10 @@ use super::value::{Object, Value, object, objects, str_of};
 use super::{PatientIdFrom, dates};
 use crate::Problem;
 
-/// The event, without its text.
+/// Returns the event without its text.
 ///
 /// # Errors
-/// There is no note in the message, or nothing to tell it by.
+/// An error if the message has no note, or nothing that identifies it.
 pub(super) fn of(root: &Object<'_>, index: &Index<'_>, from: PatientIdFrom) -> Result<NoteEvent, Fault> {
     let Some(first) = index.notes.first() else {
         return Err(match str_of(root, "resourceType") {
@@ -23,7 +23,7 @@ pub(super) fn of(root: &Object<'_>, index: &Index<'_>, from: PatientIdFrom) -> R
             Some(_) => ("resourceType", Problem::Unsupported),
         });
     };
-    // The note is one that still holds, if any does.
+    // The note is a valid one, if there is any.
     let valid = index
         .notes
         .iter()
@@ -56,7 +56,7 @@ pub(super) fn of(root: &Object<'_>, index: &Index<'_>, from: PatientIdFrom) -> R
     })
 }
 
-/// The day, in UTC, of a time in milliseconds since 1970.
+/// Returns the day, in UTC, of a time in milliseconds since 1970.
 pub(super) fn day(millis: i64) -> Option<Date> {
     let time = jiff::Timestamp::from_millisecond(millis).ok()?;
     Some(time.to_zoned(jiff::tz::TimeZone::UTC).date())
@@ -90,7 +90,7 @@ fn note_id<'v>(root: &'v Object<'v>, note: &'v Object<'v>) -> Option<&'v str> {
         .or_else(of_entry)
 }
 
-/// The patient's id, with the system that it is of where it is a business identifier.
+/// Returns the patient's id, with its system if it is a business identifier.
 fn patient_id<'v>(
     note: &'v Object<'v>,
     index: &Index<'v>,
@@ -100,7 +100,7 @@ fn patient_id<'v>(
     if let (true, PatientIdFrom::ResourceId, Some(id)) = (is_patient, from, str_of(note, "id")) {
         return Some((id, None));
     }
-    // Whose rules of access a document is under may be a patient.
+    // The security context of a document may be a patient.
     let subject = ["subject", "patient", "beneficiary", "securityContext"]
         .into_iter()
         .find_map(|name| object(note, name));
@@ -134,12 +134,12 @@ fn patient_id<'v>(
     }
 }
 
-/// An identifier's value and system.
+/// Returns an identifier's value and system.
 fn with_system<'v>(identifier: &'v Object<'_>) -> Option<(&'v str, Option<&'v str>)> {
     Some((str_of(identifier, "value")?, str_of(identifier, "system")))
 }
 
-/// The id that a reference leads to, or the identifier in its place.
+/// Returns the id that a reference leads to, or the identifier in its place.
 fn referred(reference: &Object<'_>, index: &Index<'_>, from: &Object<'_>) -> Option<Sensitive> {
     let address = str_of(reference, "reference");
     let by_address = address.and_then(|address| match ids::target(address)? {

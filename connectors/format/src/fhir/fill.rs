@@ -1,4 +1,5 @@
-//! A message that is written: its slots filled, straight into the bytes, since a tree of JSON values takes many times their size.
+//! Writes a message with its slots filled directly as bytes, since a tree of JSON values takes many times
+//! their size.
 
 use std::rc::Rc;
 
@@ -9,17 +10,17 @@ use super::node::{Field, Kept, Node};
 use super::table::Need;
 use super::{dates, ids, names};
 
-/// What goes into the slots.
+/// The content of the slots.
 pub(super) struct Filling<'a> {
     pub(super) parts: &'a [&'a str],
     pub(super) identifiers: &'a [&'a str],
-    /// Ids as they are written.
+    /// The written forms of ids.
     pub(super) ids: Vec<Rc<str>>,
 }
 
 impl Filling<'_> {
-    /// Writes the value, filled, as JSON. False, and nothing is written, if nothing is left of it. A slot that has no filling
-    /// is an index that is out of bounds, which the numbers of both rule out.
+    /// Writes the filled value as JSON. Returns false and writes nothing if nothing is left of it. A slot
+    /// without a filling would be an index out of bounds, which the matching numbers of both rule out.
     pub(super) fn write(&self, node: &Node, out: &mut Vec<u8>) -> bool {
         let start = out.len();
         let written = self.written(node, out);
@@ -29,7 +30,7 @@ impl Filling<'_> {
         written.is_some()
     }
 
-    /// As [`Self::write`], but what is written so far stays.
+    /// Does the same as [`Self::write`], but keeps what it has written before it fails.
     fn written(&self, node: &Node, out: &mut Vec<u8>) -> Option<()> {
         let part = |at: usize| self.parts.get(at).copied().filter(|text| !text.trim().is_empty());
         let identifier = |at: usize| {
@@ -105,8 +106,8 @@ impl Filling<'_> {
         members.end(b'}')
     }
 
-    /// The members of an object, without its braces. None if there are none, or if the object is nothing without one that has
-    /// no value; what is written then is the caller's to take back.
+    /// Writes the members of an object without its braces. `None` if there are none, or if a member that the
+    /// object depends on has no value; the caller then discards what was written.
     fn fields(&self, fields: &[Field], out: &mut Vec<u8>) -> Option<()> {
         let mut members = Members::list(out);
         for field in fields {
@@ -124,14 +125,14 @@ impl Filling<'_> {
     }
 }
 
-/// Members of an object or an array that is being written, with commas between them.
+/// Writes the members of an object or an array, separated by commas.
 struct Members<'o> {
     out: &'o mut Vec<u8>,
     any: bool,
 }
 
 impl<'o> Members<'o> {
-    /// Members behind an opening bracket.
+    /// Begins members after an opening bracket.
     fn begin(open: u8, out: &'o mut Vec<u8>) -> Self {
         out.push(open);
         Self::list(out)
@@ -141,7 +142,7 @@ impl<'o> Members<'o> {
         Self { out, any: false }
     }
 
-    /// Adds what `write` writes, unless it says that there is nothing.
+    /// Adds the output of `write`, unless it returns false.
     fn add(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
         let start = self.out.len();
         if self.any {
@@ -156,7 +157,7 @@ impl<'o> Members<'o> {
         written
     }
 
-    /// Adds a member of that name, unless `write` says that there is nothing.
+    /// Adds a member with that name, unless `write` returns false.
     fn named_if(&mut self, name: &str, write: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
         self.add(|out| {
             string(name, out);
@@ -172,7 +173,7 @@ impl<'o> Members<'o> {
         });
     }
 
-    /// The closing bracket; none if there are no members.
+    /// Writes the closing bracket; `None` if there are no members.
     fn end(self, close: u8) -> Option<()> {
         self.out.push(close);
         self.any.then_some(())
@@ -180,7 +181,7 @@ impl<'o> Members<'o> {
 }
 
 fn json(value: &impl serde::Serialize, out: &mut Vec<u8>) {
-    // Memory takes every byte, and no value that is written has a map whose keys are no strings.
+    // Writing to memory cannot fail, and all maps have string keys.
     serde_json::to_writer(out, value).unwrap_or_default();
 }
 
@@ -197,8 +198,9 @@ fn write_kept(kept: &Kept, out: &mut Vec<u8>) {
     }
 }
 
-/// What says that there was something that may not be told (FHIR R4, extension data-absent-reason). A primitive has it beside
-/// itself, under its name with an underscore; one that repeats then has a null in its own array (FHIR R4, section 2.6.2).
+/// Writes the marker of a withheld value (FHIR R4, extension data-absent-reason). For a primitive it is a
+/// separate member, with an underscore before the name; a repeated one then has a null in its own array (FHIR
+/// R4, section 2.6.2).
 fn masked(field: &Field, members: &mut Members<'_>) {
     const SAID: &[u8] = br#"{"extension":[{"url":"http://hl7.org/fhir/StructureDefinition/data-absent-reason","valueCode":"masked"}]}"#;
     let said = |out: &mut Vec<u8>| match field.list {
@@ -215,7 +217,8 @@ fn masked(field: &Field, members: &mut Members<'_>) {
     }
 }
 
-/// The date that is written for a point in time: the replacement if it is a date, with the time if it is a whole one.
+/// Returns the date to write for a point in time: the replacement if it is a date, with the time if it is
+/// complete.
 fn date(replacement: &str, time: &str, instant: bool) -> Option<String> {
     let full = dates::is_date(replacement)?;
     if full {
@@ -225,8 +228,8 @@ fn date(replacement: &str, time: &str, instant: bool) -> Option<String> {
     }
 }
 
-/// The text as the content of a narrative: escaped, line ends as `<br/>`, and spaces that would collapse as ones that do
-/// not. None if no character of it can be seen.
+/// Formats the text as the content of a narrative: escaped, with `<br/>` for line ends, and non-breaking
+/// spaces where spaces would collapse. `None` if it has no visible character.
 fn xhtml(text: &str) -> Option<String> {
     let mut div = String::with_capacity(text.len() + 64);
     div.push_str("<div xmlns=\"http://www.w3.org/1999/xhtml\">");
@@ -240,7 +243,7 @@ fn xhtml(text: &str) -> Option<String> {
             '>' => div.push_str("&gt;"),
             ' ' | '\t' if after_space => div.push_str("&#160;"),
             ' ' | '\t' => div.push(' '),
-            // XML 1.0 has no place for these.
+            // XML 1.0 does not allow these.
             c if c < ' ' || matches!(c, '\u{fffe}' | '\u{ffff}') => continue,
             c => div.push(c),
         }

@@ -1,28 +1,28 @@
-//! Logical ids and what refers to them.
+//! Replaces logical ids and references to them.
 //!
-//! An id of a message may be a record number, and a server's address names a hospital. So each id is replaced wherever it
-//! stands, by the same, and addresses become ones that belong to nobody (RFC 2606, section 2).
+//! An id in a message may be a record number, and a server's URL names a hospital. So each id is replaced
+//! consistently, and URLs become ones under a reserved domain (RFC 2606, section 2).
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// What a reference refers to.
+/// The target of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target<'a> {
-    /// `Patient/17`, or a URL that ends so.
+    /// `Patient/17`, or a URL that ends in this way.
     Typed(&'static str, &'a str),
-    /// `#p1`: a resource that lies within.
+    /// `#p1`: a contained resource.
     Contained(&'a str),
-    /// What follows `urn:uuid:` or `urn:oid:`.
+    /// The part after `urn:uuid:` or `urn:oid:`.
     Urn(&'a str),
 }
 
-/// The longest id (FHIR R4, section 2.24.0.1).
+/// Maximum length of an id (FHIR R4, section 2.24.0.1).
 const MAX_ID: usize = 64;
-/// Where resources that have been given back are said to be.
+/// The base URL of returned resources.
 pub(super) const NOWHERE: &str = "https://example.invalid/";
 
-/// Types of resources that references lead to. A name that is none of them could be anything.
+/// Types of resources that references may lead to. Any other name could be anything.
 const KINDS: [&str; 52] = [
     "Account",
     "AllergyIntolerance",
@@ -78,7 +78,7 @@ const KINDS: [&str; 52] = [
     "Specimen",
 ];
 
-/// The type of that name.
+/// Returns the type with that name.
 pub(super) fn kind(name: &str) -> Option<&'static str> {
     KINDS
         .iter()
@@ -87,7 +87,7 @@ pub(super) fn kind(name: &str) -> Option<&'static str> {
         .or_else(|| super::table::resource(name))
 }
 
-/// Whether it is a URI of HL7's own: a profile of a base resource, or one of the naming systems that are known.
+/// Returns whether it is one of HL7's own URIs: a profile of a base resource, or a known naming system.
 pub(super) fn is_own_uri(uri: &str) -> bool {
     if let Some(name) = uri.strip_prefix("http://hl7.org/fhir/StructureDefinition/") {
         return kind(name).is_some();
@@ -98,7 +98,8 @@ pub(super) fn is_own_uri(uri: &str) -> bool {
     )
 }
 
-/// What the reference refers to; none for a search, or anything else that is no reference to one resource.
+/// Returns the target of a reference; `None` for a search, and for anything else that is not a reference to
+/// one resource.
 pub(super) fn target(reference: &str) -> Option<Target<'_>> {
     if let Some(id) = reference.strip_prefix('#') {
         return (!id.is_empty()).then_some(Target::Contained(id));
@@ -117,7 +118,8 @@ pub(super) fn target(reference: &str) -> Option<Target<'_>> {
     Some(Target::Typed(kind(parts.next()?)?, id))
 }
 
-/// What `kind`, a slash and `id` refer to: the resource of that type and id, unless the id is an address itself.
+/// Returns the target of `kind`, a slash and `id`: the resource with that type and id, unless the id is a URL
+/// itself.
 pub(super) fn within<'a>(kind: &'static str, id: &'a str) -> Option<Target<'a>> {
     if id.contains(['?', '#']) {
         return None;
@@ -130,7 +132,7 @@ pub(super) fn within<'a>(kind: &'static str, id: &'a str) -> Option<Target<'a>> 
     }
 }
 
-/// What is written for each of the ids that these replace: valid as an id, and no two the same.
+/// Returns the written forms of ids for these replacements: valid as ids and distinct.
 pub(super) fn write<'a>(replacements: impl Iterator<Item = &'a str>) -> Vec<Rc<str>> {
     let mut taken: HashSet<Rc<str>> = HashSet::new();
     let mut next: HashMap<String, usize> = HashMap::new();
@@ -154,7 +156,7 @@ pub(super) fn write<'a>(replacements: impl Iterator<Item = &'a str>) -> Vec<Rc<s
     written
 }
 
-/// The id as a URN: itself if it is a UUID, and otherwise the UUID that stands for the message's `number`th id.
+/// Returns the id as a URN: itself if it is a UUID, otherwise a UUID for the message's `number`th id.
 pub(super) fn urn(id: &str, number: usize) -> String {
     let is_uuid = id.len() == 36
         && id.bytes().enumerate().all(|(i, byte)| match i {

@@ -1,4 +1,4 @@
-//! Which resources a message holds, and which of them a reference means.
+//! Indexes the resources of a message and resolves references to them.
 
 use std::collections::HashMap;
 
@@ -6,15 +6,15 @@ use super::ids::{self, Target};
 use super::table::RESOURCES;
 use super::value::{Object, Value, objects, str_of};
 
-/// How many of the table's resources, from its first on, can be a note.
+/// Number of the table's first resources that can be a note.
 const NOTES: usize = 4;
 
 /// The resources of a message.
 pub(super) struct Index<'v> {
-    /// Those that can be a note: compositions first, then documents, reports, observations; otherwise in their order.
-    /// Without one of these, every resource: the message is structured.
+    /// Resources that can be a note: compositions first, then documents, reports, observations, each in
+    /// message order. Without any of these, all resources: the message is structured.
     pub(super) notes: Vec<&'v Object<'v>>,
-    /// The resources that cannot be a note.
+    /// Resources that cannot be a note.
     others: Vec<&'v Object<'v>>,
     pub(super) patients: Vec<&'v Object<'v>>,
     by_reference: HashMap<Key<'v>, &'v Object<'v>>,
@@ -64,7 +64,7 @@ impl<'v> Index<'v> {
         }
     }
 
-    /// The resource that a reference means; `from` is the one that it stands in.
+    /// Returns the target of a reference in the resource `from`.
     pub(super) fn resolve(&self, from: &'v Object<'v>, reference: &str) -> Option<&'v Object<'v>> {
         match ids::target(reference)? {
             Target::Contained(id) => {
@@ -74,20 +74,20 @@ impl<'v> Index<'v> {
         }
     }
 
-    /// The type of the resource that a URN stands for.
+    /// Returns the type of a URN's resource.
     pub(super) fn kind_of_urn(&self, urn: &str) -> Option<&'static str> {
         let resource = self.by_reference.get(&Key::Urn(urn))?;
         str_of(resource, "resourceType").and_then(ids::kind)
     }
 
-    /// The document that an address means, if the message brings it along.
+    /// Returns the document at a URL, if the message includes it.
     pub(super) fn binary(&self, url: &str) -> Option<&'v Object<'v>> {
         let resource = self.by_reference.get(&key(url)?).copied()?;
         (str_of(resource, "resourceType") == Some("Binary")).then_some(resource)
     }
 }
 
-/// The resource's type, if it is one that is known.
+/// Returns the resource's type, if it is known.
 pub(super) fn kind_of(resource: &Object<'_>) -> Option<&'static str> {
     super::table::resource(str_of(resource, "resourceType")?)
 }
@@ -98,7 +98,7 @@ fn rank(resource: &Object<'_>) -> usize {
     place.unwrap_or(RESOURCES.len())
 }
 
-/// What a resource is found by.
+/// The key of a resource.
 #[derive(PartialEq, Eq, Hash)]
 enum Key<'v> {
     /// Its type and id.
@@ -107,7 +107,7 @@ enum Key<'v> {
 }
 
 impl<'v> Key<'v> {
-    /// None for a resource that lies within another.
+    /// `None` for a contained resource.
     const fn of(target: Target<'v>) -> Option<Self> {
         match target {
             Target::Typed(kind, id) => Some(Self::Typed(kind, id)),

@@ -1,29 +1,30 @@
 //! The `fhir` format: a resource of FHIR R4 in JSON, and back.
 //!
-//! A payload is a resource of any type of R4B, or a `Bundle` of them. One without narrative is a structured record. If a
-//! `Composition`, `DocumentReference`, `DiagnosticReport` or `Observation` is among them, it is the note: its narratives, an empty line between them, in the order of the entries. Who is who is
-//! learned from the patients, relatives, practitioners, encounters, organizations and locations that it contains.
+//! A payload is a resource of any type of R4B, or a `Bundle` of them. Without narrative it is a structured
+//! record. If it has a `Composition`, `DocumentReference`, `DiagnosticReport` or `Observation`, that is the
+//! note: its narratives, separated by empty lines, in the order of the entries. The patients, relatives,
+//! practitioners, encounters, organizations and locations that it contains supply the known persons.
 //!
 //! | field | from the first composition, else document, report, observation |
 //! |---|---|
 //! | `note_id` | its `id`, else `masterIdentifier`, `identifier`, the bundle's `identifier` or `id`, the entry's `urn:uuid` |
-//! | `patient_id` | as [`PatientIdFrom`] says |
+//! | `patient_id` | see [`PatientIdFrom`] |
 //! | `encounter_id`, `author_id` | the id that `encounter` and the first author or performer refer to |
 //! | `note_type` | `type` or `code`: its text, else the first coding's name or code |
 //! | `authored_at` | `date`, `issued`, `effective[x]` or the context's period; a date without an offset is one of UTC |
 //! | `event` | `delete` if all are entered in error, `amend` if amended, corrected, appended, or of a version over 1 |
 //!
-//! An attachment is plain text, HTML, RTF, PDF with a text layer or a CDA document, in it or in a `Binary` of the same bundle;
-//! given back it is plain text, without title, address, size and hash. A `Binary` alone is one note. An attachment that cannot be
-//! read (an address elsewhere, a picture) is an error if there is no other text that the note
-//! is about. If there is, it is left out, of the message that is given back too. A name that stands twice in an
-//! object is refused: which of the two holds cannot be known.
+//! An attachment is plain text, HTML, RTF, PDF with a text layer or a CDA document, inline or in a `Binary`
+//! of the same bundle; it is returned as plain text, without title, URL, size and hash. A `Binary` alone is
+//! one note. An attachment that cannot be read (an external URL, a picture) is an error if there is no other
+//! text that the note is about. Otherwise it is left out, also of the returned message. An object with a
+//! duplicate name is refused, since either could be meant.
 //!
-//! Given back, the message holds what the `table` module lists and nothing else. A code passes if it has the shape of its
-//! code system or stands in `terminology.tsv`; displays, extensions and units that are not of UCUM are dropped. Each
-//! resource is labelled `PSEUDED` in `meta.security`. Numbers keep their value, not their trailing
-//! zeros. Requests that search ("Patient?identifier=...") keep only the type they are for. References to resources that are not
-//! given back lead nowhere.
+//! The returned message contains only what the `table` module lists. A code is kept if it has the shape of
+//! its code system or is in `terminology.tsv`; displays, extensions and units outside of UCUM are dropped.
+//! Each resource is labelled `PSEUDED` in `meta.security`. Numbers keep their value, but not their trailing
+//! zeros. Requests that search ("Patient?identifier=...") keep only their resource type. References to
+//! dropped resources lead nowhere.
 
 mod attachment;
 mod build;
@@ -57,25 +58,28 @@ use crate::{Diagnosis, Format, MAX_NOTE_BYTES, Problem};
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FhirConfig {
-    /// Notes whose text is over this many bytes are quarantined, and so are messages of over twice as many.
+    /// Notes with a text over this size in bytes are quarantined, and so are messages of more than twice the
+    /// size.
     pub max_note_bytes: usize,
-    /// Whether the message is kept with the note, to be given back redacted. Default: no.
+    /// Whether to keep the message with the note and return it redacted. Default: no.
     pub keep_message: bool,
-    /// Code systems of the site, by URI, whose codes pass although Lethe does not know them. Default: none.
+    /// The site's code systems, by URI, whose codes are kept although Lethe does not know them. Default:
+    /// none.
     pub code_systems: Vec<String>,
-    /// What identifies the patient.
+    /// The source of the patient's id.
     pub patient_id: PatientIdFrom,
 }
 
-/// Where a note's `patient_id` comes from.
+/// The source of a note's `patient_id`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PatientIdFrom {
-    /// The patient's `id`, as the message has it or as the `subject` refers to it. For a patient who lies within the note
-    /// and has no id of their own, as `medical-record`.
+    /// The patient's `id` in the message or in the reference of `subject`. For a contained patient without an
+    /// id, the same as `medical-record`.
     #[default]
     ResourceId,
-    /// The patient's medical record number: the identifier of type `MR`, else the one by which the `subject` is named.
+    /// The patient's medical record number: the identifier of type `MR`, otherwise the identifier in
+    /// `subject`.
     MedicalRecord,
 }
 
@@ -91,7 +95,7 @@ impl Default for FhirConfig {
 }
 
 impl FhirConfig {
-    /// The decoder.
+    /// Returns the decoder.
     pub fn build(&self) -> FhirFormat {
         FhirFormat {
             max_note_bytes: self.max_note_bytes,
@@ -162,12 +166,12 @@ impl Format for FhirFormat {
     }
 }
 
-/// A message without its contents.
+/// A message without its content.
 struct Message {
     root: Node,
     parts: Vec<Span>,
     identifiers: Vec<Identifier>,
-    /// Which identifiers are ids.
+    /// The identifiers that are ids.
     ids: Vec<usize>,
     changes: Vec<Change>,
 }

@@ -1,10 +1,10 @@
-//! Names of people: read as they are written in a sentence, and given back in their parts.
+//! Reads names of persons in their natural order, and returns them in their parts.
 
 use serde_json::{Map, Value};
 
 use super::value::{Object, str_of, strings};
 
-/// Which parts a name was given in, in words.
+/// The parts of a name, with their numbers of words.
 #[derive(Debug)]
 pub(super) struct Shape {
     given: Vec<usize>,
@@ -13,8 +13,8 @@ pub(super) struct Shape {
     text: bool,
 }
 
-/// The name in its natural order without titles (given names, family name, suffixes), or as its `text` has it if it has
-/// no parts; and its shape. None for a name without any name in it.
+/// Returns the name in natural order without titles (given names, family name, suffixes), or its `text` if it
+/// has no parts; and its shape. `None` if it contains no name.
 pub(super) fn read(name: &Object<'_>) -> Option<(String, Shape)> {
     let text = str_of(name, "text");
     let (given, suffix) = (strings(name, "given"), strings(name, "suffix"));
@@ -40,8 +40,8 @@ pub(super) fn read(name: &Object<'_>) -> Option<(String, Shape)> {
     Some((natural, shape))
 }
 
-/// The parts of another name for this one: word by word if it has as many words, and otherwise whole, as the text and, if
-/// there was a family name, that.
+/// Writes the parts of a replacement name: word by word if it has as many words, otherwise whole as the text
+/// and, if there was a family name, as that.
 pub(super) fn write(name: &str, shape: &Shape, into: &mut Map<String, Value>) {
     let words: Vec<&str> = name.split_whitespace().collect();
     if words.is_empty() {

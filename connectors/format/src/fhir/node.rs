@@ -1,4 +1,4 @@
-//! A message without its contents: what is kept of it, and slots for what is replaced.
+//! A message without its content: the kept values, and slots for replaced ones.
 
 use serde_json::Number;
 
@@ -9,23 +9,23 @@ use super::value::Value;
 /// A value of the message.
 #[derive(Debug)]
 pub(super) enum Node {
-    /// As it was.
+    /// An unchanged value.
     Kept(Kept),
     Object(Vec<Field>),
     List(Vec<Node>),
     /// A part of the narrative, as a string.
     Part(usize),
-    /// The same as XHTML, with its status.
+    /// A part of the narrative as XHTML, with its status.
     Narrative {
         status: Option<Box<str>>,
         part: usize,
     },
-    /// The same as an attachment in plain text.
+    /// A part of the narrative as a plain-text attachment.
     Data {
         part: usize,
         beside: Box<[Field]>,
     },
-    /// A structured identifier, as it is replaced.
+    /// A structured identifier, to be replaced.
     Label(usize),
     /// The date of a point in time, and the time if it has one.
     Date {
@@ -34,17 +34,17 @@ pub(super) enum Node {
         instant: bool,
     },
     Name(Box<Name>),
-    /// A resource's id, by its number among the ids.
+    /// A resource's id, by its number.
     Id(usize),
     /// `Patient/` and an id.
     Typed(&'static str, usize),
-    /// The address of a resource of that type and id.
+    /// The URL of a resource with that type and id.
     Address(&'static str, usize),
     /// `#` and an id.
     Contained(usize),
     /// An id as a URN.
     Urn(usize),
-    /// The security label that says that the resource is pseudonymised.
+    /// The security label of a pseudonymised resource.
     Pseudonymised,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Name {
     pub(super) shape: names::Shape,
 }
 
-/// A value that is kept: no object and no array is, as a whole.
+/// A kept scalar value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Kept {
     Bool(bool),
@@ -66,7 +66,7 @@ pub(super) enum Kept {
 }
 
 impl Kept {
-    /// The value; none of an object, an array or null.
+    /// Returns the value; `None` for an object, an array or null.
     pub(super) fn of(value: &Value<'_>) -> Option<Self> {
         match value {
             Value::Bool(is) => Some(Self::Bool(*is)),
@@ -76,7 +76,7 @@ impl Kept {
         }
     }
 
-    /// The string that it is, if it is one.
+    /// Returns the string, if it is one.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Self::Name(text) => Some(text),
@@ -90,17 +90,17 @@ impl Kept {
 #[derive(Debug)]
 pub(super) struct Field {
     pub(super) name: &'static str,
-    /// None if nothing of it can come back.
+    /// `None` if nothing of it can be returned.
     pub(super) node: Option<Node>,
     pub(super) need: Need,
-    /// Whether it is a JSON string or the like, so that what is said about it has a place of its own.
+    /// Whether it is a primitive, so that its metadata is a separate member.
     pub(super) primitive: bool,
     /// Whether it repeats.
     pub(super) list: bool,
 }
 
 impl Field {
-    /// An element that is there.
+    /// Returns a present element.
     pub(super) const fn of(name: &'static str, node: Node) -> Self {
         Self {
             name,
@@ -111,7 +111,7 @@ impl Field {
         }
     }
 
-    /// A primitive element that is kept.
+    /// Returns a kept primitive element.
     pub(super) const fn kept(name: &'static str, kept: Kept) -> Self {
         Self {
             name,
@@ -127,7 +127,7 @@ impl Field {
 mod tests {
     use super::*;
 
-    /// A message of a million values takes what these do.
+    /// The memory of a message with a million values depends on these sizes.
     #[test]
     fn values_and_nodes_are_small() {
         assert_eq!(size_of::<Value<'_>>(), 24);

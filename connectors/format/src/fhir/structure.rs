@@ -1,8 +1,10 @@
-//! What of a generated narrative is, word for word, in the structure of its message: headings, codes, displays, units.
+//! Marks the stretches of a generated narrative that repeat the structure of its message: headings, codes,
+//! displays, units.
 //!
-//! `Narrative.status` says that all of the narrative's text is from the resource's elements (FHIR R4, section 2.4.0; `generated`
-//! and `extensions`). So a heading is the name of an element, and the name of a code is the display of a coding. Whether a
-//! stretch is left as it is, the engine decides: a display may hold a name.
+//! `Narrative.status` states whether all of the narrative's text comes from the resource's elements (FHIR R4,
+//! section 2.4.0; `generated` and `extensions`). Then a heading is the name of an element, and the name of a
+//! code is the display of a coding. The engine decides whether to leave a stretch, since a display may
+//! contain a name.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -13,19 +15,20 @@ use super::table::published;
 use super::ucum;
 use super::value::{Object, Value, object, objects, str_of};
 
-/// A display of more bytes than this is a sentence.
+/// Maximum length of a display in bytes; a longer one is a sentence.
 const MAX_DISPLAY: usize = 128;
-/// Stretches of one narrative: those after so many are redacted as any other text is.
+/// Maximum number of stretches of one narrative; further ones are redacted like any other text.
 const MAX_STRETCHES: usize = 1 << 16;
-/// How many parts of a cell one stretch may have: "Influenza, seasonal, injectable".
+/// Maximum number of parts of a cell in one stretch: "Influenza, seasonal, injectable".
 const MAX_PARTS: usize = 8;
-/// The longest whole part of a number before a unit.
+/// Maximum digits of the whole part of a number before a unit.
 const MAX_DIGITS: usize = 4;
 
-/// Headings that generators of narrative write in addition to the names of elements, and units in their common spelling.
+/// Headings that generators of narrative write in addition to the names of elements, and units in their
+/// common spelling.
 const HEADINGS: &str = include_str!("headings.txt");
 
-/// Units of time that ages are given in: an age over 89 identifies.
+/// Units of ages in years: an age over 89 identifies.
 const YEARS: [&str; 6] = ["a", "y", "yr", "yrs", "year", "years"];
 
 /// Currencies in common use (ISO 4217).
@@ -40,12 +43,13 @@ static PUBLISHED: LazyLock<HashSet<String>> = LazyLock::new(|| {
     names.chain(headed).chain(usual).collect()
 });
 
-/// Whether the narrative's status says that all of it is from the structure.
+/// Returns whether the narrative's status states that all of it comes from the structure.
 pub(super) fn is_generated(narrative: &Object<'_>) -> bool {
     matches!(str_of(narrative, "status"), Some("generated" | "extensions"))
 }
 
-/// The displays of the message's codes and the units of its quantities, in lower case. Names of references are not among them.
+/// Returns the displays of the message's codes and the units of its quantities, in lower case, without names
+/// in references.
 pub(super) fn displays(message: &Object<'_>) -> HashSet<String> {
     let mut found = HashSet::new();
     let mut rest: Vec<&Value<'_>> = message.values().collect();
@@ -79,7 +83,7 @@ pub(super) fn displays(message: &Object<'_>) -> HashSet<String> {
     found
 }
 
-/// Adds the stretches of `text`, which starts at byte `start` of the note. Linear in the text.
+/// Adds the stretches of `text`, which starts at byte `start` of the note. Takes linear time.
 pub(super) fn mark(text: &str, start: usize, displays: &HashSet<String>, out: &mut Vec<StructuralText>) {
     let mut at = 0;
     for line in text.split('\n') {
@@ -106,7 +110,7 @@ fn cell_of(cell: &str, start: usize, displays: &HashSet<String>, out: &mut Vec<S
         let last = (first..parts.len().min(first + MAX_PARTS)).rev();
         let mut found = last.filter_map(|last| {
             let (_, to) = parts.get(last)?;
-            // A parenthesis or a full stop at its end belongs to a stretch that has one: "Essential (primary)".
+            // A closing parenthesis or a full stop belongs to a stretch that has one: "Essential (primary)".
             [to + 1, *to].into_iter().find_map(|to| {
                 let raw = cell.get(from..to)?;
                 let trimmed = raw.trim();
@@ -139,7 +143,7 @@ fn kind_of(text: &str, displays: &HashSet<String>) -> Option<StructuralKind> {
     }
 }
 
-/// A short number with its unit.
+/// Returns a short number with its unit.
 fn quantity(text: &str, displays: &HashSet<String>) -> Option<StructuralKind> {
     let (number, unit) = text.split_once(' ')?;
     let whole = number.split('.').next().unwrap_or_default();
@@ -158,7 +162,7 @@ fn quantity(text: &str, displays: &HashSet<String>) -> Option<StructuralKind> {
     }
 }
 
-/// A name in camel case as words, in lower case: `birthDate` is "birth date".
+/// Splits a name in camel case into words, in lower case: `birthDate` is "birth date".
 fn spaced(name: &str) -> String {
     let mut words = String::with_capacity(name.len() + 4);
     let mut small = false;
@@ -172,7 +176,7 @@ fn spaced(name: &str) -> String {
     words
 }
 
-/// The part of a message that displays are read from: all of it but narrative.
+/// Returns whether the message has generated narrative; displays are read from everything else.
 pub(super) fn has_generated(message: &Object<'_>) -> bool {
     let mut rest: Vec<&Object<'_>> = vec![message];
     while let Some(one) = rest.pop() {

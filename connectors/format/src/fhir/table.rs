@@ -1,7 +1,7 @@
-//! What becomes of each element of each resource (FHIR R4): the list of what a message may keep.
+//! The treatment of each element of each resource (FHIR R4): the list of what a message may keep.
 //!
-//! An element that is not here does not come back, extensions and resources of other types included. What is here comes
-//! back as it was only under [`Rule::Keep`], and then only in the form that it should have.
+//! Elements outside of the table are dropped, including extensions and resources of other types. Listed
+//! elements are returned unchanged only under [`Rule::Keep`], and only in their expected form.
 
 mod forms;
 mod people;
@@ -15,61 +15,61 @@ pub(super) use resources::{BINARY, BINARY_PATHS, BUNDLE, RESOURCES};
 pub(super) use standard::{elements, published, resource};
 pub(super) use types::{ADDRESS, IDENTIFIER, NAME_USE, NARRATIVE_STATUS, QUANTITY, TELECOM, THING_ID};
 
-/// Whose element it is: under which label names and the like are replaced.
+/// The owner of an element, which determines the labels of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     Patient,
     Relative,
     Clinician,
     Institution,
-    /// Nobody in particular: names of these do not come back.
+    /// No person: names are dropped.
     Thing,
 }
 
-/// How a value that is kept looks.
+/// The form of a kept value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form {
     Bool,
     Number,
-    /// How a quantity relates to its value.
+    /// The comparator of a quantity.
     Comparator,
-    /// How confidential a document is.
+    /// The confidentiality of a document.
     Confidentiality,
-    /// One of these codes, separated by spaces: a required binding.
+    /// One of these space-separated codes: a required binding.
     OneOf(&'static str),
-    /// A unit of UCUM.
+    /// A UCUM unit.
     Unit,
     /// The URI of UCUM.
     UnitSystem,
     /// The URI of one of HL7's own name spaces.
     OwnUri,
-    /// A tag of a language (RFC 5646).
+    /// A language tag (RFC 5646).
     Language,
-    /// A version that counts, below 10,000.
+    /// A version counter below 10,000.
     Version,
     /// The three digits of an HTTP status.
     Status,
     /// An HTTP method.
     Method,
-    /// The name of a type of resources.
+    /// The name of a resource type.
     Kind,
 }
 
-/// What becomes of an element, or of each value of one that repeats.
+/// The treatment of an element, or of each value of a repeated one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rule {
     Keep(Form),
-    /// Its elements, each by its own rule.
+    /// An object whose elements have their own rules.
     Object(&'static [Element]),
     /// The elements that the published definitions list under that name.
     Standard(&'static str),
     /// A resource, by its type.
     Resource,
-    /// A resource within another: its id is its own matter.
+    /// A contained resource; its id is local.
     Contained,
     /// Narrative in a string.
     Text,
-    /// Narrative in a string that is what the note is about; without one, what cannot be read is an error.
+    /// Narrative in a string that the note is about; without one, unreadable content is an error.
     Body,
     /// `text`: narrative in XHTML.
     Narrative,
@@ -77,40 +77,40 @@ pub(super) enum Rule {
     Attachment(&'static Paths),
     /// A resource's id.
     Id,
-    /// A resource's address.
+    /// A resource's URL.
     FullUrl,
-    /// What a request is for.
+    /// The URL of a request.
     RequestUrl,
     Reference(Who),
-    /// A business identifier: its label and kind unless its type says otherwise.
+    /// A business identifier, with its label and kind unless its type determines others.
     Identifier(&'static str, KnownKind),
     Name(Who),
-    /// A code with its system: kept if the code fits the system, without its display.
+    /// A code with its system: kept without its display if the code fits the system.
     Coding,
     /// A quantity, unless it is an age over 89.
     Quantity,
-    /// A telephone number or the like.
+    /// A telephone number or similar.
     Telecom,
     Address,
     Date,
     BirthDate(Who),
-    /// A date that cannot be without a time.
+    /// A date that requires a time.
     Instant,
-    /// A string that identifies somebody or something, by its label.
+    /// A string that identifies somebody or something, with its label.
     Label(&'static str, Who),
-    /// A primitive value that never comes back. Only of use for an element that must not be missing.
+    /// A primitive value that is always dropped. Used only for required elements.
     Never,
-    /// An object that never comes back: as [`Rule::Never`].
+    /// An object that is always dropped, as in [`Rule::Never`].
     NeverObject,
 }
 
-/// What a missing element means to its parent.
+/// The consequence of a missing element for its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
     Optional,
-    /// The parent is invalid without it, so it is said that it is masked.
+    /// The parent is invalid without it, so it is marked as masked.
     Required,
-    /// The parent is nothing without it.
+    /// The parent is meaningless without it.
     Pivot,
 }
 
@@ -122,7 +122,7 @@ pub(super) struct Element {
     pub(super) need: Need,
 }
 
-/// How the parts of an attachment are called in a diagnosis.
+/// The names of an attachment's parts in a diagnosis.
 #[derive(Debug)]
 pub(super) struct Paths {
     pub(super) data: &'static str,

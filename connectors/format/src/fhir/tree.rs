@@ -1,5 +1,5 @@
-//! A JSON document as a tree, with what JSON leaves open decided: no name twice in an object, no endless nesting, no more
-//! values than a message has.
+//! A JSON document as a tree, stricter than JSON: no duplicate names in an object, limited nesting, and a
+//! limited number of values.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -12,14 +12,14 @@ use serde_json::Number;
 use super::value::{Object, Value};
 use crate::{Diagnosis, Problem};
 
-/// Values in one message. Each takes some 250 bytes of memory with all that is made of it, whatever its share of the payload.
+/// Maximum number of values in one message. Each takes some 250 bytes of memory in all, however short it is.
 pub(crate) const MAX_VALUES: usize = 1_000_000;
-/// Objects and arrays within each other. FHIR's own nest some twenty deep.
+/// Maximum nesting of objects and arrays. FHIR's own nest some twenty deep.
 pub(crate) const MAX_DEPTH: usize = 100;
-/// Names of an object up to which each is compared with all before it.
+/// Maximum number of names in an object that are compared pairwise.
 const FEW: usize = 16;
 
-/// The object that the payload is. A byte order mark before it is passed over.
+/// Parses the payload's object, after an optional byte order mark.
 pub(super) fn parse(payload: &[u8]) -> Result<Object<'_>, Diagnosis> {
     let fail = |byte, problem| Diagnosis {
         field: None,

@@ -1,5 +1,5 @@
-//! Units by their UCUM shape (The Unified Code for Units of Measure, case sensitive). Annotations in braces are free
-//! text, so a unit with one does not pass.
+//! Recognises units by their UCUM form (The Unified Code for Units of Measure, case sensitive). Annotations
+//! in braces are free text, so a unit with one is refused.
 
 const MAX_UNIT: usize = 32;
 
@@ -20,11 +20,11 @@ const PREFIXES: [&str; 14] = [
 ];
 const SMALL: [&str; 5] = ["n", "p", "f", "a", "z"];
 
-/// Powers of ten and counts of hours that stand as factors after a slash, as in `/100` and `mL/24.h`. Any other number could be
-/// part of a telephone number or a date.
+/// Powers of ten and numbers of hours that are allowed as factors after a slash, as in `/100` and `mL/24.h`.
+/// Any other number could be part of a telephone number or a date.
 const FACTORS: [&str; 10] = ["2", "4", "6", "8", "10", "12", "24", "48", "100", "1000"];
 
-/// Whether the text is a unit: atoms with prefixes and exponents, joined by dots and slashes.
+/// Returns whether the text is a unit: atoms with prefixes and exponents, joined by dots and slashes.
 pub(crate) fn is_unit(text: &str) -> bool {
     if text.is_empty() || text.len() > MAX_UNIT {
         return false;
@@ -54,7 +54,7 @@ pub(crate) fn is_unit(text: &str) -> bool {
     }
 }
 
-/// Whether it is an atom with an exponent: of ten up to two digits, of all else one.
+/// Returns whether it is an atom with an exponent: of up to two digits for ten, otherwise of one.
 fn is_term(term: &str) -> bool {
     let atom = term.trim_end_matches(|c: char| c.is_ascii_digit());
     let exponent = term.len() - atom.len();
@@ -92,7 +92,7 @@ mod tests {
             "2024-05-01",
             "",
             "mg dL",
-            // A telephone number, a record number, a ZIP code, a year and a birth date as people write them.
+            // A telephone number, a record number, a ZIP code, a year and a birth date in common spellings.
             "617.555.0142",
             "555/0142",
             "/555.0142",

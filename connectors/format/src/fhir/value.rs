@@ -1,10 +1,11 @@
-//! A resource as it was read, and looking into it, whatever it holds.
+//! A parsed resource of any shape, and accessors for its members.
 
 use std::borrow::Cow;
 
 use serde_json::Number;
 
-/// A JSON value. Strings without escapes are the payload's own: a message of many small values takes a small multiple of its size.
+/// A JSON value. Strings without escapes borrow from the payload, so that a message of many small values
+/// takes a small multiple of its size.
 #[derive(Debug)]
 pub(super) enum Value<'p> {
     Null,
@@ -50,13 +51,13 @@ impl<'p> Value<'p> {
     }
 }
 
-/// The members of an object, in the order of the message. A table asks for each of its elements, so that looking through all
-/// members costs no more than looking each member up in the table does.
+/// The members of an object in message order. A table looks up each of its elements, so scanning all members
+/// costs no more than looking up each member in the table.
 #[derive(Debug, Default)]
 pub(super) struct Object<'p>(Box<[(Cow<'p, str>, Value<'p>)]>);
 
 impl<'p> Object<'p> {
-    /// An object of these members, no two of one name.
+    /// Returns an object with these members, whose names must be distinct.
     pub(super) fn new(members: Vec<(Cow<'p, str>, Value<'p>)>) -> Self {
         Self(members.into())
     }
@@ -79,18 +80,18 @@ impl<'p> Object<'p> {
     }
 }
 
-/// The string of that name, unless it is blank.
+/// Returns the string with that name, unless it is blank.
 pub(super) fn str_of<'v>(object: &'v Object<'_>, name: &str) -> Option<&'v str> {
     object.get(name)?.as_str().filter(|text| !text.trim().is_empty())
 }
 
-/// The strings of that name, blank ones and what is no string left out.
+/// Returns the strings with that name, except blank ones and other values.
 pub(super) fn strings<'v>(object: &'v Object<'_>, name: &str) -> Vec<&'v str> {
     let all = items(object, name).filter_map(Value::as_str);
     all.filter(|text| !text.trim().is_empty()).collect()
 }
 
-/// The element's values: those of an array, or the one.
+/// Returns the element's values: those of an array, or the single one.
 pub(super) fn items<'v>(object: &'v Object<'v>, name: &str) -> impl Iterator<Item = &'v Value<'v>> + use<'v> {
     match object.get(name) {
         Some(Value::Array(values)) => values,
@@ -100,7 +101,7 @@ pub(super) fn items<'v>(object: &'v Object<'v>, name: &str) -> impl Iterator<Ite
     .iter()
 }
 
-/// The element's objects.
+/// Returns the element's objects.
 pub(super) fn objects<'v>(
     object: &'v Object<'v>,
     name: &str,
@@ -108,7 +109,7 @@ pub(super) fn objects<'v>(
     items(object, name).filter_map(Value::as_object)
 }
 
-/// The object of that name, or the first of several.
+/// Returns the object with that name, or the first of several.
 pub(super) fn object<'v>(within: &'v Object<'v>, name: &str) -> Option<&'v Object<'v>> {
     objects(within, name).next()
 }

@@ -1,4 +1,5 @@
-//! Splits a payload into messages: batch files (HL7 v2.5.1, section 2.10.3), dumps of MLLP, messages one after the other.
+//! Splits a payload into messages: batch files (HL7 v2.5.1, section 2.10.3), dumps of MLLP, concatenated
+//! messages.
 
 use std::iter::FusedIterator;
 
@@ -12,11 +13,12 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 const START_BLOCK: u8 = 0x0b;
 const END_BLOCK: u8 = 0x1c;
 
-/// Returns the messages of a batch file, of a dump of MLLP, or of messages written one after the other.
+/// Returns the messages of a batch file, of a dump of MLLP, or of concatenated messages.
 ///
-/// A message starts at a line with the head of an MSH segment. The segments of a batch (FHS, BHS, BTS, FTS), the bytes of
-/// MLLP's frame and blank lines are left out. Any other text outside a message is returned as a piece of its own, so that
-/// it is quarantined and not lost. A payload of nothing but blanks and batch segments has no messages.
+/// A message starts at a line with the head of an MSH segment. The batch segments (FHS, BHS, BTS, FTS), the
+/// bytes of MLLP frames and blank lines are left out. Other text outside of a message is returned as a
+/// separate piece, so that it is quarantined and not lost. A payload of only blanks and batch segments has no
+/// messages.
 ///
 /// Takes time linear in the payload, and no memory.
 ///
@@ -37,9 +39,9 @@ pub const fn hl7v2_messages(payload: &[u8]) -> Messages<'_> {
 #[derive(Clone, Debug)]
 pub struct Messages<'a> {
     payload: &'a [u8],
-    /// Where the rest starts, in bytes.
+    /// Start of the rest, in bytes.
     at: usize,
-    /// Which segments of a batch have been left out.
+    /// Which batch segments have been left out.
     envelope: [bool; ENVELOPE.len()],
 }
 
@@ -49,7 +51,7 @@ impl<'a> Messages<'a> {
         self.at
     }
 
-    /// The names of the batch segments that have been left out.
+    /// Returns the names of the batch segments that have been left out.
     pub(super) fn envelope(&self) -> impl Iterator<Item = &'static str> + use<> {
         let seen = self.envelope;
         ENVELOPE
@@ -116,14 +118,15 @@ impl<'a> Iterator for Messages<'a> {
 
 impl FusedIterator for Messages<'_> {}
 
-/// Whether a message starts here: the head of an MSH segment, with a frame or a byte order mark before it or without.
+/// Returns whether a message starts here: the head of an MSH segment, optionally after a frame or a byte
+/// order mark.
 fn starts_message(text: &[u8]) -> bool {
     let text = text.strip_prefix(&[START_BLOCK]).unwrap_or(text);
     let text = text.strip_prefix(BOM).unwrap_or(text);
     text.starts_with(b"MSH") && Separators::read(text).is_ok()
 }
 
-/// Which segment of a batch starts here: its number in [`ENVELOPE`].
+/// Returns the index in [`ENVELOPE`] of the batch segment that starts here.
 fn envelope_segment(text: &[u8]) -> Option<usize> {
     let (name, after) = text.split_at_checked(3).unwrap_or((text, &[]));
     let found = ENVELOPE.iter().position(|segment| segment.as_bytes() == name)?;
@@ -205,7 +208,7 @@ mod tests {
         fn no_byte_of_a_message_is_lost(text in "[MSHFBT|^~\\\\&a\r\n\u{b}\u{1c} ]{0,60}") {
             let pieces = split(&text);
             let letters = |text: &str| text.matches('a').count();
-            // A batch segment is left out with its line; all else is in a piece.
+            // A batch segment is left out with its line; everything else is in a piece.
             let left_out = text
                 .split(['\r', '\n', '\u{1c}'])
                 .map(|line| line.trim_start_matches([' ', '\u{b}']))

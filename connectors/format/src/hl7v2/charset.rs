@@ -1,9 +1,9 @@
-//! The character sets of MSH-18 (HL7 table 0211) that are read and written.
+//! Reads and writes the supported character sets of MSH-18 (HL7 table 0211).
 //!
-//! All of them have ASCII below 0x80 at the start of a message, which is why MSH-18 is found before the message is decoded, and
-//! separators and segments after it: in several sets the second byte of a letter may be a separator's. A set that is
-//! not here is refused, and so are bytes that are none of the set's: text read in a wrong set has wrong letters in its
-//! names, and these are then not found. UTF-16 is read by `utf16.rs`.
+//! All of them encode ASCII below 0x80 at the start of a message. So MSH-18 is found before the message is
+//! decoded, but separators and segments after it: in several sets the second byte of a letter may be a
+//! separator's. Unsupported sets are refused, and so are bytes that are invalid in the set: text in a wrong
+//! set has wrong letters in its names, which members then miss. `utf16.rs` reads UTF-16.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub enum Charset {
     #[default]
     #[serde(rename = "UNICODE UTF-8")]
     Utf8,
-    /// `ASCII`, and nothing over 0x7F.
+    /// `ASCII`, without bytes over 0x7F.
     #[serde(rename = "ASCII")]
     Ascii,
     /// `8859/1`, Latin 1.
@@ -66,7 +66,7 @@ pub enum Charset {
     Jis,
 }
 
-/// Where ISO/IEC 8859-9 differs from 8859-1.
+/// The differences of ISO/IEC 8859-9 from 8859-1.
 const LATIN5: &[(u8, char)] = &[
     (0xD0, 'Ğ'),
     (0xDD, 'İ'),
@@ -76,7 +76,7 @@ const LATIN5: &[(u8, char)] = &[
     (0xFE, 'ş'),
 ];
 
-/// Where ISO/IEC 8859-15 differs from 8859-1.
+/// The differences of ISO/IEC 8859-15 from 8859-1.
 const LATIN9: &[(u8, char)] = &[
     (0xA4, '€'),
     (0xA6, 'Š'),
@@ -88,17 +88,17 @@ const LATIN9: &[(u8, char)] = &[
     (0xBE, 'Ÿ'),
 ];
 
-/// How a character set is read.
+/// The decoder of a character set.
 enum Reader {
     Utf8,
     Ascii,
-    /// Latin 1, but for these.
+    /// Latin 1 with these differences.
     Latin(&'static [(u8, char)]),
-    /// By encoding_rs, which has no Latin 1 or Latin 5 of its own: it reads them as Windows code pages.
+    /// encoding_rs, which lacks Latin 1 and Latin 5: it reads them as Windows code pages.
     Library(&'static Encoding),
 }
 
-/// What MSH-18 says of a message.
+/// The declaration in MSH-18.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Declared {
     pub(super) charset: Charset,
@@ -107,7 +107,7 @@ pub(super) struct Declared {
 }
 
 impl Declared {
-    /// Of a message in any form of Unicode.
+    /// The declaration of a message in any form of Unicode.
     pub(super) const UNICODE: Self = Self {
         charset: Charset::Utf8,
         switches: false,
@@ -115,8 +115,8 @@ impl Declared {
 }
 
 impl Charset {
-    /// The set of that name, which MSH-18 has. The names that the sets have elsewhere are understood too. `UNICODE` is UTF-8
-    /// here: what is UTF-16 was found to be that.
+    /// Returns the set with that name in MSH-18, or with its common name elsewhere. `UNICODE` means UTF-8
+    /// here, since UTF-16 was detected before.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match plain(name)?.as_str() {
             "UNICODEUTF8" | "UTF8" | "UNICODE" => Self::Utf8,
@@ -139,9 +139,9 @@ impl Charset {
         })
     }
 
-    /// The set of a message by the repetitions of its MSH-18: the first is the set at the start, and escape sequences may
-    /// switch to the others. Japanese is the exception: all of its sets are one (ISO-2022-JP), whichever comes first. None
-    /// if the set at the start is not read.
+    /// Returns the sets of a message by the repetitions of its MSH-18: the first is the set at the start, and
+    /// escape sequences may switch to the others. Japanese is the exception: all of its sets are one
+    /// (ISO-2022-JP) in any order. `None` if the set at the start is unsupported.
     pub(super) fn declared(names: &[String], default: Self) -> Option<Declared> {
         let first = names.first().map_or("", String::as_str);
         if names.iter().all(String::is_empty) {
@@ -151,7 +151,7 @@ impl Charset {
             });
         }
         let named = |name: &str| match name {
-            // Left out before others it is ASCII.
+            // Left out before others it means ASCII.
             "" => Some(Self::Ascii),
             name => Self::named(name),
         };
@@ -162,7 +162,7 @@ impl Charset {
                 switches: false,
             });
         }
-        // JIS X 0208 at the start, and then a set that is no part of ISO-2022-JP.
+        // JIS X 0208 at the start, followed by a set that is not part of ISO-2022-JP.
         let charset = named(first).filter(|&charset| charset != Self::Jis)?;
         Some(Declared {
             charset,
@@ -170,7 +170,7 @@ impl Charset {
         })
     }
 
-    /// The names as they are written again: those that are read, for any other may be anything.
+    /// Returns the names to write: the supported ones, since any other may be anything.
     pub(super) fn known(names: Vec<String>) -> Vec<String> {
         let known = |name: String| match Self::named(&name).is_some() || is_roman(&name) || is_utf16(&name) {
             true => name,
@@ -204,10 +204,10 @@ impl Charset {
         })
     }
 
-    /// The text that the bytes are.
+    /// Decodes the bytes.
     ///
     /// # Errors
-    /// The first byte that is none of the set's, and the problem.
+    /// The first byte that is invalid in the set, and the problem.
     pub(super) fn decode(self, bytes: &[u8]) -> Result<Cow<'_, str>, (usize, Problem)> {
         match self.reader() {
             Reader::Utf8 => match std::str::from_utf8(bytes) {
@@ -225,7 +225,7 @@ impl Charset {
         }
     }
 
-    /// The bytes that the text is, if all of it is in the set.
+    /// Encodes the text, if all of it is in the set.
     pub(super) fn encode(self, text: String) -> Result<Vec<u8>, String> {
         let bytes = match self.reader() {
             Reader::Utf8 => return Ok(text.into_bytes()),
@@ -233,7 +233,8 @@ impl Charset {
             Reader::Latin(others) => text.chars().map(|c| byte(c, others)).collect(),
             Reader::Library(encoding) => {
                 let (bytes, _, missing) = encoding.encode(&text);
-                // Some letters are written as others of the same look; what reads otherwise is not in the set.
+                // Some letters are encoded as look-alikes; a letter that decodes differently is not in the
+                // set.
                 let bytes = (!missing).then(|| bytes.into_owned());
                 bytes.filter(|bytes| read(encoding, bytes).as_deref() == Ok(&text))
             }
@@ -242,7 +243,8 @@ impl Charset {
     }
 }
 
-/// The letters and digits of a name in capitals; none if it has what no name of a set has.
+/// Returns the letters and digits of a name in capitals; `None` if it has other characters than names of sets
+/// have.
 fn plain(name: &str) -> Option<String> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b" /-_.".contains(&byte);
     name.bytes().all(fits).then(|| {
@@ -251,22 +253,22 @@ fn plain(name: &str) -> Option<String> {
     })
 }
 
-/// `ISO IR14`, JIS X 0201: beside `ISO IR87` a part of ISO-2022-JP.
+/// Returns whether it is `ISO IR14`, JIS X 0201, which next to `ISO IR87` is part of ISO-2022-JP.
 fn is_roman(name: &str) -> bool {
     plain(name).as_deref() == Some("ISOIR14")
 }
 
-/// A name of UTF-16. `UNICODE` alone may be that, or UTF-8.
+/// Returns whether it is a name of UTF-16. `UNICODE` alone may mean that or UTF-8.
 pub(super) fn is_utf16(name: &str) -> bool {
     matches!(plain(name).as_deref(), Some("UNICODEUTF16" | "UTF16"))
 }
 
-/// A name that a message in UTF-16 may have in MSH-18.
+/// Returns whether a message in UTF-16 may have this name in MSH-18.
 pub(super) fn is_unicode(name: &str) -> bool {
     is_utf16(name) || plain(name).as_deref() == Some("UNICODE")
 }
 
-/// The text, or where the first byte is that is none of the set's.
+/// Decodes the text, or returns the position of the first invalid byte.
 fn read(encoding: &'static Encoding, bytes: &[u8]) -> Result<String, usize> {
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let room = decoder.max_utf8_buffer_length_without_replacement(bytes.len());
@@ -280,13 +282,13 @@ fn read(encoding: &'static Encoding, bytes: &[u8]) -> Result<String, usize> {
     }
 }
 
-/// The letter of a byte in Latin 1 with some others.
+/// Returns the letter of a byte in Latin 1 with some differences.
 fn letter(byte: u8, others: &[(u8, char)]) -> char {
     let other = others.iter().find(|(at, _)| *at == byte);
     other.map_or(char::from(byte), |&(_, letter)| letter)
 }
 
-/// The byte of a letter likewise.
+/// Returns the byte of a letter in the same way.
 fn byte(wanted: char, others: &[(u8, char)]) -> Option<u8> {
     if let Some(&(byte, _)) = others.iter().find(|(_, other)| *other == wanted) {
         return Some(byte);
@@ -431,7 +433,7 @@ mod tests {
                 };
                 let text = text.into_owned();
                 match charset {
-                    // The same letter may be written in two ways, and some that are read are not written.
+                    // The same letter may have two encodings, and some letters are read but not written.
                     Charset::Gb18030 | Charset::Big5 | Charset::Korean | Charset::Jis => {
                         if let Ok(written) = charset.encode(text.clone()) {
                             let again = charset.decode(&written);

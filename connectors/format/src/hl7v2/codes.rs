@@ -1,5 +1,6 @@
-//! Which codes may leave: those of an HL7 table, those that have the shape of a published code system, and those that the
-//! configuration adds. Any other value in a coded field could be a name or a number, since interfaces shift and reuse fields.
+//! Decides which codes are kept: those of an HL7 table, those with the shape of a published code system, and
+//! those that the configuration adds. Any other value in a coded field could be a name or a number, since
+//! interfaces shift and reuse fields.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
@@ -16,12 +17,12 @@ static TABLES: LazyLock<HashMap<&'static str, HashSet<&'static str>>> = LazyLock
         .collect()
 });
 
-/// Whether HL7's own table has the code.
+/// Returns whether HL7's own table has the code.
 pub(crate) fn is_in_table(table: &str, code: &str) -> bool {
     TABLES.get(table).is_some_and(|codes| codes.contains(code))
 }
 
-/// Names of code systems in CE.3 and CWE.3 (table 0396), and the URIs by which their shapes are known.
+/// Names of code systems in CE.3 and CWE.3 (table 0396), with the URIs of their shapes.
 const SYSTEMS: [(&str, &str); 22] = [
     ("LN", "http://loinc.org"),
     ("LOINC", "http://loinc.org"),
@@ -61,12 +62,12 @@ impl Codes {
         self.0.get(name).is_some_and(|codes| codes.contains(code))
     }
 
-    /// Whether the table has the code.
+    /// Returns whether the table has the code.
     pub(super) fn in_table(&self, table: &str, code: &str) -> bool {
         is_in_table(table, code) || self.added(table, code)
     }
 
-    /// Whether the code has the shape of its system, or stands in its table.
+    /// Returns whether the code has the shape of its system, or is in its table.
     pub(super) fn in_system(&self, system: &str, code: &str) -> bool {
         let known = SYSTEMS.iter().find(|(name, _)| *name == system);
         known.is_some_and(|(_, uri)| fits(uri, code, &LocalSystems::default()))
@@ -76,7 +77,7 @@ impl Codes {
             || self.added(system, code)
     }
 
-    /// Whether a code system's name may leave.
+    /// Returns whether a code system's name is kept.
     pub(super) fn is_system(&self, system: &str) -> bool {
         SYSTEMS.iter().any(|(name, _)| *name == system)
             || system
@@ -86,16 +87,16 @@ impl Codes {
     }
 }
 
-/// Whether it is a unit of UCUM.
+/// Returns whether it is a UCUM unit.
 pub(super) fn is_unit(text: &str) -> bool {
     ucum::is_unit(text)
 }
 
-/// Whether it is a reference range: two numbers of which the second is the larger, or one with a comparator. `3.5-5.0`, `<5`,
+/// Returns whether it is a reference range: two ascending numbers, or one with a comparator. `3.5-5.0`, `<5`,
 /// `>= 10`.
 ///
-/// A number alone could be a ZIP code or a record's number, and two with a hyphen a telephone number, a month or years: those
-/// do not pass.
+/// A single number could be a ZIP code or a record number, and two with a hyphen a telephone number, a month
+/// or years; these are refused.
 pub(super) fn is_range(text: &str) -> bool {
     let text = text.trim();
     let number = text.trim_start_matches(['<', '>', '=']);
@@ -117,7 +118,8 @@ pub(super) fn is_range(text: &str) -> bool {
     is_amount(low) && is_amount(high) && from < to && !is_other_numbers(low, high)
 }
 
-/// Whether two numbers with a hyphen are as likely something else: a telephone number, or a month or year and a year.
+/// Returns whether two numbers with a hyphen may be something else: a telephone number, or a month or year
+/// and a year.
 fn is_other_numbers(low: &str, high: &str) -> bool {
     let digits = |text: &str| {
         let all = text.bytes().filter(u8::is_ascii_digit);
@@ -128,8 +130,8 @@ fn is_other_numbers(low: &str, high: &str) -> bool {
     telephone || is_year(high) || digits(low).max(digits(high)) > 5 || digits(low) + digits(high) > 9
 }
 
-/// Whether it is a decimal number of at most five digits before and four after the point, and of six in all: an amount, and
-/// too short for a record's number. Zeros that are written in front are those of codes and dates.
+/// Returns whether it is a decimal number with at most five digits before and four after the point, and six
+/// in all: an amount, too short for a record number. Numbers with leading zeros are codes or dates.
 pub(crate) fn is_amount(text: &str) -> bool {
     let text = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));

@@ -1,5 +1,5 @@
-//! The message without its contents: what the table lets through, with holes where the narrative and the identifiers
-//! were. What was dropped is not here any more, so no fault of what closes it can bring it back.
+//! The message without its content: what the table accepts, with holes for the narrative and the identifiers.
+//! Dropped content is not part of it, so a bug in filling cannot bring it back.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,16 +10,16 @@ use super::escape::Codec;
 use super::time::typed;
 use super::utf16::Utf16;
 
-/// What is written in a hole.
+/// The content of a hole.
 #[derive(Clone, Debug)]
 pub(super) enum Hole {
     /// A part of the narrative.
     Part(usize, Encoding),
-    /// An identifier, whole.
+    /// A whole identifier.
     Whole(usize),
-    /// A name, and what separates its components.
+    /// A name, and the separator of its components.
     Name(usize, Words, char),
-    /// A date, with the time of day that stood behind it.
+    /// A date, with the time of day after it.
     Date(usize, Box<str>),
     /// The names of the character sets.
     Charset,
@@ -27,18 +27,18 @@ pub(super) enum Hole {
     End,
 }
 
-/// How a part of the narrative is written.
+/// The encoding of a part of the narrative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
     /// As text.
     Text,
-    /// In base64 (RFC 4648 section 4), of UTF-8 if it was.
+    /// In base64 (RFC 4648 section 4), in UTF-8 if it was before.
     Base64(Charset),
-    /// As pairs of hexadecimal digits, likewise.
+    /// In pairs of hexadecimal digits, in the same way.
     Hex(Charset),
 }
 
-/// How many words each component of a name had.
+/// Number of words in each component of a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Words {
     pub(super) family: usize,
@@ -47,29 +47,29 @@ pub(super) struct Words {
     pub(super) suffix: usize,
 }
 
-/// How the message is written.
+/// The encoding of the message.
 #[derive(Debug)]
 pub(super) struct Written {
-    /// The names of the character sets, as the message had them.
+    /// The names of the character sets in the message.
     pub(super) charsets: Vec<String>,
-    /// None if it is in the codec's character set.
+    /// `None` if it is in the codec's character set.
     pub(super) utf16: Option<Utf16>,
 }
 
-/// A message without its contents.
+/// A message without its content.
 #[derive(Debug)]
 pub(super) struct Skeleton {
     pub(super) codec: Codec,
     pub(super) written: Written,
     pub(super) text: String,
-    /// Where each hole is in `text`, in order.
+    /// The holes and their positions in `text`, in order.
     pub(super) holes: Vec<(usize, Hole)>,
     pub(super) parts: Vec<Span>,
     pub(super) identifiers: Vec<Identifier>,
     pub(super) changes: Vec<Change>,
 }
 
-/// MSH-18 of a message whose own character set has not all the letters of what replaces.
+/// MSH-18 of a message whose own character set lacks letters of the replacements.
 const UTF8: &str = "UNICODE UTF-8";
 
 impl Envelope for Skeleton {
@@ -107,7 +107,7 @@ impl Envelope for Skeleton {
 }
 
 impl Skeleton {
-    /// The message as text. Each segment ends with a carriage return, and without separators that nothing follows.
+    /// Returns the message as text. Each segment ends with a carriage return, without trailing separators.
     fn fill(&self, parts: &[&str], identifiers: &[&str], charsets: &[String]) -> Option<String> {
         let field = self.codec.separators.field;
         let escape = |text: &str, out: &mut String| self.codec.escape(text, out);
@@ -164,8 +164,8 @@ impl Skeleton {
 }
 
 impl Words {
-    /// The family name, the given name, the second name and the suffix of a name in the order of its reading. A name of
-    /// another number of words is a family name, for which of them is which cannot be known.
+    /// Splits a name in natural order into family name, given name, second name and suffix. A name with
+    /// another number of words is a family name, since the roles of its words are unknown.
     fn split(self, name: &str) -> [String; 4] {
         let mut words = name.split_whitespace();
         if words.clone().count() != self.given + self.second + self.family + self.suffix {
@@ -182,12 +182,12 @@ impl Words {
     }
 }
 
-/// In the character set if all of it is in that, in UTF-8 otherwise; reading tells the two apart.
+/// Encodes in the character set if possible, otherwise in UTF-8; the decoder tells the two apart.
 fn bytes(charset: Charset, text: &str) -> Vec<u8> {
     charset.encode(text.to_owned()).unwrap_or_else(String::into_bytes)
 }
 
-/// An identifier is one line.
+/// Joins an identifier into one line.
 fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,7 +1,8 @@
-//! Escape sequences (HL7 v2.5.1, section 2.7), undone and made.
+//! Decodes and encodes escape sequences (HL7 v2.5.1, section 2.7).
 //!
-//! What is no escape sequence is text, its escape character included: a note with `and\or` in it loses nothing. What is
-//! one but switches the character set is refused, for what follows it would be read wrongly.
+//! An invalid escape sequence is text, including its escape character: a note with `and\or` in it loses
+//! nothing. A sequence that switches the character set is refused, since the text after it would be read
+//! wrongly.
 
 use std::borrow::Cow;
 
@@ -9,34 +10,34 @@ use super::charset::Charset;
 use super::message::{Separators, is_null};
 use crate::Problem;
 
-/// How leaves of the message are written.
+/// The encoding of a message's leaves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Codec {
     pub(super) separators: Separators,
     pub(super) charset: Charset,
 }
 
-/// What stands between two escape characters.
+/// The meaning of the text between two escape characters.
 enum Sequence {
     /// A character.
     Char(char),
-    /// Line breaks or spaces that a formatting command stands for; none for what only moves a margin.
+    /// Line breaks or spaces of a formatting command; none if it only moves a margin.
     Format(char, usize),
-    /// `\H\`, `\N\`, `\Zxx\`: how it looks, or what only the sender knows.
+    /// `\H\`, `\N\`, `\Zxx\`: highlighting, or the sender's own sequences.
     Dropped,
     /// `\Xxx\`: bytes of the character set.
     Hex,
-    /// `\Cxxyy\`, `\Mxxyyzz\`: another character set from here on.
+    /// `\Cxxyy\`, `\Mxxyyzz\`: a switch of the character set.
     Switch,
     /// Text.
     None,
 }
 
-/// A command of more white space than this is taken as this much, so that text never outgrows its payload.
+/// Maximum white space of a command, so that text never outgrows its payload.
 const MOST_WHITE_SPACE: usize = 5;
 
 impl Codec {
-    /// The text of a leaf. Line breaks are `\n`, however they were written.
+    /// Decodes the text of a leaf. All line breaks become `\n`.
     ///
     /// # Errors
     /// [`Problem::UnsupportedEscape`], or hexadecimal bytes that are none of the character set's.

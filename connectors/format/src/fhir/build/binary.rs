@@ -1,4 +1,4 @@
-//! A `Binary` that is a message of its own: a document without a resource around it.
+//! Handles a `Binary` as a message: a document without a surrounding resource.
 
 use super::{Builder, Fault, security};
 use crate::Problem;
@@ -8,10 +8,10 @@ use crate::fhir::table::{BINARY, BINARY_PATHS};
 use crate::fhir::value::Object;
 
 impl Builder<'_> {
-    /// Reads the document, and writes it as plain text.
+    /// Reads the document and writes it as plain text.
     ///
     /// # Errors
-    /// A [`Fault`] for a document that cannot be read, or that is missing.
+    /// A [`Fault`] if a document cannot be read or is missing.
     pub(super) fn binary(&mut self, root: &Object<'_>) -> Result<Option<Node>, Fault> {
         self.within = (Some("Binary"), false);
         self.path = vec!["Binary"];

@@ -1,4 +1,4 @@
-//! What the audit says of a message: each field that does not come back as it came.
+//! Records every changed field of a message for the audit.
 
 use lethe_core::{Change, Changed};
 
@@ -12,7 +12,7 @@ use crate::fhir::value::{Object, Value, str_of};
 const IDENTIFIER_TYPE: &str = "http://terminology.hl7.org/CodeSystem/v2-0203";
 
 impl Rule {
-    /// The rule's name in the audit.
+    /// Returns the rule's name in the audit.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Keep(_) => "not of its shape",
@@ -35,10 +35,10 @@ impl Rule {
 }
 
 impl Builder<'_> {
-    /// A code with its system. The display is the sender's wording and is dropped.
+    /// Handles a code with its system. The display is the sender's wording and is dropped.
     pub(super) fn coding(&mut self, coding: &Object<'_>) -> Option<Node> {
         let named = str_of(coding, "system");
-        // The types of identifiers are often sent without the system that they are of.
+        // Types of identifiers are often sent without their system.
         let of_identifier = || {
             self.path
                 .ends_with(&["identifier", "type", "coding"])
@@ -63,7 +63,7 @@ impl Builder<'_> {
         Some(Node::Object(fields))
     }
 
-    /// Notes the members that no rule is for. Their names are the sender's, so the path does not hold them.
+    /// Records the members without a rule. Their names are the sender's, so the path omits them.
     pub(super) fn note_unlisted(&mut self, elements: &[Element], object: &Object<'_>, fields: &[Field]) {
         for name in object.keys() {
             let listed = elements.iter().any(|element| element.name == name)

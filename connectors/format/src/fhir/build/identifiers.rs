@@ -1,4 +1,4 @@
-//! Structured identifiers, each once, and what is known of whom.
+//! Collects structured identifiers, each once, and the known persons.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use super::Builder;
 use crate::fhir::ids::{self, Target};
 use crate::fhir::node::Node;
 
-/// Ids of fewer bytes are found in narrative where they are something else.
+/// Minimum length of an id to search in narrative; shorter ones occur there with other meanings.
 const MIN_ID: usize = 6;
 
 impl Builder<'_> {
-    /// The number of an identifier that no authority assigned.
+    /// Returns the number of an identifier without an authority.
     pub(super) fn number(&mut self, label: &'static str, value: &str) -> usize {
         self.number_of(label, value, None)
     }
 
-    /// The number of an identifier. The same value under the same label and authority is one identifier.
+    /// Returns the number of an identifier. Equal values with equal label and authority are one identifier.
     pub(super) fn number_of(
         &mut self,
         label: &'static str,
@@ -43,13 +43,13 @@ impl Builder<'_> {
         number
     }
 
-    /// The number, among the ids, of the id of a resource of that type.
+    /// Returns the number of the id of a resource of that type.
     pub(super) fn id(&mut self, kind: Option<&str>, id: &str) -> usize {
         let label = if kind == Some("Patient") {
             self.know(KnownKind::MedicalRecord, id);
             "MEDICALRECORD"
         } else {
-            // Narrative that is generated writes references as they are.
+            // Generated narrative contains references unchanged.
             if self.generated && id.len() >= MIN_ID && id.bytes().any(|byte| byte.is_ascii_digit()) {
                 self.know(KnownKind::Other, id);
             }
@@ -64,7 +64,7 @@ impl Builder<'_> {
         })
     }
 
-    /// What is written for a reference to one resource.
+    /// Returns the replacement for a reference to one resource.
     pub(super) fn target(&mut self, reference: &str) -> Option<Node> {
         Some(match ids::target(reference)? {
             Target::Typed(kind, id) => Node::Typed(kind, self.id(Some(kind), id)),

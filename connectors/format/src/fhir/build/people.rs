@@ -1,4 +1,4 @@
-//! Elements that say who somebody is and where to find them.
+//! Handles elements that identify persons and their contact data.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Who {
         }
     }
 
-    /// What they are called under; none if that does not come back.
+    /// Returns the label of their names; `None` if these are dropped.
     const fn label(self) -> Option<&'static str> {
         match self {
             Self::Patient | Self::Relative => Some("PATIENT"),
@@ -44,7 +44,7 @@ impl Who {
 }
 
 impl Builder<'_> {
-    /// A reference, with the identifier and the name that it may have instead of an address.
+    /// Handles a reference, including the identifier and the name that it may have instead of a URL.
     pub(super) fn reference(&mut self, who: Who, reference: &Object<'_>) -> Result<Option<Node>, Fault> {
         let address = str_of(reference, "reference").unwrap_or_default();
         let kind = match ids::target(address) {
@@ -86,7 +86,7 @@ impl Builder<'_> {
         Ok((!fields.is_empty()).then_some(Node::Object(fields)))
     }
 
-    /// A business identifier, under what its type or its name space says that it is.
+    /// Handles a business identifier by its type or its name space.
     pub(super) fn identifier(
         &mut self,
         label: &'static str,
@@ -103,7 +103,7 @@ impl Builder<'_> {
         self.beside(IDENTIFIER, identifier, number)
     }
 
-    /// A telephone number, an address of e-mail or the like.
+    /// Handles a telephone number, an e-mail address or similar.
     pub(super) fn telecom(&mut self, telecom: &Object<'_>) -> Result<Option<Node>, Fault> {
         let Some(value) = str_of(telecom, "value") else {
             return Ok(None);
@@ -120,7 +120,7 @@ impl Builder<'_> {
         self.beside(TELECOM, telecom, number)
     }
 
-    /// The elements that are kept, and the value.
+    /// Returns the kept elements and the value.
     fn beside(
         &mut self,
         elements: &'static [crate::fhir::table::Element],
@@ -130,7 +130,7 @@ impl Builder<'_> {
         let value = Field {
             name: "value",
             node: Some(Node::Label(number)),
-            // An identifier or a number is nothing without its value.
+            // An identifier or a number is meaningless without its value.
             need: Need::Pivot,
             primitive: true,
             list: false,
@@ -168,7 +168,7 @@ impl Builder<'_> {
     }
 }
 
-/// The authority that a system names; an object identifier also in its bare form.
+/// Returns the authority of a system; an object identifier also in its bare form.
 pub(in crate::fhir) fn authority(system: &str) -> Arc<str> {
     match system.strip_prefix("urn:oid:") {
         Some(oid) => format!("oid:{oid}\nsystem:{system}").into(),
@@ -176,7 +176,8 @@ pub(in crate::fhir) fn authority(system: &str) -> Arc<str> {
     }
 }
 
-/// What an identifier is by its type (HL7 table 0203) or its name space; none if neither says.
+/// Returns the kind of an identifier by its type (HL7 table 0203) or its name space; `None` if neither
+/// determines it.
 pub(in crate::fhir) fn identifier_kind(identifier: &Object<'_>) -> Option<(&'static str, KnownKind)> {
     let kind = object(identifier, "type");
     let codes = kind.into_iter().flat_map(|kind| objects(kind, "coding"));

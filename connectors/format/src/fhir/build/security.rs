@@ -1,11 +1,11 @@
-//! The security label that says what was done to a resource.
+//! Adds the security label that records the redaction of a resource.
 
 use crate::fhir::node::{Field, Node};
 
 pub(in crate::fhir) const SYSTEM: &str = "http://terminology.hl7.org/CodeSystem/v3-ObservationValue";
 pub(in crate::fhir) const CODE: &str = "PSEUDED";
 
-/// Whether the coding is the label, which a message that was redacted before has already.
+/// Returns whether the coding is the label, which a previously redacted message has already.
 fn is_ours(coding: &Node) -> bool {
     let Node::Object(fields) = coding else {
         return false;
@@ -18,7 +18,8 @@ fn is_ours(coding: &Node) -> bool {
     has("system", SYSTEM) && has("code", CODE)
 }
 
-/// Removes labels: contained resources have none (FHIR R4, invariant dom-5). Returns whether there were any.
+/// Removes labels, since contained resources have none (FHIR R4, invariant dom-5). Returns whether there were
+/// any.
 pub(super) fn unlabel(fields: &mut [Field]) -> bool {
     let mut removed = false;
     for meta in fields.iter_mut().filter(|field| field.name == "meta") {
@@ -36,8 +37,8 @@ pub(super) fn unlabel(fields: &mut [Field]) -> bool {
 
 /// Labels the resource as pseudonymised (HL7 v3 ObservationValue).
 ///
-/// `ANONYED` claims that nothing can be reversed. Whether that holds depends on the policy, which the format does not
-/// know; `PSEUDED` claims less and is true under every policy.
+/// `ANONYED` claims that nothing is reversible. Whether that holds depends on the policy, which the format
+/// does not know; `PSEUDED` claims less and holds under every policy.
 pub(super) fn label(fields: &mut Vec<Field>) {
     let labels = || Field::of("security", Node::List(vec![Node::Pseudonymised]));
     if !fields

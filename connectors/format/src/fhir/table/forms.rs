@@ -1,17 +1,17 @@
-//! Whether a value that would be kept looks as it should.
+//! Checks that a kept value has its expected form.
 
 use super::{Form, Rule};
 use crate::fhir::value::Value;
 use crate::fhir::{ids, ucum};
 
-/// The longest code, name of a code, or URI that is kept.
+/// Maximum length of a kept code, name of a code, or URI.
 const MAX_KEPT: usize = 256;
 
 /// Confidentiality of a document, from unrestricted to very restricted.
 const CONFIDENTIALITY: [&str; 6] = ["U", "L", "M", "N", "R", "V"];
 
 impl Form {
-    /// Whether the value has this form. What has another could be anything.
+    /// Returns whether the value has this form. Any other value could be anything.
     pub(in crate::fhir) fn fits(self, value: &Value<'_>) -> bool {
         let text = match (self, value) {
             (Self::Bool, value) => return value.is_boolean(),
@@ -40,8 +40,8 @@ impl Form {
     }
 }
 
-/// Whether it is a language by two letters, and a country by two or a script by four if it says one (RFC 5646). Languages of
-/// three letters do not pass: so many given names have three.
+/// Returns whether it is a two-letter language, optionally with a two-letter country or a four-letter script
+/// (RFC 5646). Three-letter languages are refused, since many given names have three letters.
 fn is_language(text: &str) -> bool {
     let (language, rest) = text.split_once('-').unwrap_or((text, "XX"));
     let capitals = |part: &str| part.bytes().all(|byte| byte.is_ascii_uppercase());
@@ -50,7 +50,8 @@ fn is_language(text: &str) -> bool {
     language.len() == 2 && lower(language) && (rest.len() == 2 && capitals(rest) || is_script(rest))
 }
 
-/// Whether it is a number too short to be an identifier: six digits before the point and nine in all.
+/// Returns whether the number is too short for an identifier: at most six digits before the point and nine in
+/// all.
 fn is_bounded(value: &Value<'_>) -> bool {
     let Value::Number(number) = value else {
         return false;
@@ -62,7 +63,7 @@ fn is_bounded(value: &Value<'_>) -> bool {
 }
 
 impl Rule {
-    /// Whether it is for a JSON string, number or truth value.
+    /// Returns whether it is the form of a JSON string, number or Boolean.
     pub(in crate::fhir) const fn is_primitive(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! The resources that say who is who, and where.
+//! The resources of persons and places.
 
 use lethe_core::KnownKind;
 

@@ -1,4 +1,4 @@
-//! The resources that can be a note, and the messages that they come in.
+//! The resources that can be a note, and the messages that contain them.
 
 use super::people::{
     ENCOUNTER, LOCATION, ORGANIZATION, PATIENT, PRACTITIONER, PRACTITIONER_ROLE, RELATED_PERSON,
@@ -9,7 +9,7 @@ use super::types::{
 };
 use super::{Element, Form, Paths, Rule, el, must, pivot};
 
-/// By name. The first four are those that a note can be.
+/// By name. The first four can be a note.
 pub(in crate::fhir) static RESOURCES: [(&str, &[Element]); 13] = [
     ("Composition", COMPOSITION),
     ("DocumentReference", DOCUMENT_REFERENCE),
@@ -26,7 +26,7 @@ pub(in crate::fhir) static RESOURCES: [(&str, &[Element]); 13] = [
     ("Bundle", BUNDLE),
 ];
 
-/// A bundle, which nothing else contains.
+/// A bundle, which no other resource contains.
 pub(in crate::fhir) static BUNDLE: &[Element] = &[
     el("id", Rule::Id),
     el("meta", META),
@@ -64,7 +64,7 @@ pub(in crate::fhir) static BUNDLE: &[Element] = &[
     ),
 ];
 
-/// A document without a resource around it. Its content is an attachment's, and is written by the same rule.
+/// A document without a surrounding resource. Its content has the rule of an attachment.
 pub(in crate::fhir) static BINARY: &[Element] = &[el("id", Rule::Id), el("meta", META), LANGUAGE];
 pub(in crate::fhir) static BINARY_PATHS: Paths = Paths {
     data: "Binary.data",

@@ -1,4 +1,5 @@
-//! The resources without a hand-written table, by the published element definitions and a rule for each data type.
+//! The resources without a hand-written table, by the published element definitions and a rule for each data
+//! type.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -55,8 +56,8 @@ static STANDARD: LazyLock<Standard> = LazyLock::new(|| {
     standard
 });
 
-/// Primitive types (FHIR R4, section 2.24.0.1) that have no rule of their own; `Optional` is a list of primitives whose
-/// members may be null.
+/// Primitive types (FHIR R4, section 2.24.0.1) without a separate rule; `Optional` is a list of primitives
+/// whose members may be null.
 const PRIMITIVES: [&str; 11] = [
     "String",
     "Code",
@@ -71,7 +72,7 @@ const PRIMITIVES: [&str; 11] = [
     "Optional",
 ];
 
-/// What becomes of an element of that data type.
+/// Returns the rule for an element of that data type.
 fn rule(kind: &str, codes: &'static str) -> Rule {
     match kind {
         "Id" => Rule::Id,
@@ -110,7 +111,7 @@ fn rule(kind: &str, codes: &'static str) -> Rule {
     }
 }
 
-/// Names of resources, of their parts, of elements, and the codes of required bindings.
+/// Returns the names of resources, of their parts and elements, and the codes of required bindings.
 pub(in crate::fhir) fn published() -> impl Iterator<Item = &'static str> {
     let parts = STANDARD.elements.iter().flat_map(|(parent, elements)| {
         let inner = elements.iter().flat_map(|element| {
@@ -128,7 +129,7 @@ pub(in crate::fhir) fn published() -> impl Iterator<Item = &'static str> {
         .chain(DATA_TYPES.iter().copied())
 }
 
-/// Elements of data types (FHIR R4, section 2.24) that no table here has.
+/// Elements of data types (FHIR R4, section 2.24) that no other table has.
 const DATA_TYPES: [&str; 30] = [
     "given",
     "family",
@@ -162,7 +163,8 @@ const DATA_TYPES: [&str; 30] = [
     "timing",
 ];
 
-// Of these data types only what they must have (FHIR R4, sections 2.24 and 2.25): a value without it is no such value.
+// Only the required elements of these data types (FHIR R4, sections 2.24 and 2.25), without which a value is
+// invalid.
 static EXPRESSION: &[Element] = &[must(
     "language",
     one_of("text/cql text/fhirpath application/x-fhir-query text/cql-identifier text/cql-expression"),
@@ -205,7 +207,7 @@ static SAMPLED: &[Element] = &[
     must("dimensions", NUMBER),
 ];
 
-/// The elements of a resource or of one of its parts.
+/// Returns the elements of a resource or of one of its parts.
 pub(in crate::fhir) fn elements(name: &str) -> Option<&'static [Element]> {
     let listed = RESOURCES.iter().find(|(kind, _)| *kind == name);
     listed
@@ -213,7 +215,7 @@ pub(in crate::fhir) fn elements(name: &str) -> Option<&'static [Element]> {
         .or_else(|| STANDARD.elements.get(name).map(Vec::as_slice))
 }
 
-/// The type of resources of that name.
+/// Returns the resource type with that name.
 pub(in crate::fhir) fn resource(name: &str) -> Option<&'static str> {
     let listed = RESOURCES.iter().map(|(kind, _)| *kind);
     let standard = STANDARD.resources.iter().copied();

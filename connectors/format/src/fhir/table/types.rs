@@ -18,9 +18,9 @@ pub(super) const REF: Rule = Rule::Reference(Who::Thing);
 pub(in crate::fhir) const THING_ID: Rule = Rule::Identifier("IDNUM", KnownKind::Other);
 pub(super) const PERIOD: Rule = Rule::Object(&[el("start", Rule::Date), el("end", Rule::Date)]);
 pub(super) const CODING: Rule = Rule::Coding;
-/// A coded value, without the words that somebody wrote for it.
+/// A coded value without its free text.
 pub(super) const CODES: Rule = Rule::Object(&[el("coding", CODING)]);
-/// A coded value that may be nothing but words: these are narrative.
+/// A coded value that may have only free text, which is narrative.
 pub(super) const CONCEPT: Rule = Rule::Object(&[el("coding", CODING), el("text", Rule::Text)]);
 pub(super) const RANGE: Rule = Rule::Object(&[el("low", Rule::Quantity), el("high", Rule::Quantity)]);
 pub(super) const RATIO: Rule =
@@ -48,7 +48,7 @@ pub(in crate::fhir) static QUANTITY: &[Element] = &[
     el("code", Rule::Keep(Form::Unit)),
 ];
 
-/// What of a postal address can be given back.
+/// The elements of a postal address that can be returned.
 pub(in crate::fhir) static ADDRESS: &[Element] = &[
     el("use", one_of("home work temp old billing")),
     el("type", one_of("postal physical both")),
@@ -61,14 +61,14 @@ pub(in crate::fhir) static ADDRESS: &[Element] = &[
     el("period", PERIOD),
 ];
 
-/// What an identifier has beside its value.
+/// The elements of an identifier in addition to its value.
 pub(in crate::fhir) static IDENTIFIER: &[Element] = &[
     el("use", one_of("usual official temp secondary old")),
     el("type", CODES),
     el("system", Rule::Keep(Form::OwnUri)),
 ];
 
-/// What a telephone number has beside itself.
+/// The elements of a telephone number in addition to the number.
 pub(in crate::fhir) static TELECOM: &[Element] = &[
     el("system", one_of("phone fax email pager url sms other")),
     el("use", one_of("home work temp old mobile")),
