@@ -147,17 +147,44 @@ struct File {
     label: Vec<Label>,
 }
 
+/// The built-in sets. A set added at the end leaves models of bare label names under the set that they have now.
+const BUILT_IN: &[&str] = &[
+    include_str!("../labels/i2b2-2014.toml"),
+    include_str!("../labels/meddocan.toml"),
+];
+
 impl LabelSet {
-    /// The seven categories and their subcategories of the 2014 i2b2 track: the set that ships as the default.
+    /// Returns the seven categories and their subcategories of the 2014 i2b2 track, the default set.
     pub fn i2b2_2014() -> Self {
-        Self::parse(include_str!("../labels/i2b2-2014.toml"), "i2b2-2014.toml")
-            .expect("the shipped set is tested to parse")
+        Self::built_in_set("i2b2-2014").expect("the list has it")
     }
 
-    /// MEDDOCAN's labels, as shipped in `labels/meddocan.toml`.
+    /// Returns MEDDOCAN's labels.
     pub fn meddocan() -> Self {
-        Self::parse(include_str!("../labels/meddocan.toml"), "meddocan.toml")
-            .expect("the shipped set is tested to parse")
+        Self::built_in_set("meddocan").expect("the list has it")
+    }
+
+    /// Returns the built-in sets, the default first.
+    pub fn built_in() -> impl Iterator<Item = Self> {
+        BUILT_IN
+            .iter()
+            .map(|toml| Self::parse(toml, "built-in set").expect("the built-in sets are tested to parse"))
+    }
+
+    /// Returns the built-in set with this id.
+    pub fn built_in_set(id: &str) -> Option<Self> {
+        Self::built_in().find(|set| set.id == id)
+    }
+
+    /// Returns the first built-in set that has all of these labels.
+    pub fn built_in_with(names: &[String]) -> Option<Self> {
+        Self::built_in().find(|set| names.iter().all(|name| set.by_name.contains_key(name)))
+    }
+
+    /// Returns the ids of the built-in sets, separated by commas, for messages.
+    pub fn built_in_ids() -> String {
+        let ids: Vec<_> = Self::built_in().map(|set| set.id).collect();
+        ids.join(", ")
     }
 
     /// A set of bare names, for a model that was trained on labels that no set describes: each is its own category, and
@@ -306,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_set_written_as_toml_reads_back_the_same() {
-        for set in [LabelSet::i2b2_2014(), LabelSet::meddocan()] {
+        for set in LabelSet::built_in() {
             let again = LabelSet::parse(&set.to_toml(), "again").unwrap();
             assert_eq!((again.to_toml(), again.labels()), (set.to_toml(), set.labels()));
             assert_eq!(again.resolve("PATIENT").ok(), set.resolve("PATIENT").ok());
@@ -314,11 +341,13 @@ mod tests {
     }
 
     #[test]
-    fn the_shipped_sets_parse_and_every_i2b2_label_resolves_in_both() {
+    fn the_built_in_sets_parse_and_every_i2b2_label_resolves_in_all() {
         let (i2b2, meddocan) = (LabelSet::i2b2_2014(), LabelSet::meddocan());
         assert_eq!(i2b2.labels().len(), 30);
-        for label in i2b2.labels() {
-            meddocan.resolve(&label.name).unwrap();
+        for set in LabelSet::built_in() {
+            for label in i2b2.labels() {
+                set.resolve(&label.name).unwrap();
+            }
         }
         assert_eq!(
             meddocan.label(meddocan.resolve("PATIENT").unwrap()).name,

@@ -141,11 +141,14 @@ impl Bundle {
             signers.check(folder, text.as_bytes())?;
         }
         let page = Page::parse(&path, &text)?;
-        let labels = match Page::shipped(&page.labels) {
+        let labels = match LabelSet::built_in_set(&page.labels) {
             Some(set) => set,
             None => LabelSet::parse(&page.labels, "key `labels`").map_err(|error| BundleError::Page {
                 path: path.clone(),
-                message: format!("neither a set that ships (i2b2-2014, meddocan) nor one itself: {error}"),
+                message: format!(
+                    "neither a set that ships ({}) nor one itself: {error}",
+                    LabelSet::built_in_ids()
+                ),
             })?,
         };
         let mut members = Vec::with_capacity(page.members.len());

@@ -228,11 +228,7 @@ fn all_labels(documents: &[Document], members: &[(String, Vec<Document>)]) -> Re
         .collect();
     names.sort();
     names.dedup();
-    let shipped = [LabelSet::i2b2_2014(), LabelSet::meddocan()];
-    let fits = shipped
-        .into_iter()
-        .find(|set| names.iter().all(|name| set.by_name(name).is_some()));
-    fits.map_or_else(|| LabelSet::of_names("ensemble", &names), Ok)
+    LabelSet::built_in_with(&names).map_or_else(|| LabelSet::of_names("ensemble", &names), Ok)
 }
 
 fn beside(

@@ -126,10 +126,7 @@ pub fn probabilistic(folder: &Path, labels: Option<&Arc<LabelSet>>) -> Result<Pr
 
 fn own_labels(manifest: &Manifest, folder: &Path) -> Result<Arc<LabelSet>, OpenError> {
     let names = manifest.tags.labels();
-    let shipped = [LabelSet::i2b2_2014(), LabelSet::meddocan()]
-        .into_iter()
-        .find(|set| names.iter().all(|name| set.by_name(name).is_some()));
-    let set = match shipped {
+    let set = match LabelSet::built_in_with(names) {
         Some(set) => set,
         None => LabelSet::of_names("model", names).map_err(|source| OpenError::Labels {
             folder: folder.to_owned(),

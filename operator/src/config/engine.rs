@@ -379,18 +379,16 @@ impl EngineConfig {
 /// # Errors
 /// A usage error.
 pub(crate) fn label_set(name: &str, asked: &str) -> anyhow::Result<LabelSet> {
-    match name {
-        "i2b2-2014" => Ok(LabelSet::i2b2_2014()),
-        "meddocan" => Ok(LabelSet::meddocan()),
-        path => {
-            let text = std::fs::read_to_string(path).map_err(|error| {
-                usage(format!(
-                    "{asked}: `{path}` is no set that ships (i2b2-2014, meddocan), and no file: {error}"
-                ))
-            })?;
-            LabelSet::parse(&text, path).map_err(usage)
-        }
+    if let Some(set) = LabelSet::built_in_set(name) {
+        return Ok(set);
     }
+    let text = std::fs::read_to_string(name).map_err(|error| {
+        usage(format!(
+            "{asked}: `{name}` is no set that ships ({}), and no file: {error}",
+            LabelSet::built_in_ids()
+        ))
+    })?;
+    LabelSet::parse(&text, name).map_err(usage)
 }
 
 /// The metadata that a policy keeps, with its reasons, as files have it.

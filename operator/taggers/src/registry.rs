@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn every_default_member_builds_for_every_shipped_label_set_and_bears_its_name() {
         let dictionary = Dictionary::builtin();
-        for labels in [LabelSet::i2b2_2014(), LabelSet::meddocan()] {
+        for labels in LabelSet::built_in() {
             for config in default_rules() {
                 assert_eq!(config.build(&labels, &dictionary).unwrap().name(), config.name());
             }

@@ -110,7 +110,7 @@ pub struct Measured {
 impl Page {
     /// A page of this program's versions.
     pub fn new(labels: &LabelSet, combine: Rule, provenance: Provenance, members: Vec<Part>) -> Self {
-        let ships = Self::shipped(labels.id()).is_some_and(|set| set.to_toml() == labels.to_toml());
+        let ships = LabelSet::built_in_set(labels.id()).is_some_and(|set| set.to_toml() == labels.to_toml());
         Self {
             format: BUNDLE_VERSION,
             tokenizer: TOKENIZER_VERSION,
@@ -125,15 +125,6 @@ impl Page {
             measured: Vec::new(),
             members,
             file_digest: None,
-        }
-    }
-
-    /// The shipped label set of this name.
-    pub(super) fn shipped(name: &str) -> Option<LabelSet> {
-        match name {
-            "i2b2-2014" => Some(LabelSet::i2b2_2014()),
-            "meddocan" => Some(LabelSet::meddocan()),
-            _ => None,
         }
     }
 
