@@ -119,10 +119,9 @@ impl Config {
         for (id, name) in ids.iter_mut().zip(LABELS) {
             *id = labels.resolve(name)?;
         }
-        let spanish = self.languages.contains(&Language::Es);
         Ok(Pattern {
-            lexicon: Lexicon::new(self.languages.contains(&Language::En), spanish),
-            spanish,
+            lexicon: Lexicon::new(&self.languages),
+            spanish: self.languages.contains(&Language::Es),
             config: self.clone(),
             labels: ids,
             spare: Mutex::default(),

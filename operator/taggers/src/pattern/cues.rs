@@ -1,6 +1,6 @@
 //! The words before an identifier, and the kind of identifier that they announce.
 
-use super::Kind;
+use super::{Kind, Language};
 
 /// What must stand between a cue and its value.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,10 +23,8 @@ pub(crate) struct Cue {
     pub(crate) need: Need,
     /// The fewest digits that make a value.
     pub(crate) digits: u8,
-    /// Known only where Spanish is on.
-    pub(crate) spanish: bool,
-    /// Known only where English is on.
-    pub(crate) english_only: bool,
+    /// The language whose notes have it; `None` for any.
+    pub(crate) language: Option<Language>,
     /// Its rule.
     pub(crate) rule: &'static str,
 }
@@ -37,8 +35,7 @@ const fn en(kind: Kind, need: Need, digits: u8, rule: &'static str, phrases: &'s
         kind,
         need,
         digits,
-        spanish: false,
-        english_only: true,
+        language: Some(Language::En),
         rule,
     }
 }
@@ -49,8 +46,7 @@ const fn es(kind: Kind, need: Need, digits: u8, rule: &'static str, phrases: &'s
         kind,
         need,
         digits,
-        spanish: true,
-        english_only: false,
+        language: Some(Language::Es),
         rule,
     }
 }
@@ -61,8 +57,7 @@ const fn any(kind: Kind, need: Need, digits: u8, rule: &'static str, phrases: &'
         kind,
         need,
         digits,
-        spanish: false,
-        english_only: false,
+        language: None,
         rule,
     }
 }

@@ -313,6 +313,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::pattern::Language;
     use crate::pattern::lexicon::Lexicon;
     use crate::pattern::scan::FIRST;
 
@@ -322,7 +323,8 @@ mod tests {
             text in "([A-Z]{1,3}|[a-z]{1,10}|[0-9]{1,4}|[-/_.]|[,@ ]){0,60}",
             asked in proptest::collection::vec(0..70usize, 1..40),
         ) {
-            let (batch, lexicon) = (NoteBatch::from_texts([text.as_str()]).unwrap(), Lexicon::new(true, true));
+            let batch = NoteBatch::from_texts([text.as_str()]).unwrap();
+            let lexicon = Lexicon::new(&[Language::En, Language::Es]);
             let (mut toks, mut again) = (Vec::new(), Vec::new());
             let s = Scan::new(batch.note(0), &lexicon, &mut toks);
             let alone = Scan::new(batch.note(0), &lexicon, &mut again);

@@ -7,7 +7,7 @@ use lethe_text::{Language, calendar, numbers};
 
 use super::cues::CUES;
 use super::fold::{Key, key_of};
-use super::words::{ENGLISH, SPANISH};
+use super::words::TABLES;
 
 /// Declares the classes as single bits, in order.
 macro_rules! classes {
@@ -168,8 +168,8 @@ const SLOTS: usize = 1 << 12;
 const MAYBE: usize = 1 << 15;
 
 impl Lexicon {
-    /// The table of these languages.
-    pub(crate) fn new(english: bool, spanish: bool) -> Self {
+    /// Builds the table of these languages.
+    pub(crate) fn new(languages: &[Language]) -> Self {
         let mut lexicon = Self {
             slots: vec![(0, Entry::default()); SLOTS],
             maybe: vec![0; MAYBE / 64],
@@ -193,11 +193,10 @@ impl Lexicon {
             }
         }
         for (i, cue) in CUES.iter().enumerate() {
-            if !(if cue.spanish {
-                spanish
-            } else {
-                english || !cue.english_only
-            }) {
+            if cue
+                .language
+                .is_some_and(|language| !languages.contains(&language))
+            {
                 continue;
             }
             for phrase in cue.phrases.split('|') {
@@ -282,11 +281,11 @@ mod tests {
 
     #[test]
     fn words_of_both_languages_are_found_and_others_are_not() {
-        let both = Lexicon::new(true, true);
+        let both = Lexicon::new(&[Language::En, Language::Es]);
         assert_eq!(both.get(key_of("septiembre")).value, 9);
         assert_ne!(both.get(key_of("september")).class & class::MONTH, 0);
         assert_eq!(both.get(key_of("gallbladder")), Entry::default());
-        let english = Lexicon::new(true, false);
+        let english = Lexicon::new(&[Language::En]);
         assert_eq!(english.get(key_of("septiembre")), Entry::default());
     }
 }

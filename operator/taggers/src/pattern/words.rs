@@ -1,13 +1,17 @@
 //! The words of [`super::lexicon`], by language and class. `word=number` gives a word its number; months and number words have
 //! theirs from [`lethe_text`].
 
+use super::Language;
 use super::lexicon::class::*;
 
 /// Rows of a language: classes, and the words that have them.
 pub(crate) type Table = &'static [(u64, &'static str)];
 
+/// The table of each language.
+pub(crate) const TABLES: &[(Language, Table)] = &[(Language::En, ENGLISH), (Language::Es, SPANISH)];
+
 /// English.
-pub(crate) const ENGLISH: Table = &[
+const ENGLISH: Table = &[
     (
         MONTH,
         "january february april june july august september october november december",
@@ -147,7 +151,7 @@ pub(crate) const ENGLISH: Table = &[
 ];
 
 /// Spanish.
-pub(crate) const SPANISH: Table = &[
+const SPANISH: Table = &[
     (
         MONTH,
         "enero febrero marzo abril junio julio agosto septiembre setiembre octubre noviembre diciembre",
