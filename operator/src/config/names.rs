@@ -100,7 +100,8 @@ fn lies_in(inner: &StoreConfig, outer: &StoreConfig) -> bool {
                 && inner.endpoint == outer.endpoint
                 && parts(&inner.prefix).starts_with(&parts(&outer.prefix))
         }
-        _ => false,
+        // Listed, so that a new kind of store is compared with itself here.
+        (StoreConfig::Folder(_), StoreConfig::S3(_)) | (StoreConfig::S3(_), StoreConfig::Folder(_)) => false,
     }
 }
 
