@@ -203,18 +203,12 @@ pub(crate) fn open(
 /// Particles, titles and the like.
 fn nobody(dictionary: &Arc<Dictionary>) -> NamesNobody {
     let dictionary = Arc::clone(dictionary);
-    let lists = dictionary.lists_where(|list| NOBODY.contains(&list.id.as_str()));
+    let lists = dictionary.lists_where(|list| NOBODY.iter().any(|name| list.id.starts_with(name)));
     Arc::new(move |word| dictionary.word(word).lists().intersects(lists))
 }
 
-/// Lists of words that stand in names and name nobody.
-const NOBODY: [&str; 5] = [
-    "name-particles",
-    "name-suffixes",
-    "titles-en",
-    "titles-es",
-    "credentials",
-];
+/// How the names of the lists begin whose words stand in names and name nobody, in any language.
+const NOBODY: [&str; 4] = ["name-particles", "name-suffixes", "titles-", "credentials"];
 
 /// Replaces spans by a policy. Shared by all lanes.
 pub struct PolicyReplacer {
